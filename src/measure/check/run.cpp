@@ -167,9 +167,12 @@ class CheckRun {
                                   }},
                                   options_.patience_s, *options_.cancel)
                             .front();
-    if (options_.cancel->is_cancelled() || end.is_left_behind) {
-      result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
-      return;
+    result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
+    if (options_.cancel->is_cancelled()) return;
+    if (end.is_left_behind) {
+      const Error error(ErrorCode::timed_out, "check", "the host took too long for " + end.step);
+      failed->add(Fault{"model", error.what(),
+                        action_for_hang(Platform::cpu, options_.patience_s, error), error});
     }
     StageWork::Findings findings = failed->take();
     if (findings.faults.empty()) return run_everywhere("model", model_stage, context);
@@ -205,7 +208,7 @@ class CheckRun {
     if (options_.cancel->is_cancelled()) return;
     const Error error(
         ErrorCode::timed_out, "check",
-        fmt::format("no answer within {:.0f} s during: {}", options_.patience_s, end.step));
+        fmt::format("no answer within {:g} s during: {}", options_.patience_s, end.step));
     work.add(Fault{stage + "@" + device.id(), error.what(),
                    action_for_hang(device.platform(), options_.patience_s, error), error});
   }

@@ -216,7 +216,15 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
 
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
   CheckedMachine machine;
-  examine_machine(context, *platforms, machine);
+  try {
+    examine_machine(context, *platforms, machine);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled) throw;
+    outcome.result.was_cancelled = true;
+    outcome.not_written = options.write_expect;
+    judge_outcome(outcome);
+    return;
+  }
   outcome.doctor = machine.diagnosis.checks;
   note_devices(environment, *platforms, machine.devices);
   for (const Device& device : machine.devices) {
