@@ -277,7 +277,8 @@ class Merge(program.CliTest):
 
     def test_broken_and_duplicate_files_are_named(self):
         documents = [host_document(0), host_document(1), host_document(0), "{", "[]",
-                     samples.bench_copy([], host="node05"), {**host_document(2), "schema": "hiptool.load/9"}]
+                     samples.bench_copy([], host="node05"),
+                     {**host_document(2), "schema": "hiptool.load/9"}]
         document = self.merge(documents, code=4)
         self.assertEqual(document["hosts"], 2)
         self.assertIn("cannot use 3 files of 5", document["error"]["message"])
@@ -314,8 +315,8 @@ class Merge(program.CliTest):
                         "failures": [{"what": reason, "expected": "a", "got": "b"}]}
             return document
         long = "copy nvidia:0 and a text that is by far too long for a line of eighty columns"
-        text = self.people([checked("node1", "copy nvidia:0"), checked("node2", long + "\n" + long)],
-                           code=1)
+        text = self.people([checked("node1", "copy nvidia:0"),
+                            checked("node2", long + "\n" + long)], code=1)
         self.assertRegex(text, r"(?m)^Host   Verdict  Reason$")
         self.assertRegex(text, r"(?m)^node1  refused  copy nvidia:0$")
         self.assertRegex(text, r"(?m)^node2  refused  copy nvidia:0 and a text .*\.\.\.$")

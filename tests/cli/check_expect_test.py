@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""`check --expect` and `check --write-expect`. Variables and usage as check_test.py."""
+import json
+
+import program
+from check_test import ON_CPU, SMALL, Check, failed, fakes
+from program import run
+from verdicts import check_one_verdict
+
+
+class Expectations(Check):
+    WORDS = [*ON_CPU, "--stage", "copy,memory"]
+
+    def written(self, change=lambda kinds: None):
+        path = self.folder / "expect.json"
+        result = run(*self.WORDS, "--write-expect", path, "--margin", "90%")
+        self.assertEqual(result.returncode, 0, result)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        change(document["gpus"])
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return document, path
+
+    def test_ranks_write_a_file_each(self):
+        for rank in "01":
+            result = run(*self.WORDS, "--write-expect", self.folder / "e.json",
+                         environment=program.clean_environment(SLURM_PROCID=rank,
+                                                               SLURM_NTASKS="2"))
+            self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(sorted(path.name for path in self.folder.glob("e*")),
+                         ["e.0.json", "e.1.json"])
+
+    def expect(self, code, change):
+        _, path = self.written(change)
+        return check_one_verdict(self, [*self.WORDS, "--expect", str(path)], code,
+                                 stdout_formats=("table",))
+
+    LIBRARIES = [*SMALL, "--stage", "libraries", "--device", "nvidia:0"]
+
+    def written_of_libraries(self, change=lambda floors: None):
+        path = self.folder / "expect.json"
+        result = run(*self.LIBRARIES, "--write-expect", path, "--margin", "95%",
+                     environment=fakes())
+        self.assertEqual(result.returncode, 0, result)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        floors, = document["gpus"].values()
+        change(floors)
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return floors, ["--expect", str(path)]
+
+    def test_libraries_have_floors(self):
+        floors, expect = self.written_of_libraries()
+        self.assertEqual(set(floors), {"matmul.f32.64x64x64.cublas",
+                                       "matmul.f32.64x64x64.cublaslt",
+                                       "conv2d.f32.n1c8h14w14:k8r3s3p1.cudnn"})
+        self.assertTrue(all(floor["flops_per_s"] > 0 for floor in floors.values()))
+        document = self.document(*self.LIBRARIES, *expect)
+        self.assertEqual(document["expect"]["judged"], 3)
+        # Floors of a stage that was not chosen are no reason to refuse the machine.
+        document = self.document(*SMALL, "--stage", "kernels", "--device", "nvidia:0", *expect)
+        self.assertEqual(len(document["expect"]["not_measured"]), 3)
+
+    def test_a_library_below_its_floor(self):
+        def demand(floors):
+            del floors["matmul.f32.64x64x64.cublaslt"]
+            floors["matmul.f32.64x64x64.cublas"]["flops_per_s"] = 1e18
+        _, expect = self.written_of_libraries(demand)
+        document = self.verdict("libraries", 1, "--device", "nvidia:0", *expect,
+                                stdout_formats=("table",))
+        self.assertEqual(failed(document), [("nvidia:0", "libraries")])
+        self.assertEqual(document["expect"]["judged"], 2)   # only what the file names
+        fault, = document["stages"][0]["faults"]
+        self.assertEqual(fault["what"], "matmul.f32.64x64x64.cublas@nvidia:0")
+
+    def test_an_expected_library_that_is_missing(self):
+        _, expect = self.written_of_libraries()
+        document = self.document(*self.LIBRARIES, *expect, code=1,
+                                 environment=fakes(HIPTOOL_LIBRARY_PATH=str(self.folder)))
+        self.assertIn("not measured", document["stages"][0]["reason"])
+
+    def test_what_is_written(self):
+        document, _ = self.written()
+        self.assertEqual(document["schema"], "hiptool.expect/1")
+        self.assertEqual(document["level"], "quick")
+        floors, = document["gpus"].values()
+        self.assertEqual(set(floors), {"h2d.pinned.copy.64KiB", "d2h.pinned.copy.64KiB",
+                                       "d2d.copy.64KiB", "memtest-address.u32.64KiB",
+                                       "memtest-random.u32.64KiB"})
+        for floor in floors.values():
+            self.assertGreater(floor["bytes_per_s"], 0)
+
+    def test_met(self):
+        document = self.expect(0, lambda kinds: None)
+        self.assertEqual(document["expect"]["judged"], 5)
+
+    def test_missed(self):
+        def demand(kinds):
+            for floors in kinds.values():
+                floors["d2h.pinned.copy.64KiB"]["bytes_per_s"] = 1e15
+        document = self.expect(1, demand)
+        self.assertEqual(failed(document), [("cpu:0", "copy")])
+        self.assertEqual(document["failures"][0]["what"], "copy cpu:0")
+        self.assertEqual(document["failures"][0]["expected"], "1000 TB/s")
+
+    def test_an_unknown_kind_of_gpu(self):
+        def rename(kinds):
+            kinds["Other GPU"] = kinds.pop(next(iter(kinds)))
+        _, path = self.written(rename)
+        result = run(*self.WORDS, "--expect", path)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("it has Other GPU", result.stderr)
+
+    def test_an_unknown_measurement(self):
+        for name, message in (("h3d.pinned.copy.64KiB", "makes no measurement 'h3d."),
+                              ("matmul.f32.64x64x64.mkl", "makes no measurement 'matmul."),
+                              ("h2d.pinned.copy.63KiB", "did not measure")):
+            _, path = self.written(
+                lambda kinds, name=name: next(iter(kinds.values())).update(
+                    {name: {"bytes_per_s": 1, "devices": 1}}))
+            result = run(*self.WORDS, "--expect", path)
+            self.assertEqual(result.returncode, 2, result)
+            self.assertIn(message, result.stderr)
+
+    def test_a_refused_machine_writes_nothing(self):
+        path = self.folder / "expect.json"
+        result = run(*SMALL, "--stage", "copy", "--write-expect", path,
+                     environment=fakes(FAKE_CUDA_NO_PEER="0:1"))
+        self.assertEqual(result.returncode, 1, result)
+        self.assertFalse(path.exists())
+        self.assertIn(f"no expectations were written to {path}, because this run did not pass",
+                      " ".join(result.stdout.split()))
+
+    def test_an_older_file_stays_as_it_is(self):
+        _, path = self.written()
+        before = path.read_bytes()
+        document = self.document(*SMALL, "--stage", "copy", "--write-expect", str(path), code=1,
+                                 environment=fakes(FAKE_CUDA_NO_PEER="0:1"))
+        self.assertIsNone(document["written"])
+        self.assertIn("no expectations were written", str(document["shown"]["notes"]))
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_stages_without_rates_write_nothing(self):
+        result = run(*ON_CPU, "--stage", "operations,model", "--write-expect",
+                     self.folder / "e.json")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("none of the chosen stages measures a rate", result.stderr)
+
+    def test_shares(self):
+        for option, words in (("--margin", ["--write-expect", str(self.folder / "e.json")]),
+                              ("--spread", [])):
+            for text in ("0.05", ".5", "1e-3"):
+                result = run(*ON_CPU, "--stage", "copy", *words, option, text)
+                self.assertEqual(result.returncode, 2, result)
+                self.assertIn(f"{option}: '{text}' is below 1 and has no % sign", result.stderr)
+                self.assertIn(f"or {option} {text}% for less", result.stderr)
+            self.assertIn(f"hint: write {option} 5%, or",
+                          run(*ON_CPU, *words, option, "0.05").stderr)
+            for text, share in (("0", 0), ("0.5%", 0.005), ("1", 0.01), ("10%", 0.1)):
+                document = self.document(*ON_CPU, "--stage", "copy", *words, option, text)
+                written = document["spread"]
+                if words:
+                    written = json.loads((self.folder / "e.json").read_text())["margin"]
+                self.assertAlmostEqual(written, share)
+
+    def test_a_peer_that_is_expected(self):
+        path = self.folder / "expect.json"
+        words = [*SMALL, "--stage", "copy"]
+        result = run(*words, "--write-expect", path, "--margin", "95%", environment=fakes())
+        self.assertEqual(result.returncode, 0, result)
+        document = self.document(*words, "--expect", str(path), code=1,
+                                 environment=fakes(FAKE_CUDA_NO_PEER="*"))
+        self.assertIn("not measured (nvidia:0 has no access", document["stages"][0]["reason"])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
