@@ -26,7 +26,7 @@ struct MergedMember {
   double deviation = 0;         ///< from the group's median, -0.1: 10 % less
   double z = 0;                 ///< modified z score
   bool is_slow = false;         ///< a straggler
-  Blame blame;                  ///< of a straggler
+  Blame blame = {};             ///< of a straggler
 };
 
 /// Of two results that differ either may be the odd one; from three on there is a majority.
@@ -51,7 +51,7 @@ struct SkippedFile {
   std::string path;
   std::string reason;
   bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
-  std::string hint;            ///< the next thing to try; may be empty
+  std::string hint = {};       ///< the next thing to try; may be empty
 
   /// The reason, with the path unless the reason starts with it.
   std::string text() const { return reason.starts_with(path) ? reason : path + ": " + reason; }

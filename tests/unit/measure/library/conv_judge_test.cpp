@@ -256,10 +256,11 @@ TEST_CASE("judge of convolutions: Winograd transforms of f32 are right, factors 
     CAPTURE(shape);
     const ConvProblem problem = conv_of(shape, DType::f32);
     const ProblemData data = make_data(problem, DataKind::random, 3);
-    const auto images =
-        ops::reference::values_of(DType::f32, data.b, {problem.n, problem.c, problem.h, problem.w});
-    const auto weights =
-        ops::reference::values_of(DType::f32, data.a, {problem.k, problem.c, 3, 3});
+    const auto values = [](const std::vector<std::byte>& bytes, std::vector<std::uint64_t> dims) {
+      return ops::reference::values_of(DType::f32, bytes, dims);
+    };
+    const auto images = values(data.b, {problem.n, problem.c, problem.h, problem.w});
+    const auto weights = values(data.a, {problem.k, problem.c, 3, 3});
     const auto by_winograd =
         ops::reference::bytes_of(DType::f32, Winograd(problem, images, weights).run());
     CHECK(judge_problem(problem, data, by_winograd, all_the_time).wrong);
