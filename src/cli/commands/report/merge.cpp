@@ -217,9 +217,8 @@ Array files_value(const Merge& merge) {
 // The first columns, which every row has.
 std::vector<Value> start_of_row(const MergedMember& member) {
   const Measurement& measured = *member.measured;
-  const bool is_of_one = measured.devices.size() == 1;
-  const DeviceTexts& device =
-      texts_of(member.file->devices, is_of_one ? measured.devices.front() : "");
+  const std::string id = measured.devices.size() == 1 ? measured.devices.front() : "";
+  const DeviceTexts& device = texts_of(member.file->devices, id);
   return {host_of(*member.file),
           member.file->path,
           measured.id,
