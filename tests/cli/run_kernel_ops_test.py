@@ -234,6 +234,8 @@ class Faults(Operations):
                          rf"values, first at {place}: expected \S+, got \S+, xor 0x")
 
     def test_a_stride_that_is_one_too_long(self):
+        if program.is_sanitized():
+            self.skipTest("the address sanitizer stops at the first read behind a tensor")
         self.check_fault("add", "i32", "hiptool_binary_i32", "stride", layout="spread",
                          shape=("--shape", "33x40"), place="40")
 
