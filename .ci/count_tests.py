@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Prints "passed failed skipped" of the last `meson test` in a build folder, or details of it.
 
-Usage: count_tests.py BUILD_FOLDER [--failures | --skips [ALLOWED]]
+Usage: count_tests.py BUILD_FOLDER [--failures | --longest | --skips [ALLOWED]]
 --failures: the name, the result and the end of the output of each test that failed; README's
             command does not show them.
+--longest:  seconds of each test, longest first.
 --skips:    each test or part of one that was skipped, with its reason. With a file ALLOWED (lines
             "NEED: REGULAR EXPRESSION"), what is needed too; exit 1 if a reason matches none.
 """
@@ -70,6 +71,10 @@ def main():
     results = results_of(sys.argv[1])
     if "--failures" in sys.argv:
         print_failures(results)
+        return
+    if "--longest" in sys.argv:
+        for test in sorted(results, key=lambda test: -test["duration"]):
+            print(f"{test['duration']:7.1f} s  {test['name']}")
         return
     if "--skips" in sys.argv:
         sys.exit(print_skips(results, sys.argv[3] if len(sys.argv) > 3 else None) != 0)

@@ -4,38 +4,56 @@
 
 Usage: pack.py BIN ASM [--twin TARGET OTHER | --bundle SOURCE FILE | --image SOURCE TARGET FILE |
                         --object SOURCE TARGET FILE | --text SOURCE FILE |
-                        --header NAME FILE | --cpu-header NAME FILE]...
+                        --header NAME FILE | --cpu-header NAME FILE |
+                        --flags NAME TEXT | --compiler NAME VERSION]...
+       pack.py BIN ASM --finished FILE COMPILERS [--text ... | --flags ... | --compiler ...]...
+       pack.py check [the same words as the line above]
+       pack.py describe FILE
 
---twin says that the compiler makes the same code for both AMD targets, but for the target's name
-and number: bundles need not hold OTHER then, but for one at least, and those that hold both show
-that it is so;
+--twin says that images of an AMD target also run on OTHER, under its name and number: bundles need
+not hold OTHER then;
 --bundle takes what clang writes for several AMD targets and stores each code object by itself;
 --image stores PTX, and --text, --header and --cpu-header store texts as targets "source", "header"
-and "cpu-header", all with a NUL after them; --object stores a cubin.
+and "cpu-header", all with a NUL after them; --object stores a cubin;
+--flags and --compiler go into the record after the images, with a hash of all texts and flags;
+--finished takes a file that an earlier build made in place of images. Its record must have the same
+hash and, where COMPILERS is "same-compiler" and not "any-compiler", only compilers named here;
+`describe` prints four lines: the AMD targets, those of PTX, those of cubins, and the compilers.
 
 The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
 (24 bytes), u64 offset, u64 size in the file, u64 size when unpacked and u64 kind; all numbers
 little-endian, names filled up with NUL. What a device loads is packed by zlib (RFC 1950), to a
 fifth; texts are not, which have both sizes equal. Kind 1 is a cubin. Kind 2 + 256 i is the image of
-entry i but for some bytes: the file holds u32 place and u32 value of each.
+entry i but for some bytes: the file holds u32 place and u32 value of each. After the images stand
+the record, in JSON, its size as u32, and its magic; programs do not read it.
 """
 import hashlib
+import json
 import pathlib
 import struct
 import sys
 import zlib
 
 MAGIC = b"HIPTOOLK"
+RECORD_MAGIC = b"HIPTOOLR"
 VERSION = 3
 HEAD = struct.Struct("<8sII")
 ENTRY = struct.Struct("<24s24sQQQQ")
 ALIGNMENT = 16
+TARGET_KINDS = (("amd", "gfx", False), ("ptx", "sm_", False), ("cubins", "sm_", True))
 TEXT_TARGETS = {"--text": "source", "--header": "header", "--cpu-header": "cpu-header"}
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 TRIPLE = "amdgcn-amd-amdhsa--"
 BUNDLE_PREFIX = "hipv4-" + TRIPLE
 FLAGS_PLACE = 48  # of an ELF file; the low byte is the number of the target
+# LLVM, User Guide for AMDGPU Backend, "AMDGPU ELF Header e_flags Table".
+AMD_NUMBERS = {
+    "gfx90c": 0x32, "gfx1011": 0x34, "gfx1012": 0x35, "gfx1031": 0x37, "gfx1032": 0x38,
+    "gfx1033": 0x39, "gfx1034": 0x3e, "gfx1035": 0x3d, "gfx1036": 0x45, "gfx1101": 0x46,
+    "gfx1102": 0x47, "gfx1103": 0x44, "gfx1150": 0x43, "gfx1151": 0x4a, "gfx1152": 0x55,
+    "gfx1153": 0x58, "gfx1201": 0x4e,
+}
 KIND_CUBIN = 1
 KIND_CHANGED = 2
 MOST_CHANGES = 16
@@ -82,31 +100,27 @@ def name_field(name):
     return field
 
 
-def renamed(image, target, other, number):
-    """The code object of a target as that of its twin."""
+def renamed(image, target, other):
+    """The code object of a target as that of another one."""
     old = (TRIPLE + target).encode()
     if image.count(old) != 1 or len(target) != len(other):
         raise ValueError(f"{target} is not named once in its code object")
     image = bytearray(image.replace(old, (TRIPLE + other).encode()))
-    image[FLAGS_PLACE] = number
+    image[FLAGS_PLACE] = AMD_NUMBERS[other]
     return bytes(image)
 
 
 def with_twins(images, twins):
     """The images, and those of targets (the keys) that were not compiled, their twins were."""
     compiled = {(source, target): data for source, target, data, _ in images}
-    numbers = {target: data[FLAGS_PLACE] for (_, target), data in compiled.items()
-               if target in twins}
     for source, target, data, is_cubin in images:
         yield source, target, data, is_cubin
+        if target in AMD_NUMBERS and data[FLAGS_PLACE] != AMD_NUMBERS[target]:
+            sys.exit(f"the compiler's number of {target} is {data[FLAGS_PLACE]:#x}: mend "
+                     "AMD_NUMBERS of kernels/pack.py")
         for other in (other for other, twin in twins.items() if twin == target):
-            made = renamed(data, target, other, numbers[other])
-            known = compiled.get((source, other))
-            if known is None:
-                yield source, other, made, is_cubin
-            elif known != made:
-                sys.exit(f"the compiler makes other code of {source} for {other} than for "
-                         f"{target}: take {other} off the twins in kernels/meson.build")
+            if (source, other) not in compiled:
+                yield source, other, renamed(data, target, other), is_cubin
 
 
 def changes_between(base, data):
@@ -176,34 +190,115 @@ def unpack(data):
         yield source.rstrip(b"\0").decode(), target.rstrip(b"\0").decode(), content
 
 
-def read_arguments(arguments, twins):
-    """The images; fills {OTHER: TARGET} of the twins."""
-    words = iter(arguments)
-    for word in words:
-        source = next(words)
+def with_record(data, record):
+    text = json.dumps(record, sort_keys=True).encode()
+    return data + text + struct.pack("<I", len(text)) + RECORD_MAGIC
+
+
+def record_of(data):
+    """What with_record() added to a file of images."""
+    end = len(data) - len(RECORD_MAGIC) - 4
+    if not data.startswith(MAGIC) or not data.endswith(RECORD_MAGIC) or end < 0:
+        raise ValueError("not a file of kernel images with a record of how it was made")
+    (size,) = struct.unpack_from("<I", data, end)
+    return json.loads(data[end - size:end])
+
+
+class Arguments:
+    """The images, and what is recorded of how they were made."""
+
+    def __init__(self, words):
+        self.images = []   # (source, target, bytes, is_cubin)
+        self.twins = {}   # {OTHER: TARGET}
+        self.compilers = {}
+        self.finished = None   # (file, whether any compiler is taken)
+        self._inputs = hashlib.sha256(pathlib.Path(__file__).read_bytes())
+        words = iter(words)
+        for word in words:
+            self._read(word, next(words), words)
+
+    def _read(self, word, name, words):
         if word == "--twin":
-            twins[next(words)] = source
-        elif word == "--bundle":
-            for target, data in bundle_images(pathlib.Path(next(words)).read_bytes()):
-                yield source, target, data, False
-        elif word == "--image":
-            target = next(words)
-            yield source, target, pathlib.Path(next(words)).read_bytes() + b"\0", False
-        elif word == "--object":
-            target = next(words)
-            yield source, target, pathlib.Path(next(words)).read_bytes(), True
-        elif word in TEXT_TARGETS:
-            text = pathlib.Path(next(words)).read_bytes() + b"\0"
-            yield source, TEXT_TARGETS[word], text, False
-        else:
+            self.twins[next(words)] = name
+            return
+        if word == "--finished":
+            self.finished = pathlib.Path(name), next(words) == "any-compiler"
+            return
+        if word == "--compiler":
+            self.compilers[name] = next(words)
+            return
+        if word == "--flags":
+            self._add_input(word, name, next(words).encode())
+            return
+        target = next(words) if word in ("--image", "--object") else TEXT_TARGETS.get(word)
+        data = pathlib.Path(next(words)).read_bytes()
+        if word == "--bundle":
+            self.images += [(name, *image, False) for image in bundle_images(data)]
+        elif target is None:
             sys.exit(f"{word}: not known\n{__doc__}")
+        else:
+            self.images.append((name, target, data + b"\0" * (word != "--object"),
+                                word == "--object"))
+        if word in TEXT_TARGETS:
+            self._add_input(word, name, data)
+
+    def _add_input(self, kind, name, data):
+        for part in (kind.encode(), name.encode(), data):
+            self._inputs.update(struct.pack("<Q", len(part)) + part)
+
+    def whole_file(self):
+        """The bytes of the file to embed; ends the program where a finished one is refused."""
+        if self.finished is not None:
+            return self._finished_file()
+        images = list(with_twins(self.images, self.twins))
+        targets = {kind: list(dict.fromkeys(target for _, target, _, is_cubin in images
+                                            if target.startswith(prefix) and is_cubin == cubins))
+                   for kind, prefix, cubins in TARGET_KINDS}
+        record = {"inputs": self._inputs.hexdigest(), "compilers": self.compilers, **targets}
+        return with_record(pack(images), record)
+
+    def _finished_file(self):
+        path, takes_any = self.finished
+        try:
+            data = path.read_bytes()
+            record = record_of(data)
+        except (OSError, ValueError) as error:
+            sys.exit(f"kernel_pack: {path}: {error}")
+        if record["inputs"] != self._inputs.hexdigest():
+            sys.exit(f"kernel_pack: {path} was made of other kernel sources or flags. Make it "
+                     "again (kernels/kernel_images.bin of a build without -Dkernel_pack), or leave "
+                     "the option out.")
+        if not takes_any and not record["compilers"].items() <= self.compilers.items():
+            sys.exit(f"kernel_pack: {path} was made by {versions(record['compilers'])}, this build "
+                     f"has {versions(self.compilers)}. -Dkernel_pack_any_compiler=true takes it.")
+        return data
+
+
+def versions(compilers):
+    return ", ".join(f"{name} {version}" for name, version in sorted(compilers.items())) or \
+        "no device compiler"
+
+
+def describe(path):
+    """Lines "KEY: WORDS" for the build."""
+    try:
+        record = record_of(pathlib.Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        sys.exit(f"kernel_pack: {path}: {error}")
+    for kind, *_ in TARGET_KINDS:
+        print(*sorted(record[kind], key=lambda target: (len(target), target)))
+    print(versions(record["compilers"]))
 
 
 def main():
+    if sys.argv[1] == "describe":
+        describe(sys.argv[2])
+        return
+    if sys.argv[1] == "check":
+        Arguments(sys.argv[2:]).whole_file()
+        return
     binary, assembly = sys.argv[1:3]
-    twins = {}
-    images = list(read_arguments(sys.argv[3:], twins))
-    data = pack(list(with_twins(images, twins)))
+    data = Arguments(sys.argv[3:]).whole_file()
     pathlib.Path(binary).write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     pathlib.Path(assembly).write_text(

@@ -36,6 +36,7 @@ LICENSES = {
     r"zlib": "Zlib",
 }
 TOOLS = ["g++", "clang-19", "lld-19", "meson", "ninja", "python3", "ld"]
+NEWER_TOOLS = ["clang-22", "lld-22"]   # make images for GPUs, where they are installed
 STATIC = re.compile(r"(?<![\w./-])(/[\w./+-]+\.a)(?= |$)", re.MULTILINE)
 
 
@@ -135,7 +136,9 @@ def used_packages(build):
     """Package to its relationship to hiptool; the closest one of several."""
     ways = [("STATIC_LINK", static_libraries(build)), ("CONTAINS", headers(build)),
             ("DYNAMIC_LINK", shared_libraries(build)),
-            ("BUILD_TOOL_OF", {f"/usr/bin/{tool}" for tool in TOOLS})]
+            ("BUILD_TOOL_OF", {f"/usr/bin/{tool}" for tool in TOOLS} |
+             {f"/usr/bin/{tool}" for tool in NEWER_TOOLS
+              if pathlib.Path(f"/usr/bin/{tool}").exists()})]
     packages = {}
     for way, paths in ways:
         for package in {package_of(path) for path in paths}:

@@ -1,3 +1,9 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+
+#include "cases.hpp"
+
+int main(int argument_count, char** arguments) {
+  doctest::Context context(argument_count, arguments);
+  return hiptool::test::run_cases(context);
+}

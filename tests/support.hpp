@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// What several test programs share.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cases.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/platform.hpp"
@@ -82,6 +84,20 @@ inline std::vector<std::byte> random_bytes(std::size_t size_bytes, std::uint64_t
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(generator());
   return bytes;
 }
+
+/// What events measure while it runs cannot be longer than it says.
+class Stopwatch {
+ public:
+  double elapsed_s() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// For clocks that differ: 200 times the resolution of HIP's events.
+inline constexpr double event_slack_s = 0.0001;
 
 /// The code of the Error that this throws; none where it throws nothing.
 inline std::optional<hiptool::ErrorCode> code_of(const std::function<void()>& work) {

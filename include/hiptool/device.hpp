@@ -101,7 +101,7 @@ class HIPTOOL_API DeviceGuard {
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  const Device& device_;
+  Device device_;
   int previous_ = -1;
 };
 
@@ -110,9 +110,10 @@ class HIPTOOL_API DeviceGuard {
 /// usable or the device is absent, and Error(invalid_argument) for text that can be neither.
 HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
 
-/// The device used when the caller names none: the first GPU, of AMD where the machine has GPUs of
-/// both vendors; cpu:0 only where the machine shows no GPU hardware. GPU hardware that is seen but
-/// not usable is Error(unavailable) with the reason.
+/// The device used when the caller names none: the discrete GPU with the most memory over all
+/// platforms (at most 5 % less counts as equal: then the lowest ordinal), an integrated one only
+/// where no discrete one is usable; cpu:0 only where the machine shows no GPU hardware. GPU
+/// hardware that is seen, while no GPU is usable, is Error(unavailable) with the reason.
 HIPTOOL_API Device default_device(Platforms& platforms);
 
 // Access of one device to the memory of another of the same platform, for the whole process, until

@@ -30,6 +30,7 @@ enum class ErrorCode {
   output_failed,       ///< an output could not be written
   host_out_of_memory,  ///< host memory does not suffice
   internal,            ///< a defect of hiptool
+  host_failed,         ///< the host failed: no thread to be had, an I/O error of a disk
 };
 
 /// Name of the code in JSON, for example "corrupt_data".

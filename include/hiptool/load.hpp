@@ -63,7 +63,7 @@ struct LoadOptions {
   /// Layers then stay whole, with their part of the cache. 0: weights only. Not with proportions
   /// and not with arenas of the caller.
   std::uint64_t context_tokens = 0;
-  KvType kv_type = KvType::f16;  ///< of that cache
+  KvCacheOptions kv_cache;  ///< types and sequences of that cache
   VerifyMode verify = VerifyMode::automatic;
   /// The SHA-256 of each of ModelFile::files() in 64 hexadecimal digits, in place of published
   /// ones; only with VerifyMode::published. Empty: those that are published.

@@ -110,6 +110,8 @@ struct ValueCheckResult {
   std::uint64_t infinite = 0;
   std::vector<ValueFinding> findings;  ///< every tensor that has some, by index
   std::uint64_t skipped_tensors = 0;   ///< of types without NaN, or of unknown type
+  /// Tensors of any type whose bytes are all zero, by index: a download may have left them so.
+  std::vector<std::uint32_t> zero_tensors;
   double duration_s = 0;
 };
 

@@ -49,6 +49,13 @@ enum class ModelFormat { gguf, safetensors };
 /// "gguf" or "safetensors".
 HIPTOOL_API std::string_view to_string(ModelFormat format) noexcept;
 
+/// What a file is: a model, or one that accompanies a model. Those load as files of tensors do, but
+/// nothing can be computed with them alone.
+enum class ModelKind { model, adapter, control_vector, imatrix, projector, vocabulary, draft };
+
+/// "model", "adapter", "control-vector" and so on.
+HIPTOOL_API std::string_view to_string(ModelKind kind) noexcept;
+
 /// A tensor as its file describes it. Every range was checked against the file's size.
 struct TensorInfo {
   std::string name;
@@ -58,6 +65,9 @@ struct TensorInfo {
   std::uint64_t file_offset = 0;     ///< absolute, bytes from the start of that file
   std::uint64_t size_bytes = 0;
   std::uint64_t elements = 0;  ///< product of the shape
+  /// Parameters of the model that it holds: its elements; of packed weights (AWQ, GPTQ, NVFP4, MLX,
+  /// ...) how many were packed; 0 for the scales and other tables of quantised safetensors.
+  std::uint64_t weights = 0;
 };
 
 /// One file of a model.
@@ -110,7 +120,7 @@ class HIPTOOL_API ModelFile {
   ///  - the index (model.safetensors.index.json) of a safetensors set;
   ///  - a folder with one model, a snapshot of the Hugging Face cache, or the cache's folder
   ///    models--ORGANISATION--NAME, meaning the snapshot of its `main`;
-  ///  - an Ollama manifest, or a blob of Ollama's.
+  ///  - a manifest or a blob of Ollama's or Docker Model Runner's.
   ///
   /// Throws Error(input_failed) when a file is missing, cannot be read or is of a kind that is not
   /// read (old or big-endian GGUF, an unknown tensor type), or a folder holds no model;
@@ -121,9 +131,12 @@ class HIPTOOL_API ModelFile {
   static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
 
   ModelFormat format() const noexcept;
+  ModelKind kind() const noexcept;
   std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
   /// The path given to open(); files() lists the files that it names.
   const std::filesystem::path& path() const noexcept;
+  /// The folder of the model's configuration: that of the index, else that of the first file.
+  const std::filesystem::path& folder() const noexcept;
   /// The files that hold tensors, shards in their order. An index is not among them.
   std::span<const ModelPart> files() const noexcept;
   /// In the order of file and file offset.
@@ -135,8 +148,9 @@ class HIPTOOL_API ModelFile {
   std::vector<ModelExtent> extents() const;
 
   std::uint64_t tensor_bytes() const noexcept;  ///< sum over the tensors, without padding
-  std::uint64_t parameters() const noexcept;    ///< sum of elements
-  std::uint64_t file_bytes() const noexcept;    ///< sum of the files' sizes
+  /// Sum of the tensors' weights: the number that a model card states.
+  std::uint64_t parameters() const noexcept;
+  std::uint64_t file_bytes() const noexcept;  ///< sum of the files' sizes
 
   /// The metadata in the order of the file: of a set that of its first file, to which the other
   /// files and the index of a safetensors set add keys that it lacks.

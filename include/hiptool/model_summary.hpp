@@ -17,12 +17,23 @@ struct TypeShare {
   std::uint64_t size_bytes = 0;
 };
 
+/// What one layer keeps of one sequence. Keys and values are `heads` times their lengths for each
+/// token.
+struct LayerCache {
+  std::uint64_t heads = 0;
+  std::uint64_t key_length = 0;
+  std::uint64_t value_length = 0;    ///< 0 with latent attention
+  std::uint64_t indexer_length = 0;  ///< one more key of a sparse attention's indexer
+  std::uint64_t window_tokens = 0;   ///< only the last tokens are kept; 0: all
+  std::uint64_t state_bytes = 0;     ///< recurrent state; does not grow with the context
+};
+
 /// The shape of a model, from its metadata: GGUF's keys (ggml's gguf.md), or for safetensors the
 /// config.json next to the files (Hugging Face transformers). Values that it lacks stay absent.
 struct ModelSummary {
   std::optional<std::string> architecture;  ///< "llama": general.architecture, model_type
   std::optional<std::string> name;
-  std::uint64_t parameters = 0;  ///< sum of elements over the tensors
+  std::uint64_t parameters = 0;  ///< ModelFile::parameters()
   std::vector<TypeShare> types;  ///< most bytes first
   /// The name of its mix of types: general.file_type ("Q4_K_M"), quant_method ("fp8").
   std::optional<std::string> file_type;
@@ -45,6 +56,18 @@ struct ModelSummary {
   /// DeepSeek-V2, section 2.1).
   bool has_latent_attention = false;
   bool is_recurrent = false;  ///< some layers keep a state that does not grow with the context
+  /// What each layer keeps, as llama.cpp allocates it (else transformers). Empty in a summary that
+  /// was not made by summarize(): all layers keep `kv_heads` keys and values of all tokens.
+  std::vector<LayerCache> caches;
+  /// The architecture is none whose cache is known: `caches` is the most that it may be, and
+  /// `least_caches` the least.
+  bool cache_is_bound = false;
+  std::vector<LayerCache> least_caches;  ///< empty unless cache_is_bound
+  std::string cache_source;              ///< public address of the rule; empty for a bound
+  /// The keys without which recurrent states count as nothing; empty where they are known.
+  std::vector<std::string> missing_state_keys;
+  /// Why the metadata cannot be read, such as a malformed config.json; empty if it was.
+  std::string unreadable;
   /// The keys without which a KV cache cannot be sized, as their file writes them; empty when it
   /// can.
   std::vector<std::string> missing_keys;

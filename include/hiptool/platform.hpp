@@ -49,6 +49,7 @@ struct PlatformStatus {
   std::string hint;                ///< the next thing to try; may be empty
   std::string note;                ///< a warning about a bound library; usually empty
   std::vector<std::string> tried;  ///< each library that was tried and why it was refused
+  std::string release;             ///< "ROCm 10.0.0" that brought the library; empty if unknown
 };
 
 /// The platforms of this process, each opened at its first use. Opening a platform may

@@ -14,7 +14,7 @@ typedef float UnitFloats8 __attribute__((ext_vector_type(8)));
 // Operands of 16 lines each. The results of a lane are in row lane % 16 of the first and in
 // neighbouring columns, which are lines of the second one: the instruction gets the columns as its
 // rows. All lanes may have the same permutation of k, because both operands have it.
-#if defined(__gfx942__)
+#if defined(__gfx942__) || defined(__gfx950__)
 
 // Lane i has line i % 16 and elements 4 (i / 16) to 4 (i / 16) + 3 of k. Of the results it has rows
 // 4 (i / 16) to 4 (i / 16) + 3 of column i % 16. Two instructions share a unit of eight elements.
@@ -105,7 +105,7 @@ inline __device__ void multiply_add(Bf16, UnitFloats8& sum, const UnitWords (&ro
 }
 
 #else
-#error "of AMD's GPUs the matrix instructions of gfx942, gfx11 and gfx12 are used"
+#error "of AMD's GPUs the matrix instructions of gfx942, gfx950, gfx11 and gfx12 are used"
 #endif
 
 constexpr unsigned unit_depth = 32;   // of the pieces in shared memory

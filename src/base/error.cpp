@@ -12,12 +12,12 @@ namespace {
 constexpr std::array recoverable_native_codes{2 /*OutOfMemory*/, 600 /*NotReady*/,
                                               701 /*LaunchOutOfResources*/};
 
-constexpr std::array<std::string_view, 17> code_names{
+constexpr std::array<std::string_view, 18> code_names{
     "invalid_argument",  "out_of_bounds", "not_found",     "unsupported",
     "unavailable",       "out_of_memory", "input_failed",  "corrupt_data",
     "manifest_mismatch", "data_mismatch", "device",        "device_lost",
     "timed_out",         "cancelled",     "output_failed", "host_out_of_memory",
-    "internal"};
+    "internal",          "host_failed"};
 
 }  // namespace
 

@@ -14,6 +14,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/host_error.hpp"
+#include "base/near_path.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::base {
@@ -27,13 +30,10 @@ Error open_error(const std::filesystem::path& path, const std::string& reason,
                std::move(hint));
 }
 
-std::string open_hint(int number) {
-  switch (number) {
-    case ENOENT: return "check the spelling of the path";
-    case EACCES: return "check the file's permissions with `ls -l`";
-    case EMFILE: return "raise the limit of open files with `ulimit -n`";
-    default: return {};
-  }
+Error open_error(const std::filesystem::path& path, int number) {
+  return Error(code_of_read(number), "open",
+               "cannot open " + path.string() + ": " + system_message(number),
+               number == ENOENT ? spelling_hint(path) : hint_of_read(number));
 }
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -63,10 +63,10 @@ void wait_for_next_tick(const FileStamp& stamp) {
 File File::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor.is_open()) throw open_error(path, system_message(errno), open_hint(errno));
+  if (!descriptor.is_open()) throw open_error(path, errno);
   File file(std::move(descriptor), path);
   struct stat status {};
-  if (fstat(file.descriptor(), &status) != 0) throw open_error(path, system_message(errno));
+  if (fstat(file.descriptor(), &status) != 0) throw open_error(path, errno);
   if (S_ISDIR(status.st_mode)) throw open_error(path, "it is a folder", "name a file inside it");
   if (!S_ISREG(status.st_mode)) {
     throw open_error(path, "it is not a regular file", "copy its contents to a file first");
@@ -105,14 +105,15 @@ Error File::ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const
   }
   return Error(ErrorCode::input_failed, "read",
                path_.string() + " ends at offset " + std::to_string(offset) + ", " +
-                   std::to_string(missing_bytes) + " bytes too early",
+                   base::plain_count_of(missing_bytes, "byte") + " too early",
                "the file was truncated while it was read, or its download is not complete");
 }
 
 Error File::unreadable(std::uint64_t offset, int number) const {
-  return Error(ErrorCode::input_failed, "read",
+  return Error(code_of_read(number), "read",
                "cannot read " + path_.string() + " at offset " + std::to_string(offset) + ": " +
-                   system_message(number));
+                   system_message(number),
+               hint_of_read(number));
 }
 
 void File::check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) const {
@@ -126,7 +127,7 @@ void File::check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) con
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size != size_bytes) {
     throw changed((size < size_bytes ? "it was truncated from " : "it grew from ") +
-                  std::to_string(size_bytes) + " to " + std::to_string(size) + " bytes");
+                  std::to_string(size_bytes) + " to " + base::plain_count_of(size, "byte"));
   }
   struct stat named {};
   const bool is_named = stat(path_.c_str(), &named) == 0;

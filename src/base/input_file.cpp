@@ -11,6 +11,9 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/host_error.hpp"
+#include "base/near_path.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 
@@ -27,10 +30,7 @@ class InputFile {
     // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
     descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!descriptor_.is_open()) {
-      fail(std::generic_category().message(errno),
-           errno == ENOENT   ? "check the spelling of the path"
-           : errno == EACCES ? "check the file's permissions with `ls -l`"
-                             : "");
+      fail(errno);
     }
   }
 
@@ -49,7 +49,7 @@ class InputFile {
         has_writer_ = true;  // without one, read returns 0
         wait();
       } else if (errno != EINTR) {
-        fail(std::generic_category().message(errno));
+        fail(errno);
       }
       if (cancel_ != nullptr) cancel_->throw_if_cancelled("read");
     }
@@ -61,6 +61,12 @@ class InputFile {
                 std::move(hint));
   }
 
+  [[noreturn]] void fail(int number) const {
+    throw Error(code_of_read(number), "read",
+                "cannot read " + path_.string() + ": " + std::generic_category().message(number),
+                number == ENOENT ? spelling_hint(path_) : hint_of_read(number));
+  }
+
   [[noreturn]] void fail_too_large() const {
     fail("it has more than " + format_size(limit_bytes_), "check that it is the file you mean");
   }
@@ -68,7 +74,7 @@ class InputFile {
   // The current size, which may grow and is 0 for pipes and files of /proc.
   std::uint64_t checked_size() {
     struct stat status {};
-    if (fstat(descriptor_.get(), &status) != 0) fail(std::generic_category().message(errno));
+    if (fstat(descriptor_.get(), &status) != 0) fail(errno);
     if (S_ISDIR(status.st_mode)) fail("it is a folder", "name a file inside it");
     is_pipe_ = S_ISFIFO(status.st_mode);
     if (!is_pipe_ && !S_ISREG(status.st_mode)) {
@@ -106,7 +112,7 @@ class InputFile {
 
 std::string read_input_file(const std::filesystem::path& path, std::uint64_t limit_bytes,
                             const CancelToken* cancel) {
-  return InputFile(path, limit_bytes, cancel).read();
+  return decode_text(InputFile(path, limit_bytes, cancel).read());
 }
 
 }  // namespace hiptool::base

@@ -23,19 +23,19 @@ namespace fs = std::filesystem;
 
 enum class SlotState { free, changing, live };
 
-struct LiveFolder {
+struct LivePath {
   std::atomic<SlotState> state{SlotState::free};
   std::array<char, 4096> path{};
 };
 
-// Read by signal handlers on any thread, hence static, lock-free and never given back. More folders
-// than this are removed by their destructors only.
-std::array<LiveFolder, 16> live_folders;
+// Read by signal handlers on any thread, hence static, lock-free and never given back. More than
+// these are removed by destructors only.
+std::array<LivePath, 64> live_paths;
 static_assert(std::atomic<SlotState>::is_always_lock_free);
 
 std::size_t remember(const std::string& path) {
-  for (std::size_t slot = 0; slot < live_folders.size(); ++slot) {
-    LiveFolder& folder = live_folders[slot];
+  for (std::size_t slot = 0; slot < live_paths.size(); ++slot) {
+    LivePath& folder = live_paths[slot];
     SlotState expected = SlotState::free;
     if (path.size() >= folder.path.size()) break;
     if (!folder.state.compare_exchange_strong(expected, SlotState::changing)) continue;
@@ -43,7 +43,7 @@ std::size_t remember(const std::string& path) {
     folder.state = SlotState::live;
     return slot;
   }
-  return live_folders.size();
+  return live_paths.size();
 }
 
 bool is_self_or_parent(const char* name) {
@@ -76,6 +76,16 @@ void remove_entries(int folder, int depth) {
 
 }  // namespace
 
+TemporaryPath::TemporaryPath(const std::filesystem::path& path) {
+  std::error_code ignored;
+  slot_ = remember(fs::absolute(path, ignored).string());
+}
+
+void TemporaryPath::keep() noexcept {
+  if (slot_ < live_paths.size()) live_paths[slot_].state = SlotState::free;
+  slot_ = live_paths.size();
+}
+
 TemporaryFolder::TemporaryFolder(const std::string& name) {
   const char* const chosen = std::getenv("TMPDIR");
   const bool is_chosen = chosen != nullptr && *chosen != '\0';
@@ -92,18 +102,18 @@ TemporaryFolder::TemporaryFolder(const std::string& name) {
                           : "set TMPDIR to a writable folder");
   }
   path_ = pattern;
-  slot_ = remember(pattern);
+  listed_.emplace(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  if (slot_ < live_folders.size()) live_folders[slot_].state = SlotState::free;
+  listed_.reset();
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
-void remove_temporary_folders() noexcept {
+void remove_temporary_paths() noexcept {
   constexpr int most_depth = 8;
-  for (const LiveFolder& folder : live_folders) {
+  for (const LivePath& folder : live_paths) {
     if (folder.state == SlotState::live) remove_entry(AT_FDCWD, folder.path.data(), most_depth);
   }
 }

@@ -2,9 +2,25 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace hiptool::base {
+
+/// Has remove_temporary_paths() remove a file or folder, as long as the object lives.
+class TemporaryPath {
+ public:
+  explicit TemporaryPath(const std::filesystem::path& path);
+  ~TemporaryPath() { keep(); }
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  /// It shall stay from now on.
+  void keep() noexcept;
+
+ private:
+  std::size_t slot_;
+};
 
 /// A new folder with an unpredictable name, which only this user can enter: in $TMPDIR, or in /tmp
 /// where that is not set or empty. Its destructor removes it with all it holds.
@@ -20,11 +36,11 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  std::size_t slot_;  ///< in the list for remove_temporary_folders
+  std::optional<TemporaryPath> listed_;
 };
 
-/// Removes the folders of all objects that exist. For a signal handler that ends the process
-/// without destructors: async-signal-safe.
-void remove_temporary_folders() noexcept;
+/// Removes the folders and files of all objects that exist. For a signal handler that ends the
+/// process without destructors: async-signal-safe.
+void remove_temporary_paths() noexcept;
 
 }  // namespace hiptool::base

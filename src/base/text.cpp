@@ -2,12 +2,18 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/units.hpp"
 
 namespace hiptool::base {
 namespace {
+
+// " tensor", " tensors"
+std::string noun_of(std::uint64_t count, std::string_view noun) {
+  return " " + std::string(noun) + (count == 1 ? "" : "s");
+}
 
 char to_lower(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
@@ -22,7 +28,89 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
+void append_utf8(std::string& text, std::uint32_t point) {
+  const auto add = [&text](std::uint32_t byte) { text += static_cast<char>(byte); };
+  if (point < 0x80) {
+    add(point);
+  } else if (point < 0x800) {
+    add(0xC0 | (point >> 6));
+    add(0x80 | (point & 0x3F));
+  } else if (point < 0x10000) {
+    add(0xE0 | (point >> 12));
+    add(0x80 | ((point >> 6) & 0x3F));
+    add(0x80 | (point & 0x3F));
+  } else {
+    add(0xF0 | (point >> 18));
+    add(0x80 | ((point >> 12) & 0x3F));
+    add(0x80 | ((point >> 6) & 0x3F));
+    add(0x80 | (point & 0x3F));
+  }
+}
+
+// Of the units after the mark; half a pair or half a unit becomes U+FFFD.
+std::string utf8_of_utf16(std::string_view bytes, bool is_little_endian) {
+  constexpr std::uint32_t replacement = 0xFFFD;
+  const auto unit = [&](std::size_t at) {
+    const auto first = static_cast<unsigned char>(bytes[at]);
+    const auto second = static_cast<unsigned char>(bytes[at + 1]);
+    return static_cast<std::uint32_t>(is_little_endian ? first | second << 8 : first << 8 | second);
+  };
+  std::string text;
+  text.reserve(bytes.size());
+  for (std::size_t at = 0; at < bytes.size(); at += 2) {
+    if (at + 1 == bytes.size()) {
+      append_utf8(text, replacement);
+      break;
+    }
+    std::uint32_t point = unit(at);
+    if (point >= 0xD800 && point < 0xE000) {
+      const std::uint32_t low = at + 3 < bytes.size() ? unit(at + 2) : 0;
+      if (point < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
+        point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+        at += 2;
+      } else {
+        point = replacement;
+      }
+    }
+    append_utf8(text, point);
+  }
+  return text;
+}
+
+bool is_letter_or_digit(char letter) {
+  const char lower = to_lower(letter);
+  return (lower >= 'a' && lower <= 'z') || (letter >= '0' && letter <= '9');
+}
+
 }  // namespace
+
+std::string decode_text(std::string text) {
+  if (is_utf16(text)) return utf8_of_utf16(std::string_view(text).substr(2), text[0] == '\xFF');
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+  return text;
+}
+
+bool is_utf16(std::string_view text) noexcept {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
+std::string quoted_for_shell(const std::string& text) {
+  constexpr std::string_view plain = "/:._-~%+=@,";
+  const bool is_plain =
+      !text.empty() && std::all_of(text.begin(), text.end(), [plain](char letter) {
+        return is_letter_or_digit(letter) || plain.find(letter) != std::string_view::npos;
+      });
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + "'";
+}
 
 bool equals_ignoring_case(std::string_view left, std::string_view right) noexcept {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
@@ -42,9 +130,11 @@ std::string to_hex(std::uint64_t number) {
 }
 
 std::string count_of(std::uint64_t count, std::string_view noun) {
-  std::string text = format_count(count) + " ";
-  text += noun;
-  return count == 1 ? text : text + "s";
+  return format_count(count) + noun_of(count, noun);
+}
+
+std::string plain_count_of(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + noun_of(count, noun);
 }
 
 std::string one_line_of(std::string_view message) {

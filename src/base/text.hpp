@@ -31,6 +31,22 @@ std::string to_hex(std::uint64_t number);
 /// "1 tensor", "0 tensors", "4 096 tensors".
 std::string count_of(std::uint64_t count, std::string_view noun);
 
+/// "1 byte", "4096 bytes": without groups, for numbers that a reader compares with other programs'.
+std::string plain_count_of(std::uint64_t count, std::string_view noun);
+
+/// The text in UTF-8 without its byte order mark, as programs of Windows write it: UTF-8 after a
+/// mark, and UTF-16 with a mark (PowerShell's `>`). Text that a person gives passes through here.
+std::string decode_text(std::string text);
+
+/// The mark in front of UTF-8.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// True where UTF-16 begins, by its mark.
+bool is_utf16(std::string_view text) noexcept;
+
+/// The text as one word of a POSIX shell, in quotation marks where it needs them.
+std::string quoted_for_shell(const std::string& text);
+
 /// One line for a message whose further lines are the output of a compiler or of a process: the
 /// first line, then the first diagnostic ("file:3:5: error: ..."), or where there is none the first
 /// two lines of output, without hints.

@@ -98,6 +98,7 @@ void hide_other_devices(DeviceSelection& selection, const Environment& environme
 int run_command(const Command& command, const CommandTree& tree, Session& session) {
   Environment& environment = session.environment;
   const CommonOptions& common = tree.common();
+  check_option_rules(command.rules, tree.given(command));
   const std::optional<OutputFormat> format = choose_format(command, common, environment);
   const std::vector<Export> exports = choose_exports(command, common, environment);
   const Runner& runner = tree.runner(command);
@@ -106,13 +107,14 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
     files.outputs.push_back({one.path, "--export " + std::string(to_string(one.format))});
   }
   require_distinct_files(files.outputs, files.inputs);
+  if (!files.force) require_replaceable(files.outputs);
   DeviceSelection devices = select_devices(command, common, environment);
   if (runner.needs_selected_devices_only && runner.needs_selected_devices_only()) {
     hide_other_devices(devices, environment);
   }
   session.output.emplace(environment.console, format, exports);
-  Context context{environment,   *session.output, std::move(devices),
-                  session.notes, common.quiet,    common.verbose};
+  Context context{environment,  *session.output, std::move(devices),      session.notes,
+                  common.quiet, common.verbose,  std::move(files.outputs)};
   return runner.run(context);
 }
 
@@ -158,6 +160,7 @@ int report_failure(const Error& error, Session& session) {
 }  // namespace
 
 int run(int argc, const char* const* argv, Environment& environment) {
+  environment.getenv = without_empty(std::move(environment.getenv));
   Session session{environment, read_early_options(argc, argv, environment.getenv)};
   environment.console.set_color_mode(session.early.color);
   int exit_code = exit_done;

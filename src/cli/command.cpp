@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/model_files.hpp"
+#include "cli/model_path.hpp"
+
 namespace hiptool::cli {
 
 std::unique_ptr<Platforms> Context::make_platforms() const {
@@ -11,9 +14,32 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
   return environment.make_platforms(std::move(options));
 }
 
+ModelFile Context::open_model(const std::string& path, const ModelOptions& options) const {
+  const auto require_apart = [&](const ModelFile* model) {
+    if (!outputs.empty()) require_distinct_files(outputs, files_of_model(path, model));
+  };
+  const auto open = [&] {
+    try {
+      return cli::open_model(path, options, environment.getenv);
+    } catch (const Error&) {
+      require_apart(nullptr);  // the report of the error would replace it
+      throw;
+    }
+  };
+  try {
+    ModelFile model = open();
+    require_apart(&model);
+    return model;
+  } catch (const FilesCollide&) {
+    output.discard_exports();
+    throw;
+  }
+}
+
 std::vector<Device> Context::choose_devices(Platforms& platforms) const {
   std::vector<Device> chosen = cli::choose_devices(platforms, devices);
   note_devices(environment, platforms, chosen);
+  output.explain_devices(explain_default(platforms, devices));
   return chosen;
 }
 

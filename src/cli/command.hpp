@@ -10,7 +10,9 @@
 #include "cli/distinct_files.hpp"
 #include "cli/environment.hpp"
 #include "cli/notes.hpp"
+#include "cli/option_rules.hpp"
 #include "cli/output.hpp"
+#include "hiptool/model_file.hpp"
 
 namespace CLI {
 class App;
@@ -26,6 +28,12 @@ struct Context {
   std::shared_ptr<NoteCollector> notes;
   bool quiet = false;
   bool verbose = false;
+  std::vector<NamedFile> outputs = {};  ///< all of this run, with the exports
+
+  /// Opens a model as cli::open_model() does. Throws FilesCollide, and leaves the files of exports
+  /// alone, if an output of this run would replace a file of the model, also of one that cannot be
+  /// opened. Every command opens its models with this.
+  ModelFile open_model(const std::string& path, const ModelOptions& options) const;
 
   /// The platforms, none of them opened yet.
   std::unique_ptr<Platforms> make_platforms() const;
@@ -38,6 +46,7 @@ struct Context {
 struct CommandFiles {
   std::vector<NamedFile> inputs;
   std::vector<NamedFile> outputs;
+  bool force = false;  ///< outputs may replace files of other kinds
 };
 
 /// A command whose options were parsed.
@@ -76,6 +85,7 @@ struct Command {
   bool takes_devices = false;
   bool has_own_format = false;  ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
+  std::vector<OptionRule> rules = {};  ///< of its options, checked before it runs
   std::vector<CompletionWords> (*completion_words)() = nullptr;
 };
 

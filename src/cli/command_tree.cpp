@@ -2,6 +2,7 @@
 #include "cli/command_tree.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
@@ -69,6 +70,40 @@ void check_remaining(const CLI::App& root) {
   if (!words.empty()) throw unknown_word(root, words.front());
 }
 
+// For "--name=" CLI11 takes the next word, which may be the model, for the value. The words are in
+// reverse order, as its parser wants them.
+std::vector<std::string> words_for_parser(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  bool has_options = true;  // until "--"
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--") has_options = false;
+    const bool is_without_value = has_options && word.size() > 3 && word.starts_with("--") &&
+                                  word.find('=') == word.size() - 1;
+    if (is_without_value) word.pop_back();
+    words.push_back(std::move(word));
+    if (is_without_value) words.emplace_back();
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+// CLI11 checks no value that may be left out. The words are in reverse order.
+void refuse_empty_optional_values(const CLI::App& root, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::Option* option : command->get_options()) {
+      const bool is_optional = option->get_items_expected_max() > 0 &&
+                               option->get_expected_min() == 0 && !option->get_positional();
+      if (is_optional) names.push_back(option->get_name());
+    }
+  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& name = words[i + 1];
+    if (std::find(names.begin(), names.end(), name) != names.end()) refuse_empty(words[i], name);
+  }
+}
+
 }  // namespace
 
 CommandTree::CommandTree()
@@ -95,7 +130,8 @@ CommandTree::~CommandTree() = default;
 void CommandTree::add_common_options() {
   CLI::App& root = *root_;
   add_texts(root, "-d,--device", "LIST", common_.devices,
-            "devices: nvidia:0, amd:1, cpu, all, UUID or PCI bus id; repeatable");
+            "devices: nvidia:0, amd:1, cpu, all, UUID or PCI bus id; repeatable; default: the "
+            "discrete GPU with the most memory");
   add_choice(root, "--platform", "NAME", common_.platform, {"amd", "nvidia", "cpu"},
              "use only devices of this platform");
   add_text(root, "--format", "FORMAT", common_.format,
@@ -116,6 +152,20 @@ const Runner& CommandTree::runner(const Command& command) const {
   return runners_[static_cast<std::size_t>(&command - commands().data())];
 }
 
+std::vector<GivenOption> CommandTree::given(const Command& command) const {
+  std::vector<GivenOption> list;
+  for (const CLI::App* app :
+       {root_->get_subcommand(command.name), static_cast<CLI::App*>(root_.get())}) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->count() == 0) continue;
+      const std::vector<std::string>& names = option->get_lnames();
+      list.push_back(
+          {names.empty() ? option->get_name(true) : "--" + names.front(), option->results()});
+    }
+  }
+  return list;
+}
+
 Request parse(CommandTree& tree, int argc, const char* const* argv) {
   CLI::App& root = tree.root();
   if (argc <= 1) return {};
@@ -124,7 +174,9 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
     return subcommand == nullptr ? nullptr : find_command(subcommand->get_name());
   };
   try {
-    root.parse(argc, argv);
+    std::vector<std::string> words = words_for_parser(argc, argv);
+    refuse_empty_optional_values(root, words);
+    root.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     return {Request::Kind::help, asked_command(), {}};
   } catch (const CLI::ParseError& error) {

@@ -38,6 +38,8 @@ class CommandTree {
   const std::string& help_topic() const noexcept { return help_topic_; }
   const std::string& help_page() const noexcept { return help_page_; }
   const Runner& runner(const Command& command) const;
+  /// What the command line has, after it was parsed, of that command and of all.
+  std::vector<GivenOption> given(const Command& command) const;
 
  private:
   void add_common_options();

@@ -70,10 +70,21 @@ std::optional<std::size_t> DescriptorStream::rows() const noexcept {
   return size.ws_row;
 }
 
+GetEnvironment without_empty(GetEnvironment environment) {
+  return [environment = std::move(environment)](const char* name) {
+    std::optional<std::string> value = environment(name);
+    const std::string_view variable = name;
+    const bool hides_devices =
+        variable.ends_with("_VISIBLE_DEVICES") || variable == "GPU_DEVICE_ORDINAL";
+    if (value && value->empty() && !hides_devices) value.reset();
+    return value;
+  };
+}
+
 Console::Console(TextStream& out, TextStream& err, GetEnvironment environment)
     : out_(out),
       err_(err),
-      environment_(std::move(environment)),
+      environment_(without_empty(std::move(environment))),
       has_unicode_(is_utf8_locale(environment_)),
       is_dumb_(is_dumb_terminal(environment_)) {}
 

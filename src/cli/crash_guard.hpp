@@ -13,13 +13,15 @@ struct Crash {
   Platform platform = Platform::cpu;
   int signal = 0;
   std::string library;  ///< being started; empty if unknown
+  std::string message;  ///< of a failed assertion; usually empty
 };
 
-/// One crash per line, "amd:6:/opt/rocm/lib/libamdhip64.so.7". Other lines are skipped.
+/// One crash per line, "amd:6:/opt/rocm/lib/libamdhip64.so.7", and after a tab the message of a
+/// failed assertion. Other lines are skipped.
 std::vector<Crash> parse_crashes(const std::string& text);
 
-/// The status of a platform that crashed.
-PlatformStatus status_of(const Crash& crash);
+/// The status of a platform that crashed. `override_hint` is what to do first, if anything.
+PlatformStatus status_of(const Crash& crash, const std::string& override_hint = {});
 
 /// For the program only, never for the library: reports a vendor library that crashes during its
 /// initialisation as an unusable platform.

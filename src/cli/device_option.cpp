@@ -3,12 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
+#include "core/default_device.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {
+
+// "CPU" and "NVIDIA:0" as cpu and nvidia:0; uuids and bus ids as they are.
+std::string in_usual_case(const std::string& id) {
+  const std::size_t end = std::min(id.find(':'), id.size());
+  for (const std::string_view name : {"amd", "nvidia", "cpu", "all"}) {
+    if (base::equals_ignoring_case(std::string_view(id).substr(0, end), name)) {
+      return std::string(name) + id.substr(end);
+    }
+  }
+  return id;
+}
 
 std::vector<Device> devices_of(Platforms& platforms, Platform platform) {
   const PlatformStatus& status = platforms.status(platform);
@@ -36,21 +52,20 @@ std::vector<std::string> parse_device_ids(const std::vector<std::string>& texts,
                                           const std::string& what) {
   std::vector<std::string> ids;
   for (const std::string& text : texts) {
-    for (std::string& id : split_list(text, what)) ids.push_back(std::move(id));
+    for (const std::string& id : split_list(text, what)) ids.push_back(in_usual_case(id));
   }
   return ids;
 }
 
-Platform parse_platform(const std::string& text) {
-  check_choice(text, {"amd", "nvidia", "cpu"}, "--platform");
+Platform parse_platform(const std::string& word) {
+  const std::string text = choice_of(word, {"amd", "nvidia", "cpu"}, "--platform");
   if (text == "amd") return Platform::amd;
   return text == "nvidia" ? Platform::nvidia : Platform::cpu;
 }
 
 std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& selection) {
   if (selection.ids.empty()) {
-    if (!selection.platform) return {default_device(platforms)};
-    return {devices_of(platforms, *selection.platform).front()};
+    return {core::choose_default(platforms, selection.platform).device};
   }
   std::vector<Device> chosen;
   for (const std::string& id : selection.ids) {
@@ -68,6 +83,13 @@ std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& 
     add_once(chosen, device);
   }
   return chosen;
+}
+
+std::string explain_default(Platforms& platforms, const DeviceSelection& selection) {
+  if (!selection.ids.empty()) return {};
+  const core::DefaultDevice chosen = core::choose_default(platforms, selection.platform);
+  return chosen.reason.empty() ? std::string()
+                               : chosen.device.id() + " by default: " + chosen.reason;
 }
 
 }  // namespace hiptool::cli

@@ -30,4 +30,8 @@ Platform parse_platform(const std::string& text);
 /// that --platform excludes.
 std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& selection);
 
+/// "amd:1 by default: the discrete GPU with the most memory"; empty if devices were selected or
+/// there was no choice.
+std::string explain_default(Platforms& platforms, const DeviceSelection& selection);
+
 }  // namespace hiptool::cli

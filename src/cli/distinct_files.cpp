@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/distinct_files.hpp"
 
+#include <array>
+#include <fstream>
 #include <system_error>
 
+#include "cli/output_file.hpp"
 #include "cli/text.hpp"
-#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -18,14 +20,15 @@ bool is_same_file(const fs::path& left, const fs::path& right) {
   if (fs::exists(status) && !fs::is_regular_file(status)) return false;
   if (fs::equivalent(left, right, error)) return true;
   // Neither needs to exist yet.
-  const fs::path one = fs::weakly_canonical(fs::absolute(left, error), error);
-  return !error && one == fs::weakly_canonical(fs::absolute(right, error), error) && !error;
+  const fs::path one = fs::weakly_canonical(fs::absolute(target_of_links(left), error), error);
+  const fs::path other = fs::weakly_canonical(fs::absolute(target_of_links(right), error), error);
+  return !error && one == other;
 }
 
 void require_distinct(const NamedFile& output, const NamedFile& other) {
   if (output.path.empty() || other.path.empty()) return;
   if (!is_same_file(output.path, other.path)) return;
-  throw Error(
+  throw FilesCollide(
       ErrorCode::invalid_argument, "parse options",
       output.option + " and " + other.option + " name the same file, " + output.path.string(),
       "choose another file for " + output.option);
@@ -46,6 +49,30 @@ void require_distinct_files(const std::vector<NamedFile>& outputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const NamedFile& input : inputs) require_distinct(outputs[i], input);
     for (std::size_t j = 0; j < i; ++j) require_distinct(outputs[i], outputs[j]);
+  }
+}
+
+bool names_format(const fs::path& path, std::string_view format) {
+  constexpr std::size_t most_bytes = 4096;  // each names its format first
+  std::array<char, most_bytes> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), bytes.size());
+  const std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+  return start.find('"' + std::string(format)) != std::string_view::npos;
+}
+
+void require_replaceable(const std::vector<NamedFile>& outputs) {
+  for (const NamedFile& output : outputs) {
+    std::error_code ignored;
+    if (output.is_of_its_kind == nullptr || output.path.empty()) continue;
+    if (!fs::is_regular_file(output.path, ignored) || fs::file_size(output.path, ignored) == 0) {
+      continue;
+    }
+    if (output.is_of_its_kind(output.path)) continue;
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                output.option + " would replace " + output.path.string() + ", which no earlier " +
+                    output.option + " wrote",
+                "choose another file, or replace this one with --force");
   }
 }
 

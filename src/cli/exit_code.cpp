@@ -23,7 +23,7 @@ constexpr std::array rows{
     ExitCodeDoc{4, "an input file is missing, unreadable, damaged or unsupported"},
     ExitCodeDoc{5, "wrong data: bytes on the device, or results of a kernel or model, differ"},
     ExitCodeDoc{6, "a device or runtime call failed or timed out"},
-    ExitCodeDoc{exit_internal, "host failure: disk full, output not writable, out of memory"},
+    ExitCodeDoc{exit_internal, "host failure: disk full or failing, no output possible, no memory"},
     ExitCodeDoc{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)"},
     ExitCodeDoc{signal_base + SIGTERM, "interrupted by SIGTERM"},
     ExitCodeDoc{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)"},
@@ -32,7 +32,7 @@ constexpr std::array rows{
 // "invalid_argument, out_of_bounds", the codes that lead to an exit code.
 std::string codes_of(int exit_code) {
   std::string text;
-  for (int i = 0; i <= static_cast<int>(ErrorCode::internal); ++i) {
+  for (int i = 0; i <= static_cast<int>(ErrorCode::host_failed); ++i) {
     const auto code = static_cast<ErrorCode>(i);
     const int signal = exit_code > signal_base ? exit_code - signal_base : 0;
     if (exit_code_of(code, signal) != exit_code) continue;
@@ -61,6 +61,7 @@ int exit_code_of(ErrorCode code, int signal) noexcept {
     case ErrorCode::cancelled: return signal_base + (signal == 0 ? SIGINT : signal);
     case ErrorCode::output_failed:
     case ErrorCode::host_out_of_memory:
+    case ErrorCode::host_failed:
     case ErrorCode::internal: break;
   }
   return exit_internal;

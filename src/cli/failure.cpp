@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/failure.hpp"
 
-#include <new>
 #include <utility>
 
+#include "base/host_error.hpp"
 #include "cli/text.hpp"
 
 namespace hiptool::cli {
@@ -29,15 +29,7 @@ void print_error(Console& console, const Error& error) {
   console.err(text);
 }
 
-Error as_error(const std::exception& exception) {
-  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return Error(ErrorCode::host_out_of_memory, "run", "out of host memory",
-                 "close other programs or use a machine with more memory");
-  }
-  return Error(ErrorCode::internal, "run", std::string("internal error: ") + exception.what(),
-               "this is a bug in hiptool; please report it with the output of --verbose");
-}
+Error as_error(const std::exception& exception) { return base::to_error(exception); }
 
 Error usage_error(std::string message, std::string hint) {
   return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));

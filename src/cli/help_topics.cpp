@@ -11,7 +11,9 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::string_view environment_text =
-    R"(Environment variables. Options on the command line override them.
+    R"(Environment variables. Options on the command line override them. An empty
+variable counts as unset, except HIP_VISIBLE_DEVICES and the like, which hide
+all devices then.
 
   HIPTOOL_DEVICE         default of --device: nvidia:0, amd:1, cpu, all, ...
   HIPTOOL_FORMAT         default of --format: table, json, csv or markdown
@@ -28,12 +30,17 @@ constexpr std::string_view environment_text =
   TERM                   dumb: no colour, no progress bar
   LC_ALL, LC_CTYPE, LANG plain ASCII output unless they name UTF-8
   LD_LIBRARY_PATH        folders searched first for runtime libraries
+  ROCM_PATH, HIP_PATH, ROCM_HOME
+                         installations of ROCm, searched next
+  VIRTUAL_ENV, CONDA_PREFIX, PATH
+                         Python environments whose packages may bring a runtime;
+                         the newest of these, of /opt and of the system is used
   TMPDIR                 folder for temporary files, default /tmp
   XDG_CACHE_HOME         cache of compiled kernels: its folder hiptool, default
                          ~/.cache/hiptool; used if only you can write there
-  HF_HUB_CACHE, HF_HOME, OLLAMA_MODELS
-                         folders of downloaded models, named where a path is the
-                         id of a model: org/name, llama3.2:1b
+  HF_HUB_CACHE, HF_HOME, LLAMA_CACHE, MODELS_PATH, OLLAMA_MODELS
+                         folders of downloaded models, searched where a path is
+                         the name of a model: org/name, llama3.2:1b
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
   JOB_COMPLETION_INDEX   rank of this process in a job, for the files of
                          --export, --trace, --write-manifest, --write-golden

@@ -45,7 +45,7 @@ extern "C" void on_signal(int number) {
     const std::int64_t first_ns = first_signal_ns.load();
     if (first_ns != 0 && now - first_ns > same_press_ns) {
       ScreenTerminal::leave_screen();
-      base::remove_temporary_folders();
+      base::remove_temporary_paths();
       ::_exit(128 + number);
     }
     errno = saved_errno;

@@ -4,13 +4,19 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <memory>
+#include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "cli/app.hpp"
 #include "cli/commands/child_commands.hpp"
 #include "cli/crash_guard.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
 #include "core/platform_state.hpp"
 
@@ -26,11 +32,20 @@ void open_standard_streams() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
-}  // namespace
+// The library reads some of its variables itself.
+void unset_empty_variables() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("HIPTOOL_") && text.find('=') == text.size() - 1) {
+      names.emplace_back(text.substr(0, text.size() - 1));
+    }
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+}
 
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   using namespace hiptool;
-  open_standard_streams();
   // write() reports a closed pipe (EPIPE) and a file at its size limit (EFBIG) instead.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -68,4 +83,42 @@ int main(int argc, char** argv) {
   // Destroying the platform would wait for a kernel that may never end.
   if (interrupt.signal() != 0 || environment.has_left_threads) ::_exit(exit_code);
   return exit_code;
+}
+
+constexpr std::string_view memory_message =
+    "error: out of host memory\nhint: close other programs or use a machine with more memory\n";
+
+int report_no_memory() noexcept {
+  static_cast<void>(!::write(STDERR_FILENO, memory_message.data(), memory_message.size()));
+  return hiptool::cli::exit_code_of(hiptool::ErrorCode::host_out_of_memory);
+}
+
+// Nothing else reports what constructors throw before main(): libraries' headers have some that
+// take memory.
+[[noreturn]] void end_unhandled() noexcept {
+  try {
+    if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    hiptool::base::remove_temporary_paths();
+    ::_exit(report_no_memory());
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// 101 is the first priority that is left to programs.
+__attribute__((constructor(101))) void install_end_unhandled() {
+  std::set_terminate(end_unhandled);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_streams();
+  try {
+    unset_empty_variables();
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report_no_memory();
+  }
 }

@@ -9,49 +9,22 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
+#include <vector>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "model/folder.hpp"
+#include "model/local_models.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_letter_or_digit(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9');
-}
-
-// What Hugging Face and Ollama allow in names.
-bool is_name(std::string_view word) {
-  return !word.empty() && is_letter_or_digit(word.front()) &&
-         std::all_of(word.begin(), word.end(), [](char letter) {
-           return is_letter_or_digit(letter) || letter == '.' || letter == '_' || letter == '-';
-         });
-}
-
 bool is_model_file_name(std::string_view word) {
   constexpr std::array<std::string_view, 5> ends{".gguf", ".safetensors", ".json", ".bin", ".pt"};
   return std::any_of(ends.begin(), ends.end(),
                      [word](std::string_view end) { return word.ends_with(end); });
-}
-
-std::string quoted_for_shell(const std::string& text) {
-  constexpr std::string_view plain = "/:._-~%+=@,";
-  const bool is_plain = std::all_of(text.begin(), text.end(), [plain](char letter) {
-    return is_letter_or_digit(letter) || plain.find(letter) != std::string_view::npos;
-  });
-  if (is_plain) return text;
-  std::string quoted = "'";
-  for (const char letter : text) {
-    if (letter == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + "'";
 }
 
 bool remove_prefix(std::string_view& text, std::string_view prefix) {
@@ -60,80 +33,42 @@ bool remove_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-/// A name as "ORGANISATION/NAME:TAG", of which only NAME must be there.
-struct RemoteName {
-  std::string organisation;
-  std::string name;
-  std::string tag;
-};
-
-std::optional<RemoteName> parse_remote_name(std::string_view text) {
-  RemoteName found;
-  const std::size_t slash = text.find('/');
-  if (slash != std::string_view::npos) {
-    found.organisation = text.substr(0, slash);
-    text.remove_prefix(slash + 1);
-    if (!is_name(found.organisation)) return std::nullopt;
-  }
-  const std::size_t colon = text.find(':');
-  found.name = text.substr(0, colon);
-  if (colon != std::string_view::npos) {
-    found.tag = text.substr(colon + 1);
-    if (!is_name(found.tag)) return std::nullopt;
-  }
-  if (!is_name(found.name)) return std::nullopt;
-  return found;
-}
-
-std::string variable(const GetEnvironment& getenv, const char* name) {
-  return getenv(name).value_or("");
-}
-
-// huggingface_hub: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME or ~/.cache with huggingface/hub.
-fs::path hugging_face_cache(const GetEnvironment& getenv) {
-  if (const auto cache = variable(getenv, "HF_HUB_CACHE"); !cache.empty()) return cache;
-  if (const auto home = variable(getenv, "HF_HOME"); !home.empty()) return fs::path(home) / "hub";
-  const std::string xdg = variable(getenv, "XDG_CACHE_HOME");
-  const fs::path cache =
-      xdg.empty() ? fs::path(variable(getenv, "HOME")) / ".cache" : fs::path(xdg);
-  return cache / "huggingface" / "hub";
-}
-
-std::string hugging_face_hint(const RemoteName& name, const GetEnvironment& getenv) {
-  const fs::path folder =
-      hugging_face_cache(getenv) / ("models--" + name.organisation + "--" + name.name);
-  std::error_code ignored;
-  if (name.tag.empty() && fs::is_directory(folder, ignored)) {
-    return "it is in the cache of Hugging Face: name " + folder.string();
-  }
+std::string hugging_face_hint(const model::RemoteName& name) {
   std::string command = "hf download " + name.organisation + "/" + name.name;
   if (!name.tag.empty()) command += " --include '*" + name.tag + "*'";
-  return "not a local path; `" + command +
-         "` downloads the repository and prints the folder "
-         "to name here";
+  return "not a local path, and in no cache of this machine; `" + command +
+         "` downloads the repository and prints the folder to name here";
 }
 
-std::string ollama_hint(const RemoteName& name, const GetEnvironment& getenv) {
-  std::string models = variable(getenv, "OLLAMA_MODELS");
-  if (models.empty()) models = (fs::path(variable(getenv, "HOME")) / ".ollama" / "models").string();
-  const std::string organisation = name.organisation.empty() ? "library" : name.organisation;
-  const std::string tag = name.tag.empty() ? "latest" : name.tag;
-  const fs::path manifest =
-      fs::path(models) / "manifests" / "registry.ollama.ai" / organisation / name.name / tag;
-  std::error_code ignored;
-  if (fs::exists(manifest, ignored)) return "it is a model of Ollama: name " + manifest.string();
+// Ollama's service keeps its models where other users may not look.
+std::optional<fs::path> forbidden_folder(const GetEnvironment& getenv) {
+  for (const fs::path& folder : model::ollama_folders(getenv)) {
+    std::error_code error;
+    static_cast<void>(fs::status(folder / "manifests", error));
+    if (error == std::errc::permission_denied) return folder;
+  }
+  return std::nullopt;
+}
+
+std::string ollama_hint(const model::RemoteName& name, const GetEnvironment& getenv) {
+  if (const auto folder = forbidden_folder(getenv)) {
+    return "not a local path; Ollama's folder " + folder->string() +
+           " may not be read by this user: use `sudo`, or join the group of the folder";
+  }
   const std::string prefix = name.organisation.empty() ? "" : name.organisation + "/";
   const std::string pulled = prefix + name.name + (name.tag.empty() ? "" : ":" + name.tag);
-  return "not a local path; after `ollama pull " + pulled + "` name " + manifest.string();
+  return "not a local path, and in no cache of this machine; after `ollama pull " + pulled +
+         "` name it again, or " +
+         ollama_manifest(model::ollama_folders(getenv).front(), name).string();
 }
 
 std::string curl_hint(const std::string& url) {
-  return "hiptool reads local files only; download it with `curl -LO " + quoted_for_shell(url) +
-         "`";
+  return "hiptool reads local files only; download it with `curl -LO " +
+         base::quoted_for_shell(url) + "`";
 }
 
 // org/name, and org/name/resolve/main/file.gguf: a page "blob" is not the file itself.
-std::string hugging_face_url_hint(std::string_view path, const GetEnvironment& getenv) {
+std::string hugging_face_url_hint(std::string_view path) {
   path = path.substr(0, path.find_first_of("?#"));
   while (path.ends_with('/')) path.remove_suffix(1);
   const std::size_t organisation = path.find('/');
@@ -146,9 +81,62 @@ std::string hugging_face_url_hint(std::string_view path, const GetEnvironment& g
       return curl_hint("https://huggingface.co/" + std::string(path.substr(0, end)) + rest);
     }
   }
-  const auto name = parse_remote_name(path.substr(0, end));
-  if (name && !name->organisation.empty()) return hugging_face_hint(*name, getenv);
+  const auto name = model::parse_remote_name(path.substr(0, end));
+  if (name && !name->organisation.empty()) return hugging_face_hint(*name);
   return curl_hint("https://huggingface.co/" + std::string(path));
+}
+
+// A model as programs and web pages name it, with the file in it that a page shows.
+struct NamedModel {
+  model::RemoteName name;
+  std::string revision;
+  std::string file;
+};
+
+// A page of a model is named by its model: org/name, org/name/tree/main, org/name/blob/main/file.
+std::optional<NamedModel> name_in_caches(std::string_view path) {
+  const bool is_web = remove_prefix(path, "https://") || remove_prefix(path, "http://");
+  remove_prefix(path, "www.");
+  if (is_web) path = path.substr(0, path.find_first_of("?#"));
+  for (const std::string_view host : {"huggingface.co/", "hf.co/", "hf://", "modelscope.cn/models/",
+                                      "ollama.com/library/", "ollama.com/"}) {
+    if (remove_prefix(path, host)) break;
+  }
+  NamedModel found;
+  for (const std::string_view page : {"/tree/", "/blob/", "/resolve/"}) {
+    const std::size_t at = path.find(page);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = path.substr(at + page.size());
+    const std::size_t slash = rest.find('/');
+    found.revision = rest.substr(0, slash);
+    if (slash != std::string_view::npos) found.file = rest.substr(slash + 1);
+    path = path.substr(0, at);
+    break;
+  }
+  if (is_web && path.ends_with('/')) path.remove_suffix(1);
+  const auto name = model::parse_remote_name(path);
+  if (!name || is_model_file_name(path)) return std::nullopt;
+  found.name = *name;
+  return found;
+}
+
+// The file or folder of a repository at a revision in the cache of Hugging Face.
+std::optional<fs::path> path_in_snapshot(const NamedModel& named, const GetEnvironment& getenv) {
+  if (named.revision == "." || named.revision == "..") return std::nullopt;
+  const fs::path folder = model::hugging_face_folder(named.name, getenv);
+  fs::path snapshot = folder / "snapshots" / named.revision;
+  std::error_code ignored;
+  if (!fs::is_directory(snapshot, ignored)) {
+    if (named.revision != "main") return std::nullopt;
+    try {
+      snapshot = model::hugging_face_snapshot(folder);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  const fs::path path = named.file.empty() ? snapshot : snapshot / named.file;
+  const bool is_below = named.file.find("..") == std::string::npos;
+  return is_below && fs::exists(path, ignored) ? std::optional(path) : std::nullopt;
 }
 
 std::optional<std::string> url_hint(const std::string& path, const GetEnvironment& getenv) {
@@ -157,11 +145,16 @@ std::optional<std::string> url_hint(const std::string& path, const GetEnvironmen
   remove_prefix(rest, "www.");
   if (remove_prefix(rest, "huggingface.co/") || remove_prefix(rest, "hf.co/") ||
       remove_prefix(rest, "hf://")) {
-    return hugging_face_url_hint(rest, getenv);
+    return hugging_face_url_hint(rest);
+  }
+  if (remove_prefix(rest, "modelscope.cn/models/")) {
+    const auto end = rest.find('/', rest.find('/') + 1);
+    return "not in ModelScope's cache of this machine; `modelscope download --model " +
+           std::string(rest.substr(0, end)) + "` downloads it and prints the folder to name here";
   }
   if (remove_prefix(rest, "ollama.com/")) {
     remove_prefix(rest, "library/");
-    if (const auto name = parse_remote_name(rest)) return ollama_hint(*name, getenv);
+    if (const auto name = model::parse_remote_name(rest)) return ollama_hint(*name, getenv);
   }
   if (is_web) return curl_hint(path);
   return std::nullopt;
@@ -171,7 +164,7 @@ std::optional<std::string> url_hint(const std::string& path, const GetEnvironmen
 
 std::optional<std::string> download_hint(const std::string& path, const GetEnvironment& getenv) {
   if (auto hint = url_hint(path, getenv)) return hint;
-  const auto name = parse_remote_name(path);
+  const auto name = model::parse_remote_name(path);
   if (!name || is_model_file_name(path)) return std::nullopt;
   if (name->organisation.empty()) {
     if (name->tag.empty()) return std::nullopt;  // any misspelt file name
@@ -180,16 +173,36 @@ std::optional<std::string> download_hint(const std::string& path, const GetEnvir
   // A wrong name in a folder that exists is a wrong name.
   std::error_code ignored;
   if (fs::exists(name->organisation, ignored)) return std::nullopt;
-  return hugging_face_hint(*name, getenv);
+  return hugging_face_hint(*name);
+}
+
+std::string find_model_path(const std::string& path, const GetEnvironment& getenv) {
+  std::error_code ignored;
+  if (fs::symlink_status(path, ignored).type() != fs::file_type::not_found) return path;
+  const auto named = name_in_caches(path);
+  if (!named) return path;
+  if (!named->revision.empty()) return path_in_snapshot(*named, getenv).value_or(path).string();
+  const std::vector<model::LocalModel> found = model::find_local_models(named->name, getenv);
+  if (found.empty()) return path;
+  if (found.size() == 1) return found.front().path.string();
+  std::string places;
+  for (const model::LocalModel& local : found) {
+    places += (places.empty() ? "" : ", ") + local.path.string() + " (" + local.program + ")";
+  }
+  throw Error(ErrorCode::invalid_argument, "open",
+              "'" + path + "' is the name of " + std::to_string(found.size()) +
+                  " models of this machine: " + places,
+              "name one of these paths");
 }
 
 ModelFile open_model(const std::string& path, const ModelOptions& options,
                      const GetEnvironment& getenv) {
+  const std::string found = find_model_path(path, getenv);
   try {
-    return ModelFile::open(path, options);
+    return ModelFile::open(found, options);
   } catch (const Error& error) {
     std::error_code ignored;
-    const bool is_missing = fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
+    const bool is_missing = fs::symlink_status(found, ignored).type() == fs::file_type::not_found;
     if (error.code() != ErrorCode::input_failed || !is_missing) throw;
     const auto hint = download_hint(path, getenv);
     if (!hint) throw;

@@ -8,14 +8,18 @@
 
 namespace hiptool::cli {
 
-/// As ModelFile::open(). If the path does not exist but is the name of a model elsewhere, the error
-/// has a hint that says how to get it.
+/// The path itself if it exists; else that of the model which has it for a name in a cache of this
+/// machine (find_local_models), else the path again. Throws Error(invalid_argument), which lists
+/// them, where several models have that name.
+std::string find_model_path(const std::string& path, const GetEnvironment& getenv);
+
+/// As ModelFile::open() of find_model_path(). If there is nothing, but the path is the name of a
+/// model elsewhere, the error has a hint that says how to get it.
 ModelFile open_model(const std::string& path, const ModelOptions& options,
                      const GetEnvironment& getenv);
 
 /// For a URL, the id of a repository ("org/name", "org/name:Q4_K_M") or a model of Ollama's
-/// ("llama3.2:1b"): the path where it already is on this machine, else the command that downloads
-/// it (curl, hf or ollama). Absent for anything else.
+/// ("llama3.2:1b"): the command that downloads it (curl, hf or ollama). Absent for anything else.
 std::optional<std::string> download_hint(const std::string& path, const GetEnvironment& getenv);
 
 }  // namespace hiptool::cli

@@ -24,7 +24,23 @@ std::string long_name(const std::string& names) {
   return dashes == std::string::npos ? names : names.substr(dashes);
 }
 
+// Every option and argument that takes a value is declared through this: an empty one would mean
+// "not given" to the command, which then leaves undone what was asked for.
+CLI::Option* with_value(CLI::Option* option, const std::string& names) {
+  const auto refuse = [name = long_name(names)](const std::string& text) {
+    refuse_empty(text, name);
+    return std::string();
+  };
+  return option->check(CLI::Validator(refuse, ""));
+}
+
 }  // namespace
+
+void refuse_empty(const std::string& text, const std::string& name) {
+  if (!text.empty()) return;
+  throw Error(ErrorCode::invalid_argument, "parse options", name + " has an empty value",
+              "check the variable that it comes from, or leave out " + name);
+}
 
 void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help) {
   app.add_flag(names, target, help);
@@ -32,18 +48,18 @@ void add_flag(CLI::App& app, const std::string& names, bool& target, const std::
 
 void add_text(CLI::App& app, const std::string& names, const std::string& value_name,
               std::string& target, const std::string& help) {
-  app.add_option(names, target, help)->type_name(value_name)->take_last();
+  with_value(app.add_option(names, target, help), names)->type_name(value_name)->take_last();
 }
 
 void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
                        std::string& target, const std::string& help) {
-  app.add_option(names, target, help)->type_name(value_name)->required();
+  with_value(app.add_option(names, target, help), names)->type_name(value_name)->required();
 }
 
 void add_optional_text(CLI::App& app, const std::string& names, const std::string& value_name,
                        std::optional<std::string>& target, const std::string& without_value,
                        const std::string& help) {
-  // CLI11 passes "true" where the value is left out.
+  // CLI11 passes "true" where the value is left out, and checks no value that may be.
   const auto take = [&target, without_value](const std::string& text) {
     target = text == "true" ? without_value : text;
   };
@@ -55,24 +71,33 @@ void add_optional_text(CLI::App& app, const std::string& names, const std::strin
 
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
                std::vector<std::string>& target, const std::string& help) {
-  app.add_option(names, target, help)->type_name(value_name)->allow_extra_args(false);
+  with_value(app.add_option(names, target, help), names)
+      ->type_name(value_name)
+      ->allow_extra_args(false);
 }
 
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                const std::string& help) {
-  app.add_option(name, target, help)->type_name("");
+  with_value(app.add_option(name, target, help), name)->type_name("");
 }
 
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
-              const std::string& help) {
-  const auto parse = [&target, name = long_name(names)](const std::string& text) {
+              const std::string& help, std::uint64_t least) {
+  const auto parse = [&target, name = long_name(names), least](const std::string& text) {
     try {
       target = parse_size(text);
     } catch (const Error& error) {
       throw error.with_context(name);
     }
+    if (target >= least) return;
+    throw Error(ErrorCode::invalid_argument, "parse size",
+                fmt::format("invalid value '{}' for {}: expected at least {}", text, name,
+                            base::count_of(least, "byte")),
+                "write it as 64MiB, 64MB or a number of bytes");
   };
-  app.add_option_function<std::string>(names, parse, help)->type_name("SIZE")->take_last();
+  with_value(app.add_option_function<std::string>(names, parse, help), names)
+      ->type_name("SIZE")
+      ->take_last();
 }
 
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
@@ -89,7 +114,9 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
         ErrorCode::invalid_argument, "parse count",
         fmt::format("invalid value '{}' for {}: expected a whole number {}", text, name, range));
   };
-  app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
+  with_value(app.add_option_function<std::string>(names, parse, help), names)
+      ->type_name("N")
+      ->take_last();
 }
 
 void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
@@ -110,7 +137,9 @@ void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
                             "such as 8192 or 8k",
                             text, name, most));
   };
-  app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
+  with_value(app.add_option_function<std::string>(names, parse, help), names)
+      ->type_name("N")
+      ->take_last();
 }
 
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
@@ -119,15 +148,11 @@ void add_choice(CLI::App& app, const std::string& names, const std::string& valu
   const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
   // An inactive validator carries the choices for completion.
   const std::string words = choices_mark + fmt::format("{}", fmt::join(choices, " "));
-  const auto parse = [&target, name = long_name(names),
-                      choices = std::move(choices)](const std::string& text) {
-    check_choice(text, choices, name);
-    target = text;
-  };
-  app.add_option_function<std::string>(names, parse, full_help)
-      ->type_name(value_name)
-      ->take_last()
-      ->check(CLI::Validator().name(words).active(false));
+  const auto parse = [&target, name = long_name(names), choices = std::move(choices)](
+                         const std::string& text) { target = choice_of(text, choices, name); };
+  CLI::Option* const option = app.add_option_function<std::string>(names, parse, full_help);
+  option->check(CLI::Validator().name(words).active(false));  // found by its place, the first
+  with_value(option, names)->type_name(value_name)->take_last();
 }
 
 std::vector<std::string> choices_of(CLI::Option& option) {
@@ -159,9 +184,21 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
   }
 }
 
-void check_choice(std::string_view word, const std::vector<std::string>& choices,
-                  const std::string& what) {
-  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return;
+double parse_timeout(const std::string& text) {
+  const auto seconds = base::parse_number<double>(text);
+  if (seconds && *seconds > 0 && *seconds <= 86400) return *seconds;
+  throw Error(ErrorCode::invalid_argument, "parse timeout",
+              fmt::format("--timeout: '{}' is not a number of seconds up to 86400", text),
+              "write it as 60");
+}
+
+std::string choice_of(std::string_view word, const std::vector<std::string>& choices,
+                      const std::string& what) {
+  const auto is_word = [word](const std::string& choice) {
+    return base::equals_ignoring_case(choice, word);
+  };
+  const auto found = std::find_if(choices.begin(), choices.end(), is_word);
+  if (found != choices.end()) return *found;
   throw Error(ErrorCode::invalid_argument, "parse choice",
               fmt::format("invalid value '{}' for {}: expected one of {}", word, what,
                           fmt::join(choices, ", ")),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Declares options on a command, so that commands need not include CLI11. A bad value throws
-/// Error(invalid_argument) with the option's name and a hint.
+/// Error(invalid_argument) with the option's name and a hint; an empty value is bad for all.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,6 +15,9 @@ class Option;
 }  // namespace CLI
 
 namespace hiptool::cli {
+
+/// Throws Error(invalid_argument) for an empty value of the option or argument.
+void refuse_empty(const std::string& text, const std::string& name);
 
 /// Names are written as CLI11 does: "-q,--quiet", "--size", "ID" for a positional argument.
 void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help);
@@ -32,9 +35,9 @@ void add_texts(CLI::App& app, const std::string& names, const std::string& value
 /// A positional argument that takes all remaining words, possibly none.
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                const std::string& help);
-/// "64MiB", see parse_size.
+/// "64MiB", see parse_size; at least so many bytes.
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
-              const std::string& help);
+              const std::string& help, std::uint64_t least = 1);
 /// A whole number from `least` to `most`.
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const std::string& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
@@ -52,9 +55,12 @@ std::vector<std::string> choices_of(CLI::Option& option);
 /// Splits at commas; throws Error(invalid_argument) for an empty element. `what` names the option.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);
 
-/// Throws Error(invalid_argument) with a suggestion unless the word is one of the choices. `what`
-/// names the option.
-void check_choice(std::string_view word, const std::vector<std::string>& choices,
-                  const std::string& what);
+/// The seconds of --timeout, above 0 and up to a day; throws a usage error for other texts.
+double parse_timeout(const std::string& text);
+
+/// The choice that the word is, in upper or lower case; throws Error(invalid_argument) with a
+/// suggestion if it is none. `what` names the option.
+std::string choice_of(std::string_view word, const std::vector<std::string>& choices,
+                      const std::string& what);
 
 }  // namespace hiptool::cli

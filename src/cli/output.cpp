@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/options.hpp"
+#include "cli/output_file.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
@@ -107,9 +108,9 @@ OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>
                           const std::string& what) {
   std::vector<std::string> names;
   for (const OutputFormat format : formats) names.emplace_back(to_string(format));
-  check_choice(text, names, what);
+  const std::string name = choice_of(text, names, what);
   return *std::find_if(formats.begin(), formats.end(),
-                       [&](OutputFormat format) { return to_string(format) == text; });
+                       [&](OutputFormat format) { return to_string(format) == name; });
 }
 
 Export parse_export(std::string_view text, const std::vector<OutputFormat>& formats) {
@@ -142,15 +143,15 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   if (descriptor_ >= 0) return;
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
-    // Replaces the target of a link, not the link.
-    if (fs::path real = fs::canonical(path, ignored); !ignored) target_ = std::move(real);
   }
+  target_ = target_of_links(path);
   temporary_ = target_.string() + ".XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) {
     temporary_.clear();
     fail(errno, "create");
   }
+  listed_.emplace(temporary_);
   ::fchmod(descriptor_, 0666 & ~creation_mask());
 }
 
@@ -183,6 +184,7 @@ void ExportFile::write(std::string_view text) {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno, "rename to");
   temporary_.clear();
+  listed_.reset();
 }
 
 struct Output::OpenExport {
@@ -215,15 +217,25 @@ std::vector<fs::path> Output::export_paths() const {
 
 void Output::discard_exports() noexcept { exports_.clear(); }
 
-void Output::write_exports(const report::Report& report) {
+report::Report Output::explained(report::Report report) const {
+  if (!device_text_.empty() && !report.verdict.empty()) {
+    report.verdict.front().text += " (" + device_text_ + ")";
+  }
+  return report;
+}
+
+void Output::write_exports(const report::Report& report) { write_files(explained(report)); }
+
+void Output::write_files(const report::Report& report) {
   for (const auto& target : exports_) {
     target->file.write(render(target->request.format, report, {file_columns, false, true}));
   }
   exports_.clear();
 }
 
-void Output::write(const report::Report& report) {
-  write_exports(report);
+void Output::write(const report::Report& plain) {
+  const report::Report report = explained(plain);
+  write_files(report);
   has_written_ = true;
   console_.out(render(format_, report,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));

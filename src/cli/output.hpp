@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "cli/console.hpp"
 #include "report/report.hpp"
 
@@ -53,6 +55,7 @@ class ExportFile {
   std::filesystem::path target_;
   std::string option_;
   std::string temporary_;  ///< empty when written in place
+  std::optional<base::TemporaryPath> listed_;
   int descriptor_ = -1;
 };
 
@@ -74,6 +77,8 @@ class Output {
   void prefer(OutputFormat format) noexcept {
     if (!is_chosen_) format_ = format;
   }
+  /// Ends the first line of the verdict with this, unless it is empty.
+  void explain_devices(std::string text) { device_text_ = std::move(text); }
   /// Exports first: if one fails, standard output can still report that.
   void write(const report::Report& report);
   /// Only the exports, for a run that failed.
@@ -81,12 +86,16 @@ class Output {
   bool has_written() const noexcept { return has_written_; }
 
  private:
+  void write_files(const report::Report& report);
+  report::Report explained(report::Report report) const;
+
   struct OpenExport;
   Console& console_;
   OutputFormat format_;
   bool is_chosen_;
   std::vector<std::unique_ptr<OpenExport>> exports_;
   bool has_written_ = false;
+  std::string device_text_;
 };
 
 }  // namespace hiptool::cli

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory_file.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 
@@ -52,8 +53,21 @@ void check_space(const std::filesystem::path& folder, const std::filesystem::pat
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_bytes)
-    : target_(target) {
+std::filesystem::path target_of_links(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as the kernel follows
+  std::error_code error;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, error); ++i) {
+    if (base::is_open_file(path)) break;  // what it names may have no path of its own
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;  // an absolute one replaces all of it
+  }
+  return path;
+}
+
+OutputFile::OutputFile(const std::filesystem::path& named, std::uint64_t size_bytes)
+    : target_(target_of_links(named)) {
+  const std::filesystem::path& target = target_;
   if (!target.has_filename()) fail(target, "the path has no file name");
   if (target == "-") {
     fail(target, "this file cannot go to standard output", "name a file; ./- is one of that name");
@@ -65,6 +79,11 @@ OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_b
   const std::filesystem::path folder =
       target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
   check_space(folder, target, size_bytes);
+  if (base::is_open_file(target)) {
+    descriptor_ = ::open(target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (descriptor_ < 0) fail(target, reason_of(errno), hint_of(errno));
+    return;
+  }
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   std::string name = ".";
   name.append(target.filename().string(), 0, 200).append(".").append(std::to_string(::getpid()));
@@ -72,11 +91,12 @@ OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_b
   temporary_ = folder / name;
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(target, reason_of(errno), hint_of(errno));
+  listed_.emplace(temporary_);
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!is_committed_) ::unlink(temporary_.c_str());
+  if (!is_committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -98,10 +118,12 @@ void OutputFile::finish() {
 
 void OutputFile::commit() {
   finish();
+  if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
     fail(target_, reason_of(errno), hint_of(errno));
   }
   is_committed_ = true;
+  listed_.reset();
 }
 
 void OutputFile::withdraw() noexcept {

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/near_path.hpp"
+
 namespace hiptool::cli {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
-std::size_t edit_distance(std::string_view left, std::string_view right);
+using base::edit_distance;
 
 /// The candidate a misspelt word most likely means: at most two edits away and fewer than half of
 /// the word, or the only one that it begins.

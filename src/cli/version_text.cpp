@@ -3,15 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <set>
-#include <sstream>
 #include <string_view>
-#include <system_error>
 
 #include "base/xxh3.hpp"
 #include "cli/build_info.hpp"
+#include "hip/binding.hpp"
 #include "hiptool/version.hpp"
 #include "kernels/images.hpp"
 
@@ -20,30 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array library_folders{"usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib",
-                                     "usr/local/nvidia/lib64", "usr/lib/wsl/lib"};
-
 std::string fmt_version() {
   return fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
-}
-
-bool is_runtime_name(std::string_view name) {
-  return name == "libcuda.so.1" || name.starts_with("libamdhip64.so");
-}
-
-std::vector<fs::path> folders_to_search(const fs::path& root, const GetEnvironment& environment) {
-  std::vector<fs::path> folders;
-  std::istringstream paths(environment("LD_LIBRARY_PATH").value_or(""));
-  for (std::string path; std::getline(paths, path, ':');) {
-    if (!path.empty()) folders.push_back(root / fs::path(path).relative_path());
-  }
-  for (const char* folder : library_folders) folders.push_back(root / folder);
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root / "opt", ignored)) {
-    const bool is_rocm = entry.path().filename().string().starts_with("rocm");
-    if (is_rocm) folders.push_back(entry.path() / "lib");
-  }
-  return folders;
 }
 
 /// The items after a label, on as many lines as they need, each below the first.
@@ -70,17 +44,15 @@ std::string listed(std::string_view label, const std::vector<std::string>& items
 
 std::vector<std::string> find_runtime_libraries(const fs::path& root,
                                                 const GetEnvironment& environment) {
-  std::set<fs::path> seen_folders;
+  const hip::Places places{
+      root, [&](const char* name) { return environment(name).value_or(std::string()); }};
   std::vector<std::string> found;
-  std::error_code ignored;
-  for (const fs::path& folder : folders_to_search(root, environment)) {
-    // /opt/rocm is a link to /opt/rocm-N.
-    if (!seen_folders.insert(fs::weakly_canonical(folder, ignored)).second) continue;
-    const std::size_t before = found.size();
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-      if (is_runtime_name(entry.path().filename().string())) found.push_back(entry.path().string());
+  for (const hip::InstalledRuntime& runtime : hip::list_installed_runtimes(places)) {
+    std::string versions = runtime.release;
+    if (!runtime.version.empty()) {
+      versions += (versions.empty() ? "HIP " : ", HIP ") + runtime.version;
     }
-    std::sort(found.begin() + static_cast<std::ptrdiff_t>(before), found.end());
+    found.push_back(runtime.path.string() + (versions.empty() ? "" : " (" + versions + ")"));
   }
   return found;
 }

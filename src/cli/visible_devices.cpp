@@ -14,10 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// GPUs of one model have equal memory, and the default is the first of those; among others only
+// the driver knows which has the most.
+bool is_first_the_default(const fs::path& system_root) {
+  const auto gpus = system::list_gpus(system_root, system::vendor_nvidia);
+  return std::all_of(gpus.begin(), gpus.end(), [&](const system::PciDevice& gpu) {
+    return gpu.device == gpus.front().device;
+  });
+}
+
 // Ordinals of the NVIDIA devices; none where the selection names one in another way.
-std::optional<std::set<int>> selected_ordinals(const DeviceSelection& selection) {
+std::optional<std::set<int>> selected_ordinals(const DeviceSelection& selection,
+                                               const fs::path& system_root) {
   std::set<int> ordinals;
   if (selection.ids.empty() && selection.platform.value_or(Platform::nvidia) == Platform::nvidia) {
+    if (!is_first_the_default(system_root)) return std::nullopt;
     ordinals.insert(0);
   }
   for (std::string_view id : selection.ids) {
@@ -85,7 +96,7 @@ std::vector<std::string> visible_names(const std::optional<std::string>& visible
 std::optional<VisibleDevices> limit_visible_devices(const DeviceSelection& selection,
                                                     const std::optional<std::string>& visible,
                                                     const fs::path& system_root) {
-  const auto ordinals = selected_ordinals(selection);
+  const auto ordinals = selected_ordinals(selection, system_root);
   if (!ordinals || ordinals->empty()) return std::nullopt;
   if (!system::list_gpus(system_root, system::vendor_amd).empty()) return std::nullopt;
   const std::vector<std::string> names = visible_names(visible, system_root);

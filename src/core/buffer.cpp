@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "core/call.hpp"
 
@@ -69,9 +70,9 @@ Buffer Buffer::borrow_native(const Device& device, void* address, std::size_t si
 Buffer Buffer::view(std::size_t offset_bytes, std::size_t size_bytes) const {
   if (offset_bytes > size_bytes_ || size_bytes > size_bytes_ - offset_bytes) {
     throw Error(ErrorCode::out_of_bounds, "view buffer",
-                "a view of " + std::to_string(size_bytes) + " bytes at " +
+                "a view of " + base::plain_count_of(size_bytes, "byte") + " at " +
                     std::to_string(offset_bytes) + " does not fit a buffer of " +
-                    std::to_string(size_bytes_) + " bytes");
+                    base::plain_count_of(size_bytes_, "byte"));
   }
   Buffer part = *this;
   part.offset_bytes_ += offset_bytes;

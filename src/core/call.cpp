@@ -9,6 +9,8 @@ std::string_view hint_of(ErrorCode code) {
     case ErrorCode::out_of_memory: return "free memory on the device, or choose another device";
     case ErrorCode::host_out_of_memory:
       return "free memory on the host, or raise the limit of the container";
+    case ErrorCode::host_failed:
+      return "raise the limit of processes (`ulimit -u`; pids.max of a container or service)";
     case ErrorCode::device_lost: return "start a new process; check the kernel log (dmesg)";
     case ErrorCode::unavailable: return "run `hiptool devices` to see what can be used";
     default: return {};
@@ -93,7 +95,10 @@ Error make_error(const Device& device, ErrorCode code, std::string_view call_nam
 
 Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
                  std::string_view subject, std::string_view detail) {
-  return make_error(device, error_code_of(error), call_name, error, subject, detail);
+  // On the processor a call of the operating system is the host's: mostly no thread to be had.
+  const bool is_of_host = device.is_host_memory() && error == hip::hipErrorOperatingSystem;
+  const ErrorCode code = is_of_host ? ErrorCode::host_failed : error_code_of(error);
+  return make_error(device, code, call_name, error, subject, detail);
 }
 
 Error host_memory_error(const Device& device, std::string_view call_name, hip::hipError_t error,

@@ -93,7 +93,7 @@ class QuietDeviceGuard {
   QuietDeviceGuard& operator=(const QuietDeviceGuard&) = delete;
 
  private:
-  const Device& device_;
+  Device device_;
   int previous_ = -1;
 };
 

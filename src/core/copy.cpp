@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "core/call.hpp"
 
@@ -19,7 +20,7 @@ hip::hipStream_t native(const StreamRef& stream) {
 [[noreturn]] void throw_bounds(const char* operation, std::size_t wanted, std::size_t present) {
   throw Error(ErrorCode::out_of_bounds, operation,
               std::string(operation) + ": " + std::to_string(wanted) +
-                  " bytes do not fit a buffer of " + std::to_string(present) + " bytes");
+                  " bytes do not fit a buffer of " + base::plain_count_of(present, "byte"));
 }
 
 [[noreturn]] void throw_argument(const char* operation, const std::string& why) {

@@ -40,8 +40,8 @@ std::optional<bool> flag(const Device& device, hip::hipDeviceAttribute_t number)
 }
 
 // AMD stores 16 ASCII characters (fewer where the chip has no serial number), CUDA 16 raw bytes
-// that its tools print as GPU-8-4-4-4-12.
-std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
+// that its tools print as GPU-8-4-4-4-12, those of an instance of a divided GPU as MIG-8-4-4-4-12.
+std::optional<std::string> uuid_text(const hip::hipUUID& uuid, bool is_mig_instance) {
   const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), is_hex)) {
     return "GPU-" + std::string(std::begin(uuid.bytes), std::end(uuid.bytes));
@@ -51,7 +51,7 @@ std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
     return std::nullopt;
   }
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string text = "GPU-";
+  std::string text = is_mig_instance ? "MIG-" : "GPU-";
   for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
@@ -61,10 +61,11 @@ std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
   return text;
 }
 
-std::optional<std::string> read_uuid(const Device& device) {
+// The driver names instances "NVIDIA A100-SXM4-40GB MIG 1g.5gb" (NVIDIA's MIG user guide).
+std::optional<std::string> read_uuid(const Device& device, const std::string& name) {
   hip::hipUUID uuid{};
   if (!query<&Api::hipDeviceGetUuid>(device, &uuid, device.native_handle())) return std::nullopt;
-  return uuid_text(uuid);
+  return uuid_text(uuid, name.find(" MIG ") != std::string::npos);
 }
 
 std::optional<std::string> read_pci_bus_id(const Device& device) {
@@ -131,7 +132,7 @@ DeviceInfo Device::info() const {
     if (info.name.empty()) info.name = names->name;
     info.arch = names->arch;
   }
-  info.uuid = read_uuid(*this);
+  info.uuid = read_uuid(*this, info.name);
   info.pci_bus_id = read_pci_bus_id(*this);
   std::size_t total_bytes = 0;
   if (query<&Api::hipDeviceTotalMem>(*this, &total_bytes, ordinal_)) {

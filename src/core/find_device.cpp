@@ -43,25 +43,34 @@ Device device_of(Platforms& platforms, Platform platform, std::optional<int> ord
 
 Device device_by_name(Platforms& platforms, std::string_view id) {
   const std::string bus_id = system::normalize_bus_id(id);
+  const bool looks_like_mig = id.size() >= 8 && base::equals_ignoring_case(id.substr(0, 4), "MIG-");
   const bool looks_like_uuid =
-      id.size() >= 8 && base::equals_ignoring_case(id.substr(0, 4), "GPU-");
+      looks_like_mig || (id.size() >= 8 && base::equals_ignoring_case(id.substr(0, 4), "GPU-"));
   if (bus_id.empty() && !looks_like_uuid) {
     throw Error(ErrorCode::invalid_argument, "find device",
                 "'" + std::string(id) + "' is not a device",
-                "name it as amd:0, nvidia:1, cpu, a uuid (GPU-...) or a PCI bus id (0000:65:00.0)");
+                "name it as amd:0, nvidia:1, cpu, a uuid (GPU-... or MIG-...) or a PCI bus id "
+                "(0000:65:00.0)");
   }
+  std::string present;
   for (const Platform platform : all_platforms) {
     for (const Device& device : platforms.devices(platform)) {
       if (core::is_lost(device)) continue;
       const DeviceInfo info = device.info();
+      const auto& name = looks_like_uuid ? info.uuid : info.pci_bus_id;
+      if (name) present += (present.empty() ? "" : ", ") + device.id() + " is " + *name;
       if (looks_like_uuid ? info.uuid && base::equals_ignoring_case(*info.uuid, id)
                           : info.pci_bus_id && *info.pci_bus_id == bus_id) {
         return device;
       }
     }
   }
-  throw Error(ErrorCode::unavailable, "find device", "there is no device " + std::string(id),
-              "run `hiptool devices` to see them all");
+  throw Error(ErrorCode::unavailable, "find device",
+              "there is no device " + std::string(id) + (present.empty() ? "" : ": ") + present,
+              looks_like_mig ? "CUDA shows a program one MIG device: choose it by "
+                               "CUDA_VISIBLE_DEVICES=" +
+                                   std::string(id)
+                             : "run `hiptool devices` to see them all");
 }
 
 }  // namespace
@@ -75,24 +84,6 @@ Device find_device(Platforms& platforms, std::string_view id) {
     if (ordinal && *ordinal >= 0) return device_of(platforms, platform, *ordinal, id);
   }
   return device_by_name(platforms, id);
-}
-
-Device default_device(Platforms& platforms) {
-  // The search for a runtime whose hardware is not there takes tens of milliseconds.
-  const std::string& root = platforms.system_root();
-  const bool has_amd = !system::list_gpus(root, system::vendor_amd).empty();
-  const bool has_nvidia = !system::list_gpus(root, system::vendor_nvidia).empty();
-  std::array vendors{Platform::amd, Platform::nvidia};
-  if (has_nvidia && !has_amd) std::swap(vendors[0], vendors[1]);
-  for (const Platform platform : vendors) {
-    const auto devices = platforms.devices(platform);
-    if (!devices.empty()) return devices.front();
-  }
-  for (const system::PciDevice& gpu : system::list_gpus(platforms.system_root())) {
-    const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
-    throw unusable("the GPU at " + gpu.bus_id + " cannot be used", platforms.status(platform));
-  }
-  return device_of(platforms, Platform::cpu, 0, "cpu:0");
 }
 
 }  // namespace hiptool

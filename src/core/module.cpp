@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/call.hpp"
 #include "core/device_names.hpp"
 #include "core/image_check.hpp"
@@ -76,7 +77,7 @@ ImageMemory copy_image(std::span<const std::byte> image) {
       mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     throw Error(ErrorCode::host_out_of_memory, "load module",
-                "no memory for a kernel image of " + std::to_string(image.size()) + " bytes");
+                "no memory for a kernel image of " + base::plain_count_of(image.size(), "byte"));
   }
   if (!image.empty()) std::memcpy(mapped, image.data(), image.size());
   return {mapped, Unmap{mapped_bytes}};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "hip/places.hpp"
 #include "hiptool/platform.hpp"
 
 namespace hiptool::hip {
@@ -32,6 +35,16 @@ struct Binding {
 Binding bind_amd(const BindRequest& request);
 Binding bind_nvidia(const BindRequest& request);
 Binding bind_cpu(const BindRequest& request);
+
+/// An installed runtime library, as the search would find it; nothing is opened.
+struct InstalledRuntime {
+  std::filesystem::path path;
+  std::string release;  ///< "ROCm 10.0.0"; empty if unknown
+  std::string version;  ///< HIP's, from the file's name; empty if unknown
+};
+
+/// Those of all vendors, in the order in which they are tried; HIPTOOL_*_LIBRARY is not considered.
+std::vector<InstalledRuntime> list_installed_runtimes(const Places& places);
 
 /// Fills tables; the seam for wrapper tables in tests.
 class Binder {

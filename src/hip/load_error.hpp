@@ -21,6 +21,12 @@ inline std::string missing_dependency(const std::string& sentence) {
   return sentence.substr(0, sentence.find(':'));
 }
 
+/// The loader refuses a library that was linked for an executable stack (glibc 2.41, or a process
+/// that may not have one).
+inline bool needs_executable_stack(const std::string& sentence) {
+  return sentence.find("cannot enable executable stack") != std::string::npos;
+}
+
 /// The message for a list of attempts; it starts with the requested name.
 inline std::string describe_attempt(const std::string& name, const std::string& sentence) {
   return sentence.rfind(name + ":", 0) == 0 ? sentence : name + ": " + sentence;

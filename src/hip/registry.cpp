@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <exception>
 
+#include "hip/amd/library_search.hpp"
 #include "hip/binding.hpp"
+#include "hip/nvidia/driver_files.hpp"
 
 namespace hiptool::hip {
 namespace {
@@ -25,6 +27,19 @@ class Registry final : public Binder {
 };
 
 }  // namespace
+
+std::vector<InstalledRuntime> list_installed_runtimes(const Places& places) {
+  std::vector<InstalledRuntime> found;
+  for (const std::filesystem::path& file : amd::list_installed(places)) {
+    const std::string release = amd::rocm_release(file);
+    found.push_back(
+        {file, release.empty() ? release : "ROCm " + release, amd::version_of_file(file)});
+  }
+  for (const std::filesystem::path& file : nvidia::list_driver_files(places)) {
+    found.push_back({file, {}, {}});
+  }
+  return found;
+}
 
 std::shared_ptr<Binder> make_registry() { return std::make_shared<Registry>(); }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/dynamic_library.hpp"
+#include "base/text.hpp"
 
 namespace hiptool::hip {
 namespace {
@@ -28,7 +29,7 @@ std::string file_version(const std::string& path) {
   const std::filesystem::path file = std::filesystem::canonical(path, failed);
   if (failed) return path;
   const auto size_bytes = std::filesystem::file_size(file, failed);
-  return file.string() + " of " + std::to_string(failed ? 0 : size_bytes) + " bytes";
+  return file.string() + " of " + base::plain_count_of(failed ? 0 : size_bytes, "byte");
 }
 
 }  // namespace

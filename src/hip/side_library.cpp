@@ -2,32 +2,18 @@
 #include "hip/side_library.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "hip/load_error.hpp"
+#include "hip/places.hpp"
 
 namespace hiptool::hip {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The folders of a variable like PATH; empty if it is not set.
-std::vector<std::string> list_variable(const char* name) {
-  const char* value = std::getenv(name);
-  std::vector<std::string> folders;
-  if (value == nullptr) return folders;
-  std::string_view rest(value);
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return folders;
-}
 
 /// One search: takes the first usable file and keeps the most telling reason.
 class LibraryAttempts {
@@ -140,9 +126,11 @@ bool run_search(const LibrarySearch& search, LibraryAttempts& attempts) {
     return std::any_of(folders.begin(), folders.end(),
                        [&](const std::string& folder) { return attempts.try_folder(folder); });
   };
-  if (const auto chosen = list_variable("HIPTOOL_LIBRARY_PATH"); !chosen.empty()) {
-    return try_folders(chosen);
+  std::vector<std::string> chosen;
+  for (const fs::path& folder : list_variable_folders(own_places(), "HIPTOOL_LIBRARY_PATH")) {
+    chosen.push_back(folder.string());
   }
+  if (!chosen.empty()) return try_folders(chosen);
   return attempts.try_mapped() || try_folders(search.folders) || attempts.try_bare_names() ||
          try_folders(search.later_folders);
 }
@@ -199,19 +187,6 @@ std::vector<std::string> list_sibling_folders(const std::string& parent, const s
     if (base::is_there(folder)) folders.push_back(folder.string());
   }
   return folders;
-}
-
-std::vector<std::string> list_python_packages() {
-  std::vector<std::string> packages;
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const char* prefix = std::getenv(name);
-    if (prefix == nullptr || *prefix == '\0') continue;
-    for (const std::string& folder :
-         list_sibling_folders((fs::path(prefix) / "lib").string(), "python3", "site-packages")) {
-      packages.push_back(folder);
-    }
-  }
-  return packages;
 }
 
 }  // namespace hiptool::hip

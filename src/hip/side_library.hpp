@@ -45,10 +45,6 @@ int major_of_text(const std::string& version);
 /// among these; else empty.
 std::string refuse_version(const std::string& version, const std::vector<int>& known);
 
-/// Folders of installed packages ("site-packages") of the active Python environments: those of
-/// VIRTUAL_ENV and CONDA_PREFIX.
-std::vector<std::string> list_python_packages();
-
 /// Folders `<parent>/<prefix>*/<below>` that exist.
 std::vector<std::string> list_sibling_folders(const std::string& parent, const std::string& prefix,
                                               const std::string& below);

@@ -8,10 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -40,16 +42,19 @@ void make_folders(const fs::path& path) {
   mkdir(path.c_str(), 0700);
 }
 
+/// At most most_entry_bytes, also of a file that grows meanwhile.
 std::optional<std::string> read_all(int descriptor) {
   std::string bytes;
   std::array<char, 65536> part;
-  for (;;) {
+  while (bytes.size() <= CacheFolder::most_entry_bytes) {
     const ssize_t count = ::read(descriptor, part.data(), part.size());
     if (count == 0) return bytes;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return std::nullopt;
     bytes.append(part.data(), static_cast<std::size_t>(count));
   }
+  errno = EFBIG;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -105,17 +110,19 @@ std::optional<std::string> CacheFolder::read(const std::string& name) {
   const std::string why =
       S_ISREG(status.st_mode) ? find_distrust(status) : "it is not a regular file";
   std::optional<std::string> bytes;
-  if (why.empty()) {
-    bytes = read_all(file);
-    if (!bytes) refuse(path_ / name, describe(errno));
-  } else {
+  if (!why.empty()) {
     distrust(path_ / name, why);
+  } else if (static_cast<std::uint64_t>(status.st_size) > most_entry_bytes) {
+    refuse(path_ / name, describe(EFBIG));
+  } else if (!(bytes = read_all(file))) {
+    refuse(path_ / name, describe(errno));
   }
   ::close(file);
   return bytes;
 }
 
 bool CacheFolder::write(const std::string& name, std::string_view bytes) {
+  if (bytes.size() > most_entry_bytes) return refuse(path_ / name, describe(EFBIG));
   static std::atomic<unsigned> number{0};
   constexpr int most_tries = 100;
   std::string temporary;
@@ -127,6 +134,7 @@ bool CacheFolder::write(const std::string& name, std::string_view bytes) {
                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   }
   if (file < 0) return refuse(path_ / temporary, describe(errno));
+  const base::TemporaryPath listed(path_ / temporary);
   int error = base::write_all(file, bytes);
   if (::close(file) != 0 && error == 0) error = errno;
   if (error == 0) {

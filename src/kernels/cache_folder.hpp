@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ class CacheFolder {
   ~CacheFolder();
   CacheFolder(const CacheFolder&) = delete;
   CacheFolder& operator=(const CacheFolder&) = delete;
+
+  /// Of an entry: images of all kernels together have a quarter of it.
+  static constexpr std::uint64_t most_entry_bytes = std::uint64_t{64} << 20;
 
   bool is_usable() const noexcept { return descriptor_ >= 0; }
   const std::string& reason() const noexcept { return reason_; }

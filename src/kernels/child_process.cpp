@@ -34,7 +34,8 @@ struct ChildStart {
   char* const* environment;
   int input;
   int output;
-  int failure;  ///< pipe for the errno of a failed exec
+  int lifeline;  ///< its other end closes when this process ends, whatever it dies of
+  int failure;   ///< pipe for the errno of a failed exec
   rlim_t memory_bytes;
   rlim_t cpu_s;
   pid_t parent;
@@ -44,7 +45,7 @@ class OwnedDescriptor {
  public:
   /// Above the standard streams, whose numbers may be free here.
   explicit OwnedDescriptor(int descriptor) : value_(descriptor) {
-    constexpr int first_number = 3;
+    constexpr int first_number = 4;
     if (value_ < 0 || value_ >= first_number) return;
     value_ = fcntl(descriptor, F_DUPFD_CLOEXEC, first_number);
     ::close(descriptor);
@@ -71,8 +72,15 @@ void limit(int resource, rlim_t value) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &current);
 }
 
+constexpr int lifeline_number = STDERR_FILENO + 1;
+
+// A compiler's own children get no signal when its parent dies. The shell leaves a process in their
+// group that kills all of them then, and becomes the compiler.
+constexpr const char* shell = "/bin/sh";
+constexpr const char* shell_script = R"({ read -r end <&3; kill -9 0; } & exec "$@" 3<&-)";
+
 void close_others_at_exec() {
-  constexpr unsigned first = STDERR_FILENO + 1;
+  constexpr unsigned first = lifeline_number + 1;
   if (syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) == 0) return;
   constexpr rlim_t most = 65536;  // before Linux 5.11, where each costs a call
   rlimit files{};
@@ -102,6 +110,7 @@ void close_others_at_exec() {
   dup2(start.input, STDIN_FILENO);
   dup2(start.output, STDOUT_FILENO);
   dup2(start.output, STDERR_FILENO);
+  dup2(start.lifeline, lifeline_number);
   close_others_at_exec();
   execve(start.words[0], start.words, start.environment);
   const int reason = errno;
@@ -157,12 +166,19 @@ rlim_t cpu_limit_s(const ChildLimits& limits) {
 
 /// Starts words[0], a path, as leader of a new process group: input from /dev/null, output to the
 /// file `log`, TMPDIR as given, all other files of this process closed, signals at their defaults,
-/// the limits set. It is killed when the calling thread ends first. Throws Error(device) with the
-/// reason when it does not start.
+/// the limits set. It is killed when the calling thread ends first; where there is a shell, all
+/// that it started is killed with it when the other end of `lifeline` closes. Throws Error(device)
+/// with the reason when it does not start.
 pid_t start_child(const std::vector<std::string>& words, const std::string& log,
-                  const std::string& temporary_folder, const ChildLimits& limits) {
+                  const std::string& temporary_folder, const ChildLimits& limits, int lifeline) {
   const std::vector<std::string> environment = child_environment(temporary_folder);
-  const std::vector<char*> word_list = addresses(words);
+  std::vector<std::string> guarded{shell, "-c", shell_script, shell};
+  const bool has_shell = access(shell, X_OK) == 0 && access(words.front().c_str(), X_OK) == 0;
+  if (!has_shell) guarded.clear();
+  const auto program = guarded.insert(guarded.end(), words.begin(), words.end());
+  // To the shell that would be the shell.
+  if (*program == "/proc/self/exe") *program = "/proc/" + std::to_string(getpid()) + "/exe";
+  const std::vector<char*> word_list = addresses(guarded);
   const std::vector<char*> variable_list = addresses(environment);
   std::array<int, 2> ends{-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(words.front(), errno);
@@ -172,7 +188,7 @@ pid_t start_child(const std::vector<std::string>& words, const std::string& log,
   const OwnedDescriptor output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (input.get() < 0 || output.get() < 0) fail_to_start(words.front(), errno);
   const pid_t child =
-      spawn_blocked({word_list.data(), variable_list.data(), input.get(), output.get(),
+      spawn_blocked({word_list.data(), variable_list.data(), input.get(), output.get(), lifeline,
                      writing.get(), limits.memory_bytes, cpu_limit_s(limits), getpid()});
   if (child < 0) fail_to_start(words.front(), errno);
   writing.close();
@@ -232,7 +248,11 @@ ChildRun run_child(const std::vector<std::string>& words, const WorkFolder& fold
                    const ChildLimits& limits, const CancelToken* cancel) {
   const std::string log = folder.file("log");
   const Clock::time_point end = Clock::now() + limits.time;
-  ProcessGroup group(start_child(words, log, folder.file(""), limits));
+  std::array<int, 2> ends{-1, -1};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(words.front(), errno);
+  const OwnedDescriptor lifeline(ends[0]);
+  const OwnedDescriptor held(ends[1]);
+  ProcessGroup group(start_child(words, log, folder.file(""), limits, lifeline.get()));
   bool is_late = false;
   while (group.is_leader_running() && !is_late) {
     if (cancel != nullptr && cancel->is_cancelled()) break;

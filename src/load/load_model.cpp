@@ -96,7 +96,7 @@ class ModelLoad {
     load::choose_verify_mode(model_, options_.verify, report_);
     // Reports missing metadata before any device is started.
     if (options_.context_tokens > 0) {
-      kv_cache_bytes(summarize(model_), options_.context_tokens, options_.kv_type);
+      kv_cache_bytes(summarize(model_), options_.context_tokens, options_.kv_cache);
     }
     const bool is_empty = model_.tensors().empty();
     if (is_published()) report_.published = load::find_published(model_, options_.sha256);
@@ -156,7 +156,7 @@ class ModelLoad {
     const std::vector<Device> devices = open_devices();
     if (options_.arenas.empty()) {
       load::place_model(model_, devices, options_.split,
-                        {options_.context_tokens, options_.kv_type}, report_.plan, report_.fit);
+                        {options_.context_tokens, options_.kv_cache}, report_.plan, report_.fit);
     } else {
       report_.plan = plan_load(model_, devices, options_.split);
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -130,7 +131,7 @@ Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& 
   if (offset_bytes % element_size_bytes(dtype) != 0) {
     refuse(ErrorCode::invalid_argument,
            "offset " + std::to_string(offset_bytes) + " is not a multiple of the " +
-               std::to_string(element_size_bytes(dtype)) + " bytes of " +
+               base::plain_count_of(element_size_bytes(dtype), "byte") + " of " +
                std::string(to_string(dtype)),
            "choose the offset of an element");
   }
@@ -140,9 +141,9 @@ Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& 
       offset_bytes <= file.size_bytes() ? file.size_bytes() - offset_bytes : 0;
   if (offset_bytes > file.size_bytes() || count > rest / element_size_bytes(dtype)) {
     refuse(ErrorCode::out_of_bounds,
-           std::to_string(count) + " elements of " + std::string(to_string(dtype)) +
+           base::plain_count_of(count, "element") + " of " + std::string(to_string(dtype)) +
                " from offset " + std::to_string(offset_bytes) + " on exceed its " +
-               std::to_string(file.size_bytes()) + " bytes",
+               base::plain_count_of(file.size_bytes(), "byte"),
            "choose a range inside the file");
   }
   const Tensor result = Tensor::empty(memory, dtype, dims);

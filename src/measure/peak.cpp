@@ -18,9 +18,10 @@ struct Board {
 // docs/peaks.md names the source of every figure, and a test compares the two. Boards without a
 // published source are not listed: their peak is computed from the clock.
 constexpr std::array boards{
-    Board{"MI325X", 6.0e12},     Board{"MI300X", 5.3e12},    Board{"RX 9070 XT", 640e9},
-    Board{"RX 7900 XTX", 960e9}, Board{"RX 7900 XT", 800e9}, Board{"RX 7600", 288e9},
-    Board{"PRO W7900", 864e9},   Board{"RX 6950 XT", 576e9},
+    Board{"MI355X", 8.0e12},    Board{"MI350X", 8.0e12},    Board{"MI325X", 6.0e12},
+    Board{"MI300X", 5.3e12},    Board{"RX 9070 XT", 640e9}, Board{"RX 7900 XTX", 960e9},
+    Board{"RX 7900 XT", 800e9}, Board{"RX 7600", 288e9},    Board{"PRO W7900", 864e9},
+    Board{"RX 6950 XT", 576e9},
 };
 
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }

@@ -99,6 +99,19 @@ std::string lower(std::string_view text) {
   return copy;
 }
 
+// "H2D.Pinned" as h2d.pinned; sizes such as 1GiB, which begin with a digit, as they are.
+std::string lower_words(std::string_view selector) {
+  std::string words;
+  for (std::size_t start = 0; start <= selector.size();) {
+    const std::size_t end = std::min(selector.find('.', start), selector.size());
+    const std::string_view word = selector.substr(start, end - start);
+    const bool is_size = !word.empty() && word.front() >= '0' && word.front() <= '9';
+    words += (start > 0 ? "." : "") + (is_size ? std::string(word) : lower(word));
+    start = end + 1;
+  }
+  return words;
+}
+
 std::vector<std::string> ids_named(std::string_view part, const std::vector<NamedDevice>& devices) {
   std::vector<std::string> ids;
   for (const NamedDevice& device : devices) {
@@ -130,7 +143,7 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
   const bool is_upper = text[sign] == '<';
   Threshold threshold;
   threshold.text = std::string(trim(text));
-  threshold.selector = std::string(trim(text.substr(0, sign)));
+  threshold.selector = lower_words(trim(text.substr(0, sign)));
   const std::string_view value = trim(text.substr(sign + 2));
   double number = 0;
   const auto [end, error] =

@@ -64,7 +64,29 @@ void check_keys(const base::File& file) {
   Diagnostics diagnostics(file.path(), false);
   diagnostics.move_to(file.path(), "offset");
   JsonReader json(file, 0, file.size_bytes(), diagnostics);
+  json.accept_constants();
   check_keys(json);
+  json.finish();
+}
+
+// With null in place of Infinity and NaN, which JSON does not have.
+std::string without_constants(const std::string& text) {
+  std::string cleaned;
+  bool is_in_string = false;
+  for (std::size_t index = 0; index < text.size();) {
+    if (text[index] == '"') is_in_string = !is_in_string;
+    std::size_t length = 1;
+    bool is_constant = false;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (is_in_string || is_constant || text.compare(index, word.size(), word) != 0) continue;
+      is_constant = true;
+      length = word.size();
+    }
+    if (is_in_string && text[index] == '\\') length = 2;
+    cleaned.append(is_constant ? "null" : text.substr(index, length));
+    index += length;
+  }
+  return cleaned;
 }
 
 }  // namespace
@@ -76,9 +98,9 @@ std::string read_config_file(const std::filesystem::path& path, nlohmann::json& 
     std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
     file.read_at(std::as_writable_bytes(std::span(text)), 0);
     if (const auto reason = why_unwieldy(text)) return *reason;
-    json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object()) return "it is not a JSON object";
     check_keys(file);
+    json = nlohmann::json::parse(without_constants(text), nullptr, false);
+    if (!json.is_object()) return "it is not a JSON object";
     return {};
   } catch (const Error& error) {
     return error.what();

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,8 +16,10 @@ namespace hiptool::model {
 /// What a parser fills and ModelFile shows.
 struct Contents {
   ModelFormat format = ModelFormat::gguf;
+  ModelKind kind = ModelKind::model;
   std::uint32_t version = 0;
-  std::filesystem::path path;  // as it was given
+  std::filesystem::path path;                   // as it was given
+  std::optional<std::filesystem::path> folder;  // of the index, else of the first part
   std::vector<ModelPart> parts;
   std::vector<TensorInfo> tensors;
   NameIndex<TensorInfo> index;

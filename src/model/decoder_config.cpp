@@ -344,7 +344,7 @@ void read_dimensions(ConfigFields& config, DecoderSpec& spec) {
 }  // namespace
 
 DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
-  const std::filesystem::path path = model.files().front().path.parent_path() / "config.json";
+  const std::filesystem::path path = model.folder() / "config.json";
   ConfigJson json;
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {

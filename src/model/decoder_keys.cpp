@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/text.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
@@ -77,7 +78,7 @@ class DecoderKeys {
     }
     use(name);
     if (*model_.array_size(key(name)) != layers) {
-      refuse(name, "which does not fit " + std::to_string(layers) + " layers");
+      refuse(name, "which does not fit " + base::plain_count_of(layers, "layer"));
     }
     const auto numbers = model_.integers(key(name));
     if (!numbers) refuse(name, "not whole numbers");
@@ -128,7 +129,7 @@ class DecoderKeys {
     if (const auto whole = model_.integer(name)) return std::to_string(*whole);
     if (const auto real = model_.real(name)) return std::to_string(*real);
     if (const auto size = model_.array_size(name)) {
-      return "an array of " + std::to_string(*size) + " elements";
+      return "an array of " + base::plain_count_of(*size, "element");
     }
     return "absent";
   }
@@ -226,7 +227,7 @@ void read_windows(DecoderKeys& keys, DecoderSpec& spec) {
   std::vector<bool> has_window(layers, true);
   if (const auto flags = keys.flags(pattern)) {
     if (flags->size() != layers) {
-      keys.refuse(pattern, "which does not fit " + std::to_string(layers) + " layers");
+      keys.refuse(pattern, "which does not fit " + base::plain_count_of(layers, "layer"));
     }
     has_window = *flags;
   } else if (const auto period = keys.count(pattern); period && *period > 0) {

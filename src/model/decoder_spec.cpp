@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <new>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/decoder_reading.hpp"
+#include "model/model_kind.hpp"
 
 namespace hiptool {
 namespace model {
@@ -29,8 +31,8 @@ void check_numbers(const ModelFile& model, const DecoderSpec& spec) {
   };
   if (spec.rope.dimensions == 0 || spec.rope.dimensions % 2 != 0 ||
       spec.rope.dimensions > spec.key_length) {
-    refuse("a rotary embedding of " + std::to_string(spec.rope.dimensions) +
-           " elements does not fit heads of " + std::to_string(spec.key_length));
+    refuse("a rotary embedding of " + base::plain_count_of(spec.rope.dimensions, "element") +
+           " does not fit heads of " + std::to_string(spec.key_length));
   }
   for (std::size_t index = 0; index < spec.layers.size(); ++index) {
     const DecoderLayer& layer = spec.layers[index];
@@ -46,6 +48,7 @@ void check_numbers(const ModelFile& model, const DecoderSpec& spec) {
 }  // namespace model
 
 DecoderSpec DecoderSpec::read(const ModelFile& model) {
+  model::require_model(model, "read decoder");
   try {
     DecoderSpec spec;
     const bool is_gguf = model.format() == ModelFormat::gguf;

@@ -74,7 +74,7 @@ class TensorFinder {
   /// A tensor without a place would change the results of a program that knows one.
   void refuse_others(const DecoderSpec& spec) const {
     for (const TensorInfo& tensor : model_.tensors()) {
-      if (used_.count(tensor.name) > 0 || is_known_copy(tensor.name, spec)) continue;
+      if (used_.count(tensor.name) > 0 || is_known_copy(tensor.name)) continue;
       refuse_decoder(model_.files()[tensor.file].path,
                      "tensor " + in_quotes(tensor.name) + " has no place in the architecture " +
                          spec.architecture,
@@ -100,13 +100,10 @@ class TensorFinder {
   }
 
   // Values that follow from others: programs of the architecture do not read them.
-  static bool is_known_copy(std::string_view name, const DecoderSpec& spec) {
+  static bool is_known_copy(std::string_view name) {
     constexpr std::string_view frequencies = ".rotary_emb.inv_freq";
-    if (name.size() > frequencies.size() &&
-        name.substr(name.size() - frequencies.size()) == frequencies) {
-      return true;
-    }
-    return spec.is_tied && name == "lm_head.weight";
+    return name.size() > frequencies.size() &&
+           name.substr(name.size() - frequencies.size()) == frequencies;
   }
 
   const ModelFile& model_;
@@ -157,9 +154,10 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   const auto whole = [](std::string_view name) { return std::string(name) + ".weight"; };
   TensorFinder find(model);
   if (is_gguf) {
-    spec.is_tied = !find.has(whole(names.output));
     name_divisors(find, tensors, spec.rope);
   }
+  // transformers 5 takes a matrix that the file has, whatever tie_word_embeddings says.
+  if (is_gguf || spec.is_tied) spec.is_tied = !find.has(whole(names.output));
   spec.embedding_tensor = find.matrix(whole(names.embedding), spec.vocabulary, spec.embedding);
   spec.output_norm = find.vector(whole(names.output_norm), spec.embedding);
   const std::string output(spec.is_tied ? names.embedding : names.output);

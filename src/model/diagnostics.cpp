@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "model/diagnostics.hpp"
 
-#include <system_error>
 #include <utility>
 
 #include "model/text.hpp"
+#include "model/unfinished.hpp"
 
 namespace hiptool::model {
-
 namespace {
 
-// Names that downloaders give to files they have not finished.
-bool is_unfinished(const std::filesystem::path& path) {
-  const std::string name = path.filename().string();
-  for (const std::string_view end :
-       {".incomplete", ".part", ".crdownload", ".download", ".partial", "-partial", ".tmp"}) {
-    if (name.size() > end.size() && name.ends_with(end)) return true;
+std::string unfinished_hint(const std::filesystem::path& path) {
+  if (has_unfinished_name(path)) {
+    return "finish the download: the file's name marks an unfinished one";
   }
-  std::filesystem::path control = path;
-  control += ".aria2";
-  std::error_code ignored;
-  return std::filesystem::exists(control, ignored);
+  if (const auto other = unfinished_beside(path)) {
+    return "finish the download: " + other->filename().string() +
+           " next to the file marks an unfinished one";
+  }
+  return "compare the file's size with the publisher's and download it again";
 }
 
 }  // namespace
@@ -46,10 +43,9 @@ void Diagnostics::corrupt(const Place& place, std::string_view cause, std::strin
 }
 
 void Diagnostics::truncated(const Place& place, std::string_view cause) const {
-  corrupt(
-      place, std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
-      is_unfinished(path_) ? "finish the download: the file's name marks an unfinished one"
-                           : "compare the file's size with the publisher's and download it again");
+  corrupt(place,
+          std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
+          unfinished_hint(path_));
 }
 
 void Diagnostics::unreadable_kind(const Place& place, std::string_view cause,
@@ -83,6 +79,12 @@ std::vector<std::string> Diagnostics::take_warnings() {
   }
   warnings_.clear();
   return texts;
+}
+
+std::string ignored_file(const std::filesystem::path& path, std::string_view message) {
+  const std::string prefix = path.string() + ": ";
+  if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
+  return path.string() + " is ignored: " + std::string(message);
 }
 
 }  // namespace hiptool::model

@@ -60,4 +60,7 @@ class Diagnostics {
   std::vector<Warning> warnings_;
 };
 
+/// "PATH is ignored: CAUSE", for the message of an Error that may begin with the path.
+std::string ignored_file(const std::filesystem::path& path, std::string_view message);
+
 }  // namespace hiptool::model

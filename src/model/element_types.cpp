@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/element_types.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string>
+
 namespace hiptool::model {
 namespace {
 
@@ -99,6 +103,29 @@ constexpr std::array<SafetensorsType, 22> safetensors_table{{
     {{"F4", 1, 4}, all, 0},
 }};
 
+struct NamedId {
+  std::uint32_t id;
+  std::string_view name;
+};
+
+// Of ggml's history; I2_S of BitNet.cpp has an id that ggml gave up.
+constexpr std::array<NamedId, 8> removed_types{{{4, "Q4_2"},
+                                                {5, "Q4_3"},
+                                                {31, "Q4_0_4_4"},
+                                                {32, "Q4_0_4_8"},
+                                                {33, "Q4_0_8_8"},
+                                                {36, "IQ4_NL_4_4, or I2_S of BitNet.cpp"},
+                                                {37, "IQ4_NL_4_8"},
+                                                {38, "IQ4_NL_8_8"}}};
+
+// ik_llama.cpp's `enum ggml_type` (ggml.h), those with rows of their own.
+constexpr std::array<NamedId, 24> ik_types{
+    {{133, "Q6_0"},    {134, "IQ1_BN"},  {135, "IQ2_BN"}, {136, "Q8_K64"}, {137, "IQ2_K"},
+     {138, "IQ3_K"},   {139, "IQ4_K"},   {140, "IQ5_K"},  {141, "IQ6_K"},  {144, "IQ4_KS"},
+     {145, "IQ2_KS"},  {146, "IQ4_KSS"}, {147, "Q8_K16"}, {148, "Q8_K32"}, {149, "Q8_KR8"},
+     {150, "Q8_K128"}, {151, "Q8_KV"},   {152, "IQ5_KS"}, {153, "IQ2_KT"}, {154, "IQ3_KT"},
+     {155, "IQ4_KT"},  {156, "IQ3_KS"},  {157, "IQ2_KL"}, {158, "IQ1_KT"}}};
+
 }  // namespace
 
 std::span<const GgufType> gguf_types() noexcept { return gguf_table; }
@@ -113,6 +140,30 @@ const GgufType* find_gguf_type(std::string_view name) noexcept {
     if (!name.empty() && candidate.entry.name == name) return &candidate;
   }
   return nullptr;
+}
+
+TypeRefusal refusal_of_gguf_type(std::uint32_t id) {
+  const std::string opaque = "; --opaque takes the tensor as plain bytes";
+  const auto by_id = [id](const NamedId& named) { return named.id == id; };
+  if (const auto found = std::find_if(removed_types.begin(), removed_types.end(), by_id);
+      found != removed_types.end()) {
+    return {"(" + std::string(found->name) + ") was removed from ggml",
+            "download or quantize the model again as Q4_0 or IQ4_NL, which llama.cpp repacks when "
+            "it loads" +
+                opaque};
+  }
+  const auto found = std::find_if(ik_types.begin(), ik_types.end(), by_id);
+  // The ranges of its types with interleaved rows.
+  const bool is_interleaved = (id >= 202 && id <= 233) || (id >= 335 && id <= 399);
+  if (found != ik_types.end() || is_interleaved) {
+    const std::string name = found == ik_types.end() ? "" : "(" + std::string(found->name) + ") ";
+    return {name + "is a type of ik_llama.cpp, which ggml and llama.cpp do not have",
+            "use ik_llama.cpp, or download the model in a type of llama.cpp such as Q4_K_M or "
+            "IQ4_XS" +
+                opaque};
+  }
+  return {"is not a tensor type of ggml",
+          "update hiptool if the type is new; else download the model in another type" + opaque};
 }
 
 std::span<const SafetensorsType> safetensors_types() noexcept { return safetensors_table; }

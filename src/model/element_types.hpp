@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "hiptool/model_file.hpp"
@@ -27,6 +28,13 @@ std::span<const GgufType> gguf_types() noexcept;
 /// The live type of that id or name, or null.
 const GgufType* find_gguf_type(std::uint32_t id) noexcept;
 const GgufType* find_gguf_type(std::string_view name) noexcept;
+
+/// Why the id is not read, "is IQ4_K of ik_llama.cpp, which ggml does not have", and what to do.
+struct TypeRefusal {
+  std::string cause;
+  std::string hint;
+};
+TypeRefusal refusal_of_gguf_type(std::uint32_t id);
 
 /// A dtype of safetensors. Its random words become finite numbers as `(word & keep) | set`.
 struct SafetensorsType {

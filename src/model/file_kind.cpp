@@ -26,17 +26,26 @@ constexpr std::string_view old_ggml_hint =
     "convert the original model to GGUF with convert_hf_to_gguf.py of llama.cpp";
 constexpr std::string_view page_hint =
     "this is often an error page saved in place of a download; download the model again";
+constexpr std::string_view program_hint =
+    "name a .gguf or .safetensors file; a llamafile holds one, which `unzip` takes out";
+constexpr std::string_view whisper_hint =
+    "convert the original model to GGUF with convert_hf_to_gguf.py of llama.cpp; models of "
+    "whisper.cpp have this format to this day, and are not read";
 constexpr std::string_view pickle_hint =
     "convert it to safetensors with `safetensors.torch.save_file`";
 constexpr std::string_view other_hint = "convert the original model to safetensors or GGUF";
 constexpr std::string_view unpack_hint = "unpack it first";
 
+constexpr std::string_view apple_double("\0\x05\x16\x07", 4);
+
 // The magics of ggml are u32 numbers: little-endian files have their letters in reverse order.
 constexpr std::array foreign_kinds{
     ForeignKind{"version https://git-lfs", "a Git LFS pointer, not the model itself",
                 "fetch the model with `git lfs pull`"},
-    ForeignKind{"lmgg", "a GGML file, a format from before GGUF", old_ggml_hint},
-    ForeignKind{"ggml", "a GGML file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{apple_double, "macOS's attributes of another file (AppleDouble), not a model",
+                "name the file without ._ in front of its name"},
+    ForeignKind{"lmgg", "a GGML file, a format from before GGUF", whisper_hint},
+    ForeignKind{"ggml", "a GGML file, a format from before GGUF", whisper_hint},
     ForeignKind{"fmgg", "a GGMF file, a format from before GGUF", old_ggml_hint},
     ForeignKind{"ggmf", "a GGMF file, a format from before GGUF", old_ggml_hint},
     ForeignKind{"tjgg", "a GGJT file, a format from before GGUF", old_ggml_hint},
@@ -45,7 +54,13 @@ constexpr std::array foreign_kinds{
     ForeignKind{"ggla", "a GGLA adapter, a format from before GGUF", old_ggml_hint},
     ForeignKind{"<!doctype", "a web page, not a model", page_hint},
     ForeignKind{"<html", "a web page, not a model", page_hint},
+    ForeignKind{"<?xml version=\"1.0\"?>\n<net ", "the network of an OpenVINO model", other_hint},
     ForeignKind{"<?xml", "an XML text, not a model", page_hint},
+    ForeignKind{"#version:", "the merges of a tokenizer (merges.txt), not a model",
+                "name the folder of its model"},
+    ForeignKind{"{%", "a chat template (Jinja), not a model", "name the folder of its model"},
+    ForeignKind{"{{", "a chat template (Jinja), not a model", "name the folder of its model"},
+    ForeignKind{"{#", "a chat template (Jinja), not a model", "name the folder of its model"},
     ForeignKind{"pk\x03\x04", "a zip archive, such as a PyTorch checkpoint", pickle_hint},
     ForeignKind{"pk\x05\x06", "an empty zip archive", "download the model again"},
     ForeignKind{"\x80\x02", "a Python pickle, such as an old PyTorch checkpoint", pickle_hint},
@@ -57,7 +72,8 @@ constexpr std::array foreign_kinds{
     ForeignKind{"\x89hdf\r\n\x1a\n", "an HDF5 file, such as a Keras model", other_hint},
     ForeignKind{"\x7f"
                 "elf",
-                "a program or library (ELF)", "name a .gguf or .safetensors file"},
+                "a program or library (ELF)", program_hint},
+    ForeignKind{"mz", "a program (Windows or llamafile)", program_hint},
     ForeignKind{"\x1f\x8b", "a gzip archive", unpack_hint},
     ForeignKind{"(\xb5/\xfd", "a zstd archive", unpack_hint},
     ForeignKind{"\xfd"
@@ -82,6 +98,40 @@ constexpr std::array marked_kinds{
     MarkedKind{4, "TFL3", "a TensorFlow Lite model", other_hint},
 };
 
+// What llama-imatrix wrote before 2025 (.dat): a count, and for each tensor the length of its name,
+// the name and numbers.
+bool is_old_imatrix(std::string_view head) {
+  constexpr std::uint32_t most_entries = 65'536;
+  constexpr std::uint32_t most_name_bytes = 63;
+  std::array<std::uint32_t, 2> counts{};
+  if (head.size() < sizeof counts) return false;
+  std::memcpy(counts.data(), head.data(), sizeof counts);
+  const auto [entries, name_bytes] = counts;
+  if (entries == 0 || entries > most_entries || name_bytes == 0 || name_bytes > most_name_bytes) {
+    return false;
+  }
+  const std::string_view name = head.substr(sizeof counts, name_bytes);
+  return name.size() == name_bytes && name.ends_with(".weight");
+}
+
+// A protocol buffer whose first field is a piece of the vocabulary, with a text and a score.
+bool is_sentencepiece(std::string_view head) {
+  if (head.size() < 8 || head[0] != '\n' || head[2] != '\n') return false;
+  const auto piece_bytes = static_cast<std::uint8_t>(head[1]);
+  const auto text_bytes = static_cast<std::uint8_t>(head[3]);
+  const std::size_t score = std::size_t{4} + text_bytes;
+  return piece_bytes > text_bytes && score < head.size() && head[score] == '\x15';
+}
+
+// The first line of a text, such as "Entry not found" from a server; empty for other bytes.
+std::string_view shown_line(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  const bool is_plain = std::all_of(line.begin(), line.end(), [](char letter) {
+    return static_cast<std::uint8_t>(letter) >= ' ' && letter != '\x7f';
+  });
+  return is_plain && is_utf8(line) ? line : std::string_view();
+}
+
 // ONNX has no magic: a protocol buffer whose first field is the version of the format (8 and a
 // small number), followed by the producer's name or the field after it (0x12 to 0x3A, lengths).
 bool is_onnx(std::string_view head) {
@@ -93,6 +143,11 @@ bool is_onnx(std::string_view head) {
 
 std::string_view without_leading_space(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with(base::byte_order_mark)) text.remove_prefix(base::byte_order_mark.size());
+  return text;
 }
 
 std::string hexadecimal(std::string_view bytes) {
@@ -137,6 +192,10 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
     const std::string_view rest = head.substr(std::min(kind.offset, head.size()));
     if (!has_brace && rest.starts_with(kind.mark)) refuse(kind.name, kind.hint);
   }
+  if (is_old_imatrix(head)) {
+    refuse("an importance matrix (imatrix, old .dat format), not a model",
+           "name the model; llama-quantize --imatrix takes this file");
+  }
   if (has_safetensors_length(head)) {
     if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == '\0'; })) {
       diagnostics.corrupt({}, "the file begins with zero bytes; its download is incomplete",
@@ -144,7 +203,9 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
     }
     return FileKind::safetensors;
   }
-  const std::string_view text = without_leading_space(head);
+  if (base::is_utf16(head))
+    refuse("UTF-16 text", "if it is an index or a manifest, save it as UTF-8");
+  const std::string_view text = without_leading_space(without_mark(head));
   for (const ForeignKind& kind : foreign_kinds) {
     if (base::equals_ignoring_case(text.substr(0, kind.start.size()), kind.start)) {
       refuse(kind.name, kind.hint);
@@ -154,8 +215,22 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
   if (has_brace && head[7] == '\0') return FileKind::safetensors;
   if (is_onnx(head)) refuse("an ONNX model", other_hint);
   if (text.starts_with('{') || text.starts_with('[')) return FileKind::json;
+  if (is_sentencepiece(head)) {
+    refuse("a SentencePiece tokenizer (tokenizer.model), not a model",
+           "name the folder of its model");
+  }
+  if (text.starts_with("FROM ")) {
+    refuse("a Modelfile of Ollama, which only names a model", "name the model that follows FROM");
+  }
+  constexpr std::size_t least_text_bytes = 8;
+  const std::string_view line = shown_line(text);
+  if (line.size() >= least_text_bytes) {
+    refuse("a text, not a model: " + in_quotes(line),
+           "this may be what a server answered in place of a download; download the model again, "
+           "with a token if its repository is private or gated");
+  }
   if (head.size() < 8) {
-    diagnostics.truncated({}, "the file has only " + std::to_string(head.size()) + " bytes");
+    diagnostics.truncated({}, "the file has only " + base::plain_count_of(head.size(), "byte"));
   }
   diagnostics.unreadable_kind(
       {},

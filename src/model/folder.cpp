@@ -2,8 +2,9 @@
 #include "model/folder.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,14 +12,18 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/host_error.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "model/cut_file.hpp"
 #include "model/diagnostics.hpp"
 #include "model/file_kind.hpp"
 #include "model/gguf.hpp"
+#include "model/model_kind.hpp"
 #include "model/parts.hpp"
 #include "model/shard_name.hpp"
 #include "model/text.hpp"
+#include "model/unfinished.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -50,7 +55,6 @@ std::string listing(const std::vector<std::string>& names) {
   return text;
 }
 
-// What accompanies a model, as llama.cpp's tools write it; projectors of old only by architecture.
 bool is_companion(const fs::path& file) {
   try {
     Diagnostics diagnostics(file, false);
@@ -58,12 +62,7 @@ bool is_companion(const fs::path& file) {
     const base::File part = open_part(file, diagnostics, contents);
     if (find_kind(part, diagnostics) != FileKind::gguf) return false;
     parse_gguf(part, true, diagnostics, contents.metadata, contents);
-    const auto is = [&contents](std::string_view key, std::string_view text) {
-      const auto* found = contents.metadata.value<std::string>(key);
-      return found != nullptr && *found == text;
-    };
-    return is("general.type", "mmproj") || is("general.type", "adapter") ||
-           is("general.type", "imatrix") || is("general.architecture", "clip");
+    return find_model_kind(contents) != ModelKind::model;
   } catch (const Error&) {
     return false;  // what it is, its reader says better
   }
@@ -85,14 +84,20 @@ std::vector<std::string> models_among(const fs::path& folder,
 struct Listing {
   std::vector<std::string> indexes;
   std::vector<std::string> safetensors;
-  std::vector<std::string> gguf;  // of a set the first file's name
+  std::vector<std::string> gguf;              // of a set the first file's name
+  std::map<std::string, std::string> opened;  // the first file that is there of each of these
+  std::vector<std::string> pieces;
+  std::vector<std::string> apple_doubles;
   std::vector<std::string> pickles;
   std::vector<std::string> folders;
 };
 
+// macOS keeps attributes of NAME in ._NAME on file systems that have none (AppleDouble).
+bool is_apple_double(std::string_view name) { return name.starts_with("._"); }
+
 Listing list_folder(const fs::path& folder) {
   Listing found;
-  std::set<std::string> gguf;
+  std::map<std::string, std::string> gguf;
   std::error_code error;
   fs::directory_iterator entry(folder, error);
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
@@ -100,20 +105,31 @@ Listing list_folder(const fs::path& folder) {
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
       found.folders.push_back(name);
+    } else if (is_apple_double(name)) {
+      found.apple_doubles.push_back(name);
     } else if (ends_with(name, index_end)) {
       found.indexes.push_back(name);
     } else if (ends_with(name, ".safetensors")) {
       found.safetensors.push_back(name);
     } else if (ends_with(name, ".gguf")) {
       const auto shard = parse_shard_name(name);
-      gguf.insert(shard && shard->total > 1 ? shard->of(1) : name);
+      const auto [known, is_new] =
+          gguf.try_emplace(shard && shard->total > 1 ? shard->of(1) : name, name);
+      if (!is_new) known->second = std::min(known->second, name);
+    } else if (parse_piece_name(name)) {
+      found.pieces.push_back(name);
     } else if (ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth")) {
       found.pickles.push_back(name);
     }
   }
+  if (error && base::code_of_read(error.value()) != ErrorCode::input_failed) {
+    throw base::to_error(fs::filesystem_error("list", folder, error));
+  }
   if (error) refuse(folder, error.message(), "check the folder's permissions with `ls -ld`");
-  found.gguf.assign(gguf.begin(), gguf.end());
-  for (auto* names : {&found.indexes, &found.safetensors, &found.pickles, &found.folders}) {
+  for (const auto& [name, opened] : gguf) found.gguf.push_back(name);
+  found.opened = std::move(gguf);
+  for (auto* names : {&found.indexes, &found.safetensors, &found.pieces, &found.apple_doubles,
+                      &found.pickles, &found.folders}) {
     std::sort(names->begin(), names->end());
   }
   return found;
@@ -128,6 +144,7 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
     fs::directory_iterator entry(folder / listed.folders[index], error);
     for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
       const std::string name = entry->path().filename().string();
+      if (is_apple_double(name)) continue;
       if (!ends_with(name, ".safetensors") && !ends_with(name, ".gguf")) continue;
       found.push_back(listed.folders[index]);
       break;
@@ -137,6 +154,9 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
 }
 
 [[noreturn]] void refuse_empty(const fs::path& folder, const Listing& listed) {
+  if (!listed.pieces.empty()) {
+    refuse_piece(folder, folder, *parse_piece_name(listed.pieces.front()));
+  }
   const auto unfinished = unfinished_downloads(folder);
   if (!unfinished.empty()) {
     refuse(folder,
@@ -154,37 +174,72 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
                ", which is not read",
            "convert it to safetensors with `safetensors.torch.save_file`");
   }
+  if (!listed.apple_doubles.empty()) {
+    refuse(folder,
+           "the folder holds no model, but " + listing(listed.apple_doubles) +
+               ", where macOS keeps attributes of files (AppleDouble)",
+           "copy the model itself, whose name has no ._ in front");
+  }
   refuse(folder, "the folder holds no .safetensors or .gguf file",
          "name a model file or its folder");
 }
 
-// The only one of them; several are refused.
-fs::path only_one(const fs::path& folder, const std::vector<std::string>& names,
-                  std::string_view what) {
-  if (names.size() > 1) {
-    throw Error(ErrorCode::invalid_argument, "open",
-                "cannot open " + folder.string() + ": the folder holds " +
-                    std::to_string(names.size()) + " " + std::string(what) + ": " + listing(names),
-                "name one of these files, such as " + (folder / names.front()).string());
-  }
-  return folder / names.front();
+// Of several the one that libraries load: transformers "model.*", and where no name is that, all
+// but Mistral's own format "consolidated*", which repeats the same model.
+std::vector<std::string> preferred_among(const std::vector<std::string>& names) {
+  const auto having = [&names](auto&& is_chosen) {
+    std::vector<std::string> chosen;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(chosen), is_chosen);
+    return chosen;
+  };
+  auto chosen = having([](const std::string& name) {
+    return name == "model.safetensors" || name == "model" + std::string(index_end);
+  });
+  if (!chosen.empty()) return chosen;
+  return having([](std::string_view name) { return !name.starts_with("consolidated"); });
 }
 
+// The preferred one of them; several are refused.
+std::string only_one(const fs::path& folder, const std::vector<std::string>& names,
+                     std::string_view what) {
+  if (names.size() == 1) return names.front();
+  const auto preferred = preferred_among(names);
+  if (preferred.size() == 1) return preferred.front();
+  throw Error(ErrorCode::invalid_argument, "open",
+              "cannot open " + folder.string() + ": the folder holds " +
+                  std::to_string(names.size()) + " " + std::string(what) + ": " + listing(names),
+              "name one of these files, such as " + (folder / names.front()).string());
+}
+
+// Shards without their index cannot be put together: which files are missing?
 void check_no_lost_index(const fs::path& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto shard = parse_shard_name(name);
     if (!shard || shard->total < 2) continue;
-    refuse(folder,
-           in_quotes(name) + " is one of " + std::to_string(shard->total) +
-               " files of a set, whose index " + in_quotes(shard->prefix + std::string(index_end)) +
-               " is missing",
-           "download the index into the same folder, or name one file to read it alone");
+    std::vector<std::string> missing{shard->prefix + std::string(index_end)};
+    for (std::uint32_t number = 1; number <= shard->total && missing.size() <= names.size() + 5;
+         ++number) {
+      const std::string other = shard->of(number);
+      if (!std::binary_search(names.begin(), names.end(), other)) missing.push_back(other);
+    }
+    const std::string cause =
+        in_quotes(name) + " is one of " + base::plain_count_of(shard->total, "file") +
+        " of a set, whose index " + in_quotes(missing.front()) + " is missing";
+    missing.erase(missing.begin());
+    const auto unfinished = unfinished_downloads(folder, missing.empty() ? "" : missing.front());
+    refuse(folder, cause + (missing.empty() ? "" : ", and so is " + listing(missing)),
+           unfinished.empty()
+               ? "download what is missing into the same folder, or name one file to read it alone"
+               : "finish the download, of which " + unfinished.front().string() + " is a part");
   }
 }
 
-fs::path snapshot_of_cache(const fs::path& folder) {
+}  // namespace
+
+fs::path hugging_face_snapshot(const fs::path& folder) {
   const fs::path snapshots = folder / "snapshots";
-  const std::string revision = base::read_small_file(folder / "refs" / "main");
+  std::string revision = base::decode_text(base::read_small_file(folder / "refs" / "main"));
+  while (revision.ends_with('\r') || revision.ends_with(' ')) revision.pop_back();
   std::error_code error;
   if (!revision.empty()) {
     const bool is_plain =
@@ -211,15 +266,13 @@ fs::path snapshot_of_cache(const fs::path& folder) {
   return snapshots / revisions.front();
 }
 
-}  // namespace
-
 FolderModel find_model_in_folder(const fs::path& folder) {
   std::error_code error;
   const bool is_cache = folder.filename().string().rfind("models--", 0) == 0 ||
                         (folder.filename().empty() &&
                          folder.parent_path().filename().string().rfind("models--", 0) == 0);
   if (is_cache && fs::is_directory(folder / "snapshots", error)) {
-    return find_model_in_folder(snapshot_of_cache(folder));
+    return find_model_in_folder(hugging_face_snapshot(folder));
   }
   Listing listed = list_folder(folder);
   const bool has_safetensors = !listed.indexes.empty() || !listed.safetensors.empty();
@@ -227,27 +280,35 @@ FolderModel find_model_in_folder(const fs::path& folder) {
     std::vector<std::string> models = models_among(folder, listed.gguf);
     if (has_safetensors || !models.empty()) listed.gguf = std::move(models);
   }
+  std::vector<std::string> others = listed.safetensors;
+  others.insert(others.end(), listed.gguf.begin(), listed.gguf.end());
   if (!listed.indexes.empty()) {
-    FolderModel found{only_one(folder, listed.indexes, "indexes"), std::move(listed.safetensors)};
-    found.others.insert(found.others.end(), listed.gguf.begin(), listed.gguf.end());
-    return found;
+    return {folder / only_one(folder, listed.indexes, "indexes"), std::move(others)};
   }
   if (!listed.safetensors.empty()) {
-    if (listed.safetensors.size() > 1) check_no_lost_index(folder, listed.safetensors);
-    return {only_one(folder, listed.safetensors, ".safetensors files"), std::move(listed.gguf)};
+    const auto preferred = preferred_among(listed.safetensors);
+    if (preferred.size() != 1 || parse_shard_name(preferred.front())) {
+      check_no_lost_index(folder, listed.safetensors);
+    }
+    const std::string name = only_one(folder, listed.safetensors, ".safetensors files");
+    std::erase(others, name);
+    return {folder / name, std::move(others)};
   }
-  if (!listed.gguf.empty()) return {only_one(folder, listed.gguf, "GGUF models"), {}};
+  if (!listed.gguf.empty()) {
+    return {folder / listed.opened[only_one(folder, listed.gguf, "GGUF models")], {}};
+  }
   refuse_empty(folder, listed);
 }
 
 std::string passed_over_note(const FolderModel& found, const std::vector<ModelPart>& parts) {
   std::vector<std::string> others = found.others;
-  std::erase_if(others, [&parts](const std::string& name) {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&name](const ModelPart& part) { return part.path.filename() == name; });
+  std::erase_if(others, [&](const std::string& name) {
+    return std::any_of(parts.begin(), parts.end(), [&](const ModelPart& part) {
+      return part.path == found.file.parent_path() / name;
+    });
   });
   if (others.empty()) return {};
-  return "the folder holds " + std::to_string(others.size() + 1) + " models; this is " +
+  return "the folder holds " + base::plain_count_of(others.size() + 1, "model") + "; this is " +
          in_quotes(found.file.filename().string()) + "; name " +
          (others.size() > 1 ? "one of " : "") + listing(others) + " to load it";
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "model/checked.hpp"
 #include "model/element_types.hpp"
 #include "model/gguf_header.hpp"
@@ -72,6 +73,13 @@ class GgufParser {
     if (tensors_ > 0) place_data(alignment);
   }
 
+  // Where the last tensor ends, or the header of a file without any.
+  std::uint64_t data_end() {
+    std::uint64_t end = cursor_.reader().position();
+    for (const TensorRange& range : ranges_) end = std::max(end, range.offset + range.size_bytes);
+    return end;
+  }
+
  private:
   void check_version(std::uint32_t version) const {
     if (version == 2 || version == 3) return;
@@ -92,10 +100,10 @@ class GgufParser {
   void check_count(std::string_view field, std::uint64_t count, std::uint64_t each_bytes) {
     const std::uint64_t remaining = cursor_.reader().remaining();
     if (count > remaining / each_bytes) {
-      diagnostics_.truncated(cursor_.place(), std::string(field) + " " + std::to_string(count) +
-                                                  " needs at least " + std::to_string(each_bytes) +
-                                                  " bytes each, " + std::to_string(remaining) +
-                                                  " remain");
+      diagnostics_.truncated(cursor_.place(),
+                             std::string(field) + " " + std::to_string(count) + " needs at least " +
+                                 base::plain_count_of(each_bytes, "byte") + " each, " +
+                                 std::to_string(remaining) + " remain");
     }
   }
 
@@ -122,7 +130,8 @@ class GgufParser {
   std::string read_name() {
     const std::uint64_t length = cursor_.text_length("name");
     if (length > most_name_bytes) {
-      cursor_.corrupt("the name has " + std::to_string(length) + " bytes; at most 63 are allowed");
+      cursor_.corrupt("the name has " + base::plain_count_of(length, "byte") +
+                      "; at most 63 are allowed");
     }
     std::string name = cursor_.reader().take_text(length);
     if (!is_utf8(name)) {
@@ -135,8 +144,8 @@ class GgufParser {
   std::vector<std::uint64_t> read_shape() {
     const auto dimensions = cursor_.number<std::uint32_t>("number of dimensions");
     if (dimensions > most_dimensions) {
-      cursor_.corrupt("it has " + std::to_string(dimensions) +
-                      " dimensions; at most 4 are allowed");
+      cursor_.corrupt("it has " + base::plain_count_of(dimensions, "dimension") +
+                      "; at most 4 are allowed");
     }
     std::vector<std::uint64_t> shape(dimensions);
     for (std::uint64_t& extent : shape) extent = cursor_.number<std::uint64_t>("dimension");
@@ -148,11 +157,8 @@ class GgufParser {
     if (const GgufType* type = find_gguf_type(id)) return ElementType(type->entry);
     if (opaque_ && survey_ != nullptr) return ElementType(unknown_entry);
     if (opaque_) return contents_.opaque_type(std::to_string(id));
-    const bool is_removed = id < gguf_types().size();
-    cursor_.unreadable_kind(
-        "type " + std::to_string(id) +
-            (is_removed ? " was removed from ggml" : " is not a tensor type of ggml"),
-        "quantize the model again with a current llama.cpp; --opaque takes it as plain bytes");
+    const TypeRefusal refusal = refusal_of_gguf_type(id);
+    cursor_.unreadable_kind("type " + std::to_string(id) + " " + refusal.cause, refusal.hint);
   }
 
   std::uint64_t count_elements(const std::vector<std::uint64_t>& shape) const {
@@ -173,8 +179,8 @@ class GgufParser {
     if (type.block_bits() == 0) return 0;
     const std::uint64_t row = shape.empty() ? 1 : shape.front();
     if (row % type.block_elements() != 0) {
-      cursor_.corrupt("a row of " + std::to_string(row) + " elements is not a whole number of " +
-                      std::string(type.name()) + " blocks of " +
+      cursor_.corrupt("a row of " + base::plain_count_of(row, "element") +
+                      " is not a whole number of " + std::string(type.name()) + " blocks of " +
                       std::to_string(type.block_elements()));
     }
     const auto size_bytes =
@@ -236,10 +242,12 @@ void survey_gguf(const base::File& file, bool opaque, const Diagnostics& diagnos
 
 }  // namespace
 
-void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, Metadata& metadata,
-                Contents& contents) {
+std::uint64_t parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics,
+                         Metadata& metadata, Contents& contents) {
   survey_gguf(file, opaque, diagnostics);
-  GgufParser(file, opaque, diagnostics, contents, nullptr).parse(metadata);
+  GgufParser parser(file, opaque, diagnostics, contents, nullptr);
+  parser.parse(metadata);
+  return parser.data_end();
 }
 
 void check_gguf_model(Diagnostics& diagnostics, const Contents& contents) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "model/gguf_header.hpp"
 
 #include <optional>
@@ -34,7 +35,7 @@ void place(std::vector<TensorRange>& ranges, const GgufData& data, const NameAt&
         diagnostics.truncated(place, "offset " + std::to_string(start.value_or(offset)) + " + " +
                                          std::to_string(range.size_bytes) +
                                          " bytes end beyond the file (" +
-                                         std::to_string(data.file_bytes) + " bytes)");
+                                         base::plain_count_of(data.file_bytes, "byte") + ")");
       }
       diagnostics.warn("consecutive", place,
                        "offset " + std::to_string(offset) + " where llama.cpp expects " +

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "model/gguf_header.hpp"
 
 #include <algorithm>
@@ -76,8 +77,8 @@ class MetadataReader {
     const std::uint64_t length = cursor_.text_length("key");
     if (length == 0) cursor_.corrupt("the key is empty");
     if (length > most_key_bytes) {
-      cursor_.corrupt("the key has " + std::to_string(length) +
-                      " bytes; at most 65535 are allowed");
+      cursor_.corrupt("the key has " + base::plain_count_of(length, "byte") +
+                      "; at most 65535 are allowed");
     }
     std::string key = cursor_.reader().take_text(length);
     if (!is_hierarchical(key)) {
@@ -163,7 +164,7 @@ class MetadataReader {
     }
     const std::uint64_t size_bytes = array.count * *element_bytes;  // at most 2^30 * 12
     if (!cursor_.reader().has(size_bytes)) {
-      cursor_.too_short("an array of " + std::to_string(array.count) + " elements", size_bytes);
+      cursor_.too_short("an array of " + base::plain_count_of(array.count, "element"), size_bytes);
     }
     array.file_offset = cursor_.reader().position();
     return array;

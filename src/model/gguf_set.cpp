@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+#include "model/cut_file.hpp"
 #include "model/file_kind.hpp"
 #include "model/gguf.hpp"
 #include "model/parts.hpp"
@@ -25,9 +27,10 @@ class SetReader {
       : path_(path), opaque_(opaque), diagnostics_(diagnostics), contents_(contents) {}
 
   void read() {
-    read_part(path_, contents_.metadata);
+    const std::optional<std::uint64_t> other = read_part(path_, contents_.metadata);
     const std::uint64_t count = number(contents_.metadata, "split.count").value_or(0);
     if (count > 1) {
+      if (other) refuse_joined(path_, *other, diagnostics_);
       const std::vector<fs::path> paths = list_shards(count);
       // The set is read from its first file on, which has the metadata.
       const fs::path given = std::move(contents_.path);
@@ -35,18 +38,24 @@ class SetReader {
       contents_.path = given;
       diagnostics_.take_warnings();
       read_shards(paths);
+    } else if (other) {
+      diagnostics_.note("another GGUF file begins at byte " + std::to_string(*other) +
+                        " of the file, which is ignored");
     }
     check_gguf_model(diagnostics_, contents_);
   }
 
  private:
-  void read_part(const fs::path& path, Metadata& metadata) {
+  // Where another file begins that `cat` has put behind it.
+  std::optional<std::uint64_t> read_part(const fs::path& path, Metadata& metadata) {
     const base::File file = open_part(path, diagnostics_, contents_);
     if (find_kind(file, diagnostics_) != FileKind::gguf) {
       diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set", set_hint);
     }
-    parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
+    const std::uint64_t end = parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
+    const auto other = gguf_behind(file, end, number(metadata, "general.alignment").value_or(32));
     file.check_unchanged(file.size_bytes(), file.stamp());
+    return other;
   }
 
   std::optional<std::uint64_t> number(const Metadata& metadata, std::string_view key) const {
@@ -104,7 +113,7 @@ class SetReader {
       diagnostics_.corrupt(metadata_place,
                            "split.tensors.count is " + std::to_string(*total) +
                                ", the files of the set have " +
-                               std::to_string(contents_.tensors.size()) + " tensors",
+                               base::plain_count_of(contents_.tensors.size(), "tensor"),
                            set_hint);
     }
   }

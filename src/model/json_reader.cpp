@@ -5,8 +5,10 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <span>
 
+#include "base/text.hpp"
 #include "model/text.hpp"
 
 namespace hiptool::model {
@@ -69,6 +71,12 @@ int JsonReader::peek_further() {
   file_.read_at(std::as_writable_bytes(std::span(window_)), window_offset_);
   at_ = window_.data();
   end_ = at_ + window_.size();
+  // Editors of Windows put a mark in front of a file; a text inside one has none.
+  const std::string_view text(window_.data(), window_.size());
+  if (window_offset_ == 0 && text.starts_with(base::byte_order_mark)) {
+    at_ += base::byte_order_mark.size();
+    if (at_ == end_) return peek_further();
+  }
   return static_cast<unsigned char>(*at_);
 }
 
@@ -104,7 +112,8 @@ JsonReader::Kind JsonReader::next() {
     case 'n': return Kind::null;
     default: break;
   }
-  if (byte != '-' && !is_digit(byte)) unexpected("a value");
+  const bool is_constant = accepts_constants_ && (byte == 'I' || byte == 'N');
+  if (byte != '-' && !is_digit(byte) && !is_constant) unexpected("a value");
   return Kind::number;
 }
 
@@ -272,13 +281,25 @@ bool JsonReader::read_short_number(Number& number) {
   return true;
 }
 
+// After a sign, if there is one.
+bool JsonReader::read_constant(Number& number) {
+  const int byte = peek();
+  if (!accepts_constants_ || (byte != 'I' && byte != 'N')) return false;
+  expect_word(byte == 'I' ? "Infinity" : "NaN");
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  number.real = number.is_negative ? -infinity : infinity;
+  if (byte == 'N') number.real = std::numeric_limits<double>::quiet_NaN();
+  return true;
+}
+
 JsonReader::Number JsonReader::read_number() {
-  if (Number number; read_short_number(number)) return number;
-  std::string text;
   Number number;
+  if (read_constant(number) || read_short_number(number)) return number;
+  std::string text;
   if (peek() == '-') {
     number.is_negative = true;
     text += static_cast<char>(take());
+    if (read_constant(number)) return number;
   }
   bool fits = true;
   const bool is_zero = peek() == '0';

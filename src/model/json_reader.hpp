@@ -14,7 +14,8 @@ namespace hiptool::model {
 
 /// Reads a JSON text (RFC 8259) value by value from a range of a file, in windows: its memory does
 /// not grow with the text. Every syntax error, also of what is skipped, is Error(corrupt_data) with
-/// its offset, and so is a number beyond the range of a double. (General parsers keep the text, an
+/// its offset, and so is a number beyond the range of a double; a byte order mark at the start of
+/// the file is skipped. (General parsers keep the text, an
 /// index of it or the largest string in memory.)
 ///
 /// A value is entered, read or skipped where next() says what it is:
@@ -32,6 +33,9 @@ class JsonReader {
 
   JsonReader(const base::File& file, std::uint64_t begin, std::uint64_t end,
              const Diagnostics& diagnostics);
+
+  /// Infinity, -Infinity and NaN are numbers too, as Python writes them (into a config.json).
+  void accept_constants() noexcept { accepts_constants_ = true; }
 
   /// Of the next byte in the file.
   std::uint64_t offset() const noexcept {
@@ -91,6 +95,7 @@ class JsonReader {
   void take_sequence(int first, char* bytes, std::size_t& size);
   bool take_digits(std::string& text);
   bool read_short_number(Number& number);
+  bool read_constant(Number& number);
   [[noreturn]] void unexpected(std::string_view wanted);
 
   const base::File& file_;
@@ -105,6 +110,7 @@ class JsonReader {
   std::bitset<deepest_nesting> is_object_;
   std::size_t depth_ = 0;
   bool is_first_ = false;  // nothing was read yet of the innermost object or array
+  bool accepts_constants_ = false;
   std::uint64_t key_offset_ = 0;
   Place place_;
 };

@@ -16,6 +16,11 @@
 namespace hiptool::model {
 namespace {
 
+// No model has as many: what is beyond them is one group, so that a header of a million names takes
+// neither memory nor lines for each.
+constexpr std::size_t most_grouped_names = 1000;
+constexpr std::size_t most_grouped_layers = 10'000;
+
 struct TensorPlace {
   std::string_view stack;
   std::optional<std::uint64_t> layer;
@@ -46,7 +51,7 @@ using LayerContents = std::map<std::string_view, Amount>;
 void add(const TensorInfo& tensor, LayerContents& contents) {
   Amount& amount = contents[tensor.type.name()];
   ++amount.tensors;
-  amount.parameters += tensor.elements;
+  amount.parameters += tensor.weights;
   amount.size_bytes += tensor.size_bytes;
 }
 
@@ -77,16 +82,27 @@ std::vector<LayerGroup> group_layers(const ModelFile& model) {
   std::vector<std::pair<std::string_view, bool>> order;  // a stack, or a name outside of layers
   std::map<std::string_view, std::map<std::uint64_t, LayerContents>> stacks;
   std::map<std::string_view, LayerContents> others;
+  LayerContents rest;
+  std::size_t layers = 0;
   for (const TensorInfo& tensor : model.tensors()) {
     const TensorPlace place = layer_place_of(tensor.name);
-    if (place.layer) {
-      const auto [stack, is_new] = stacks.try_emplace(place.stack);
-      if (is_new) order.emplace_back(place.stack, true);
-      add(tensor, stack->second[*place.layer]);
+    const bool has_name = place.layer ? stacks.contains(place.stack) : others.contains(place.stack);
+    if (!has_name && order.size() == most_grouped_names) {
+      add(tensor, rest);
+      continue;
+    }
+    if (!has_name) order.emplace_back(place.stack, place.layer.has_value());
+    if (!place.layer) {
+      add(tensor, others[place.stack]);
+      continue;
+    }
+    auto& stack = stacks[place.stack];
+    const bool has_layer = stack.contains(*place.layer);
+    if (!has_layer && layers == most_grouped_layers) {
+      add(tensor, rest);
     } else {
-      const auto [other, is_new] = others.try_emplace(place.stack);
-      if (is_new) order.emplace_back(place.stack, false);
-      add(tensor, other->second);
+      layers += has_layer ? 0 : 1;
+      add(tensor, stack[*place.layer]);
     }
   }
   std::vector<LayerGroup> groups;
@@ -97,6 +113,7 @@ std::vector<LayerGroup> group_layers(const ModelFile& model) {
       add(others.at(name), groups.emplace_back(LayerGroup{std::string(name), {}, 0, 0, 0}));
     }
   }
+  if (!rest.empty()) add(rest, groups.emplace_back(LayerGroup{"(others)", {}, 0, 0, 0}));
   return groups;
 }
 

@@ -21,7 +21,8 @@ struct LayerGroup {
 
 /// The tensors of a model by layer. A layer is what shares a name up to its first number. Layers of
 /// one stack are alike if they have as many tensors, elements and bytes of each element type.
-/// Groups are in the order in which their first tensors come in a stack's first layer.
+/// Groups are in the order in which their first tensors come in a stack's first layer. What is
+/// beyond 1000 names or 10 000 layers is one last group, "(others)".
 std::vector<LayerGroup> group_layers(const ModelFile& model);
 
 }  // namespace hiptool::model

@@ -12,6 +12,8 @@ namespace hiptool::model {
 
 inline constexpr std::uint64_t most_layers = 65'536;
 inline constexpr std::uint64_t most_count = std::uint64_t{1} << 32;
+/// Of one layer; small enough for sums over all layers.
+inline constexpr std::uint64_t most_state_bytes = std::uint64_t{1} << 44;
 
 /// The count if it is from 0 to `most`; else the summary gets a warning that it is ignored.
 std::optional<std::uint64_t> believable(ModelSummary& summary, std::string_view key,

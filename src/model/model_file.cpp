@@ -7,16 +7,22 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/contents.hpp"
+#include "model/cut_file.hpp"
 #include "model/diagnostics.hpp"
 #include "model/file_kind.hpp"
 #include "model/folder.hpp"
 #include "model/gguf.hpp"
+#include "model/json_kind.hpp"
 #include "model/json_reader.hpp"
+#include "model/model_kind.hpp"
 #include "model/ollama.hpp"
+#include "model/packed_weights.hpp"
 #include "model/parts.hpp"
 #include "model/safetensors.hpp"
+#include "model/unfinished.hpp"
 
 namespace hiptool {
 namespace {
@@ -35,9 +41,7 @@ void parse_json(const base::File& file, const ModelOptions& options,
   } else if (model::has_member(file, "layers", diagnostics)) {
     parse_file(model::find_ollama_blob(file, diagnostics), false, options, diagnostics, contents);
   } else {
-    diagnostics.unreadable_kind(
-        {}, "the file is JSON text, but neither the index of a set nor a manifest",
-        "name the model file, its index (model.safetensors.index.json) or its folder");
+    model::refuse_json(file, diagnostics);
   }
 }
 
@@ -64,6 +68,23 @@ void parse_file(const std::filesystem::path& path, bool may_be_json, const Model
   }
 }
 
+// A file of full length may be the allocation of a download that goes on or was given up.
+void note_unfinished(const model::Contents& contents, model::Diagnostics& diagnostics) {
+  std::uint64_t found = 0;
+  std::string note;
+  std::filesystem::path first;
+  for (const ModelPart& part : contents.parts) {
+    std::string text = model::unfinished_note(part.path);
+    if (text.empty() || found++ > 0) continue;
+    note = std::move(text);
+    first = part.path;
+  }
+  if (found == 0) return;
+  if (found > 1) note += " (and " + base::count_of(found - 1, "other file") + " alike)";
+  diagnostics.move_to(first);
+  diagnostics.note(note);
+}
+
 std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
                                              const ModelOptions& options) {
   std::error_code ignored;
@@ -76,17 +97,25 @@ std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
   if (const auto reason = model::why_missing(file); reason && *reason != "it is missing") {
     model::check_present({file}, "the model");
   }
-  parse_file(file, true, options, diagnostics, *contents);
+  try {
+    parse_file(file, true, options, diagnostics, *contents);
+  } catch (const Error& error) {
+    const auto piece = model::parse_piece_name(file.filename().string());
+    if (!piece || !base::is_there(file)) throw;
+    model::refuse_piece(file, file.parent_path(), *piece);
+  }
   contents->path = path;
+  if (!contents->folder) contents->folder = contents->parts.front().path.parent_path();
+  note_unfinished(*contents, diagnostics);
   if (const std::string note = model::passed_over_note(found, contents->parts); !note.empty()) {
     diagnostics.move_to(path);
     diagnostics.note(note);
   }
   contents->warnings = diagnostics.take_warnings();
-  for (const TensorInfo& tensor : contents->tensors) {
-    contents->tensor_bytes += tensor.size_bytes;
-    contents->parameters += tensor.elements;
-  }
+  for (const TensorInfo& tensor : contents->tensors) contents->tensor_bytes += tensor.size_bytes;
+  contents->kind = model::find_model_kind(*contents);
+  model::count_weights(*contents);
+  for (const TensorInfo& tensor : contents->tensors) contents->parameters += tensor.weights;
   return contents;
 }
 
@@ -113,7 +142,7 @@ auto read_array(const model::Contents& contents, std::string_view key, Read&& re
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::host_out_of_memory, "read",
                 file.path().string() + ": host memory does not suffice for the " +
-                    std::to_string(array->count) + " elements of " + std::string(key));
+                    base::plain_count_of(array->count, "element") + " of " + std::string(key));
   }
 }
 
@@ -136,8 +165,10 @@ ModelFile::ModelFile(std::shared_ptr<const model::Contents> contents)
     : contents_(std::move(contents)) {}
 
 ModelFormat ModelFile::format() const noexcept { return contents_->format; }
+ModelKind ModelFile::kind() const noexcept { return contents_->kind; }
 std::uint32_t ModelFile::format_version() const noexcept { return contents_->version; }
 const std::filesystem::path& ModelFile::path() const noexcept { return contents_->path; }
+const std::filesystem::path& ModelFile::folder() const noexcept { return *contents_->folder; }
 std::span<const ModelPart> ModelFile::files() const noexcept { return contents_->parts; }
 std::span<const TensorInfo> ModelFile::tensors() const noexcept { return contents_->tensors; }
 

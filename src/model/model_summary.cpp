@@ -8,6 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
+#include "model/cache_rules.hpp"
+#include "model/layer_caches.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
 
@@ -32,8 +35,8 @@ std::vector<std::uint64_t> for_each_layer(ModelSummary& summary, std::string_vie
   }
   if (!values.empty()) {
     summary.warnings.push_back(in_quotes(key) + " has " + std::to_string(values.size()) +
-                               " numbers for " + std::to_string(*summary.layers) +
-                               " layers and is ignored");
+                               " numbers for " + base::plain_count_of(*summary.layers, "layer") +
+                               " and is ignored");
   }
   return {};
 }
@@ -47,6 +50,13 @@ void complete(ModelSummary& summary, const KeyNames& keys) {
     const std::uint64_t length = *summary.embedding_length / *first;
     if (!summary.key_length) summary.key_length = length;
     if (!summary.value_length) summary.value_length = length;
+  }
+  // Such a model may have no attention that could be described.
+  const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));
+  const bool has_none =
+      rule != nullptr && (rule->kind == CacheKind::recurrent || rule->kind == CacheKind::nothing);
+  if (has_none && summary.kv_heads.empty() && summary.layers) {
+    summary.kv_heads.assign(static_cast<std::size_t>(*summary.layers), 0);
   }
   if (!summary.layers) summary.missing_keys.push_back(keys.layers);
   if (summary.kv_heads.empty()) summary.missing_keys.push_back(keys.heads);
@@ -107,6 +117,20 @@ class GgufKeys {
     return value ? believable(summary_, key(name), *value, most) : std::nullopt;
   }
 
+  bool has(std::string_view name) const { return model_.integer(key(name)).has_value(); }
+
+  // An array of numbers or of true and false with one for each layer; empty for others.
+  std::vector<bool> flags(std::string_view name) const {
+    const auto size = model_.array_size(key(name));
+    if (!size || !summary_.layers || *size < *summary_.layers || *size > most_layers) return {};
+    if (const auto flags = model_.booleans(key(name))) return *flags;
+    std::vector<bool> flags;
+    const auto numbers = model_.integers(key(name));
+    if (!numbers) return {};
+    for (const std::int64_t number : *numbers) flags.push_back(number != 0);
+    return flags;
+  }
+
   // One number for all layers, or an array with one for each.
   std::vector<std::uint64_t> per_layer(std::string_view name) {
     if (const auto value = count(name)) return for_each_layer(summary_, key(name), {*value});
@@ -129,6 +153,57 @@ class GgufKeys {
   std::string prefix_;
 };
 
+std::optional<std::uint64_t> read_state(GgufKeys& keys, const ModelSummary& summary,
+                                        std::vector<std::string>& missing) {
+  const std::uint64_t embedding = summary.embedding_length.value_or(0);
+  const auto convolution = keys.count("ssm.conv_kernel");
+  if (const auto head = keys.count("wkv.head_size"); head.value_or(0) > 0) {
+    const std::uint64_t shifts = keys.count("token_shift_count").value_or(2);
+    return state_bytes(
+        HeadedStateShape{std::min(shifts, most_layers) * embedding, embedding / *head, *head});
+  }
+  if (const auto taps = keys.count("shortconv.l_cache"); taps.value_or(0) > 0) {
+    return state_bytes(HeadedStateShape{std::min(*taps - 1, most_layers) * embedding, 0, 0});
+  }
+  if (const auto head = keys.count("kda.head_dim"); head.value_or(0) > 0) {
+    const std::uint64_t heads = summary.heads.empty() ? 0 : summary.heads.front();
+    const std::uint64_t taps = std::clamp<std::uint64_t>(convolution.value_or(4), 1, most_layers);
+    const std::uint64_t channels = std::min(heads, most_layers) * std::min(*head, most_layers);
+    return state_bytes(HeadedStateShape{3 * (taps - 1) * channels, heads, *head});
+  }
+  const StateShape shape{convolution, keys.count("ssm.inner_size"), keys.count("ssm.state_size"),
+                         keys.count("ssm.group_count").value_or(0)};
+  if (!shape.convolution) missing.push_back(keys.key("ssm.conv_kernel"));
+  if (!shape.inner) missing.push_back(keys.key("ssm.inner_size"));
+  if (!shape.state) missing.push_back(keys.key("ssm.state_size"));
+  return state_bytes(shape);
+}
+
+CacheFacts read_cache_facts(GgufKeys& keys, const ModelSummary& summary) {
+  CacheFacts facts;
+  const auto windows = keys.flags("attention.sliding_window_pattern");
+  const auto recurrent = keys.flags("attention.recurrent_layers");
+  for (std::size_t layer = 0; layer < summary.layers.value_or(0); ++layer) {
+    if (!recurrent.empty()) {
+      facts.kinds.push_back(recurrent[layer] ? LayerKind::recurrent : LayerKind::whole);
+    } else if (!windows.empty()) {
+      facts.kinds.push_back(windows[layer] ? LayerKind::window : LayerKind::whole);
+    }
+  }
+  facts.period = keys.count("attention.sliding_window_pattern");
+  facts.interval = keys.count("full_attention_interval");
+  facts.window_key_length = keys.count("attention.key_length_swa");
+  facts.window_value_length = keys.count("attention.value_length_swa");
+  facts.is_latent = keys.count("attention.key_length_mla").value_or(0) > 0 &&
+                    keys.count("attention.value_length_mla").value_or(0) > 0;
+  facts.shared_layers = keys.count("attention.shared_kv_layers").value_or(0);
+  facts.predict_layers = keys.count("nextn_predict_layers").value_or(0);
+  facts.indexer_length = keys.count("attention.indexer.key_length");
+  facts.indexers = keys.flags("attention.indexer.types");
+  facts.state_bytes = read_state(keys, summary, facts.missing_state_keys);
+  return facts;
+}
+
 void read_gguf(const ModelFile& model, ModelSummary& summary) {
   summary.architecture = model.text("general.architecture");
   summary.name = model.text("general.name");
@@ -150,17 +225,10 @@ void read_gguf(const ModelFile& model, ModelSummary& summary) {
   summary.vocabulary_size = model.array_size("tokenizer.ggml.tokens");
   if (!summary.vocabulary_size) summary.vocabulary_size = keys.count("vocab_size");
   summary.has_latent_attention = keys.count("attention.kv_lora_rank").value_or(0) > 0;
-  summary.is_recurrent =
-      keys.count("ssm.state_size").has_value() || keys.count("wkv.head_size").has_value();
+  summary.is_recurrent = keys.has("ssm.state_size") || keys.has("wkv.head_size");
   complete(summary, {keys.key("block_count"), keys.key("attention.head_count"),
                      keys.key("attention.key_length")});
-  // Of such a group of layers only the last one attends; the others are recurrent (llama.cpp's
-  // models qwen3next and qwen35).
-  const auto interval = keys.count("full_attention_interval");
-  if (!interval || *interval == 0) return;
-  for (std::size_t layer = 0; layer < summary.kv_heads.size(); ++layer) {
-    if ((layer + 1) % *interval != 0) summary.kv_heads[layer] = 0;
-  }
+  set_caches(summary, read_cache_facts(keys, summary));
 }
 
 }  // namespace

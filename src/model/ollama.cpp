@@ -2,11 +2,14 @@
 #include "model/ollama.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/json_reader.hpp"
 #include "model/parts.hpp"
@@ -20,8 +23,8 @@ namespace fs = std::filesystem;
 
 using Kind = JsonReader::Kind;
 
-constexpr std::string_view model_type = "application/vnd.ollama.image.model";
-constexpr std::string_view pull_hint = "fetch the model again with `ollama pull`";
+constexpr std::string_view pull_hint =
+    "fetch the model again with `ollama pull` or `docker model pull`";
 constexpr std::uint64_t most_digest_text_bytes = 4096;
 
 struct Layer {
@@ -64,9 +67,17 @@ Layer read_layer(JsonReader& json) {
   return layer;
 }
 
-// The one layer of that type, absent where there is none.
-std::optional<Layer> find_layer_of(std::string_view type, const base::File& manifest,
-                                   const Diagnostics& diagnostics) {
+constexpr std::array<std::string_view, 5> model_types{
+    "application/vnd.ollama.image.model",        "application/vnd.docker.ai.gguf.v3",
+    "application/vnd.docker.ai.safetensors",     "application/vnd.cncf.model.weight.v1.raw",
+    "application/vnd.cncf.model.weight.v1.gguf",
+};
+constexpr std::array<std::string_view, 2> license_types{"application/vnd.ollama.image.license",
+                                                        "application/vnd.docker.ai.license"};
+
+// The first layer of one of those types, absent where there is none; of models the only one.
+std::optional<Layer> find_layer_of(std::span<const std::string_view> types,
+                                   const base::File& manifest, const Diagnostics& diagnostics) {
   JsonReader json(manifest, 0, manifest.size_bytes(), diagnostics);
   if (json.next() != Kind::object) return std::nullopt;
   json.enter();
@@ -80,8 +91,8 @@ std::optional<Layer> find_layer_of(std::string_view type, const base::File& mani
     json.enter();
     while (json.next_element()) {
       Layer layer = read_layer(json);
-      if (layer.type != type) continue;
-      if (found && type == model_type) {
+      if (std::find(types.begin(), types.end(), layer.type) == types.end()) continue;
+      if (found && types.data() == model_types.data()) {
         diagnostics.unreadable_kind({}, "the manifest lists several model layers",
                                     "name the blob of one of them");
       }
@@ -93,10 +104,13 @@ std::optional<Layer> find_layer_of(std::string_view type, const base::File& mani
 }
 
 Layer find_model_layer(const base::File& manifest, const Diagnostics& diagnostics) {
-  auto model = find_layer_of(model_type, manifest, diagnostics);
+  auto model = find_layer_of(model_types, manifest, diagnostics);
   if (!model) {
-    diagnostics.unreadable_kind(
-        {}, "the manifest lists no layer of type " + std::string(model_type), "name a model file");
+    diagnostics.unreadable_kind({},
+                                "the manifest lists no layer of a type of models, such as " +
+                                    std::string(model_types.front()) + " or " +
+                                    std::string(model_types[1]),
+                                "name a model file");
   }
   return std::move(*model);
 }
@@ -108,13 +122,16 @@ bool is_digest(std::string_view text) {
 
 // The blob of that digest, which is checked to be one, if it is there.
 std::optional<fs::path> find_blob(const fs::path& manifest, const std::string& digest) {
-  const std::string name = "sha256-" + digest.substr(7);
-  // models/manifests/HOST/ORGANISATION/NAME/TAG belongs to models/blobs.
+  const std::string hex = digest.substr(7);
+  const std::string name = "sha256-" + hex;
+  // models/manifests/HOST/ORGANISATION/NAME/TAG belongs to models/blobs; of Docker Model Runner
+  // models/manifests/sha256/HEX to models/blobs/sha256.
   constexpr int most_levels = 6;
   std::error_code error;
   fs::path folder = fs::absolute(manifest, error).parent_path();
   for (int level = 0; level < most_levels; ++level) {
-    for (const fs::path& blob : {folder / name, folder / "blobs" / name}) {
+    for (const fs::path& blob :
+         {folder / name, folder / "blobs" / name, folder / "blobs" / "sha256" / hex}) {
       if (fs::is_regular_file(blob, error)) return blob;
     }
     if (!folder.has_relative_path()) break;
@@ -125,12 +142,11 @@ std::optional<fs::path> find_blob(const fs::path& manifest, const std::string& d
 
 }  // namespace
 
-std::optional<std::string> read_ollama_text(const fs::path& manifest, std::string_view kind) {
+std::optional<std::string> read_ollama_license(const fs::path& manifest) {
   try {
     const base::File file = base::File::open(manifest);
     const Diagnostics diagnostics(manifest, false);
-    const auto layer =
-        find_layer_of("application/vnd.ollama.image." + std::string(kind), file, diagnostics);
+    const auto layer = find_layer_of(license_types, file, diagnostics);
     if (!layer || !is_digest(layer->digest)) return std::nullopt;
     const auto blob = find_blob(manifest, layer->digest);
     return blob ? std::optional(base::read_small_file(*blob)) : std::nullopt;
@@ -151,8 +167,9 @@ fs::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnos
     const std::uint64_t size = fs::file_size(*blob, error);
     if (!error && layer.size_bytes && size != *layer.size_bytes) {
       diagnostics.corrupt({},
-                          "its model blob " + blob->string() + " has " + std::to_string(size) +
-                              " bytes, the manifest says " + std::to_string(*layer.size_bytes),
+                          "its model blob " + blob->string() + " has " +
+                              base::plain_count_of(size, "byte") + ", the manifest says " +
+                              std::to_string(*layer.size_bytes),
                           pull_hint);
     }
     return *blob;

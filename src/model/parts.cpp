@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "model/unfinished.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -13,7 +16,11 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> sha256_of_name(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (is_sha256(name) && path.parent_path().filename() == "blobs") return name;
+  const fs::path folder = path.parent_path();
+  const bool is_blob_folder =
+      folder.filename() == "blobs" ||
+      (folder.filename() == "sha256" && folder.parent_path().filename() == "blobs");
+  if (is_sha256(name) && is_blob_folder) return name;
   // Old versions of Ollama wrote a colon.
   const bool is_ollama = name.starts_with("sha256-") || name.starts_with("sha256:");
   if (is_ollama && is_sha256(std::string_view(name).substr(7))) return name.substr(7);
@@ -27,17 +34,6 @@ std::optional<fs::path> link_target(const fs::path& path) {
   const fs::path target = fs::read_symlink(path, error);
   if (error) return std::nullopt;
   return (path.parent_path() / target).lexically_normal();
-}
-
-void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (entry->path().extension() == ".incomplete" || name.find("-partial") != std::string::npos) {
-      found.push_back(entry->path());
-    }
-  }
 }
 
 }  // namespace
@@ -56,14 +52,14 @@ base::File open_part(const fs::path& path, Diagnostics& diagnostics, Contents& c
   return file;
 }
 
+std::string name_in_model(const ModelFile& model, const ModelPart& part) {
+  const fs::path name = part.path.lexically_relative(model.folder());
+  return (name.empty() || *name.begin() == ".." ? part.path.filename() : name).string();
+}
+
 std::optional<std::string> published_sha256(const fs::path& path) {
-  constexpr int most_links = 8;
-  fs::path at = path;
-  for (int link = 0; link < most_links; ++link) {
+  for (const fs::path& at : with_link_targets(path)) {
     if (auto digest = sha256_of_name(at)) return digest;
-    const auto target = link_target(at);
-    if (!target) break;
-    at = *target;
   }
   return std::nullopt;
 }
@@ -117,28 +113,26 @@ void check_present(const std::vector<fs::path>& paths, const std::string& set) {
   }
   if (first == nullptr) return;
   if (missing > 1) {
-    message += " (and " + std::to_string(missing - 1) +
-               (missing == most_counted ? " or more" : "") + " other files of it)";
+    message += " (and " + base::count_of(missing - 1, "other file") + " of it" +
+               (missing == most_counted ? " or more)" : ")");
   }
   std::string hint = "put all files of the set into one folder, or finish the download";
-  const auto unfinished = unfinished_downloads(first->parent_path());
+  const auto unfinished = unfinished_downloads(first->parent_path(), first->filename().string());
   if (!unfinished.empty()) {
     hint = "finish the download, of which " + unfinished.front().string() + " is a part";
   }
   throw Error(ErrorCode::input_failed, "open", message, hint);
 }
 
-std::vector<fs::path> unfinished_downloads(const fs::path& folder) {
-  std::vector<fs::path> found;
-  add_unfinished(folder, found);
-  add_unfinished(folder / "blobs", found);
-  // The cache's snapshots/REVISION; and what `--local-dir` leaves.
-  if (folder.parent_path().filename() == "snapshots") {
-    add_unfinished(folder.parent_path().parent_path() / "blobs", found);
+std::vector<fs::path> with_link_targets(const fs::path& path) {
+  constexpr std::size_t most_paths = 9;  // links may lead in a circle
+  std::vector<fs::path> paths{path};
+  while (paths.size() < most_paths) {
+    auto target = link_target(paths.back());
+    if (!target) break;
+    paths.push_back(std::move(*target));
   }
-  add_unfinished(folder / ".cache" / "huggingface" / "download", found);
-  std::sort(found.begin(), found.end());
-  return found;
+  return paths;
 }
 
 }  // namespace hiptool::model

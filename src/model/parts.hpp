@@ -16,11 +16,16 @@ namespace hiptool::model {
 base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics,
                      Contents& contents);
 
+/// The file's path from the model's folder on: its name, or "layers/0.safetensors" where an index
+/// lists that.
+std::string name_in_model(const ModelFile& model, const ModelPart& part);
+
 /// True for 64 hexadecimal digits in lower case.
 bool is_sha256(std::string_view text);
 
 /// The SHA-256 that the path's name, or the name it is a link to, publishes: 64 hexadecimal digits
-/// in a folder `blobs` (Hugging Face's cache) or after `sha256-` (Ollama's).
+/// in a folder `blobs` (Hugging Face's cache) or `blobs/sha256` (OCI stores such as Docker Model
+/// Runner's), or after `sha256-` (Ollama's).
 std::optional<std::string> published_sha256(const std::filesystem::path& path);
 
 /// The SHA-256 that a download into a folder (`hf download --local-dir`) has left for the file, in
@@ -35,7 +40,7 @@ std::optional<std::string> why_missing(const std::filesystem::path& path);
 /// Refuses the set, with one error that names the first of its files that are missing.
 void check_present(const std::vector<std::filesystem::path>& paths, const std::string& set);
 
-/// Unfinished downloads of Hugging Face's and Ollama's that belong to the folder.
-std::vector<std::filesystem::path> unfinished_downloads(const std::filesystem::path& folder);
+/// The path and what it is a link to, link by link.
+std::vector<std::filesystem::path> with_link_targets(const std::filesystem::path& path);
 
 }  // namespace hiptool::model

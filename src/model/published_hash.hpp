@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hiptool/model_file.hpp"
 
@@ -14,17 +16,31 @@ struct FileHash {
   std::string source;  ///< what says so: "the name of its blob", "SHA256SUMS"
 };
 
-/// The first of
-///  - the name of a blob of the Hugging Face cache or of Ollama's, also through links to it,
+/// What publishes the SHA-256 of a file:
+///  - the name of a blob of the cache of Hugging Face, of Ollama or of Docker Model Runner, also
+///    through links to it,
 ///  - .cache/huggingface/download, which `hf download --local-dir` writes,
-///  - FILE.sha256, FILE.sha256sum, SHA256SUMS, SHA256SUMS.txt, sha256sums.txt or sha256sum.txt in
-///    the file's folder, in the formats of `sha256sum` and `sha256sum --tag` (coreutils).
-/// Throws Error(corrupt_data) if a list has two different hashes of the file.
+///  - FILE.sha256 and other lists (SHA256SUMS, sha256sums.txt, checksums.txt, NAME.sha256) in the
+///    file's folder, and SHA256SUMS and the like up to three folders above it.
+/// Lists are read whole in each form that `sha256sum --check` reads, and as Get-FileHash of
+/// PowerShell prints them; in UTF-8 or UTF-16.
+///
+/// The first of them; all must agree. Throws Error(corrupt_data) if two have different hashes of
+/// the file, Error(input_failed) for a list that cannot be read.
 std::optional<FileHash> find_file_hash(const ModelPart& part);
 
-/// The list in the file's folder that has a SHA-256 of it, the last of those above: "SHA256SUMS";
-/// empty if there is none, or none that can be read.
-std::string find_hash_list(const ModelPart& part);
+/// What find_file_hash() would take the hash from: "SHA256SUMS"; also where it would throw. Empty
+/// if there is nothing.
+std::string find_hash_source(const ModelPart& part);
+
+/// Throws Error(corrupt_data) if anything publishes another SHA-256 of the file than that one.
+void check_given_hash(const ModelPart& part, const std::string& sha256);
+
+/// The lists that have a SHA-256 of the file, or could not be read.
+std::vector<std::filesystem::path> lists_with(const ModelPart& part);
+
+/// Names of the lists that were read and have no SHA-256 of the file.
+std::vector<std::string> lists_without(const ModelPart& part);
 
 /// The text as 64 hexadecimal digits in lower case, without a leading "sha256:"; absent if it is
 /// not a SHA-256.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::model {
@@ -15,9 +16,9 @@ constexpr std::size_t largest_step_bytes = std::size_t{4} << 20;
 
 [[noreturn]] void beyond_end(const base::File& file, std::uint64_t offset, std::uint64_t size) {
   throw Error(ErrorCode::corrupt_data, "parse",
-              file.path().string() + ": " + std::to_string(size) + " bytes at offset " +
+              file.path().string() + ": " + base::plain_count_of(size, "byte") + " at offset " +
                   std::to_string(offset) + " end beyond the file (" +
-                  std::to_string(file.size_bytes()) + " bytes)");
+                  base::plain_count_of(file.size_bytes(), "byte") + ")");
 }
 
 }  // namespace

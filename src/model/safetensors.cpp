@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "model/safetensors.hpp"
 
+#include <array>
+#include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+#include "model/cut_file.hpp"
 #include "model/header_survey.hpp"
 #include "model/json_reader.hpp"
 #include "model/reader.hpp"
@@ -34,9 +39,9 @@ std::uint64_t read_header_length(const base::File& file, const Diagnostics& diag
         header_place, "the header length " + std::to_string(length) + " is above 100000000 bytes");
   }
   if (!reader.has(length)) {
-    diagnostics.truncated(header_place, "a header of " + std::to_string(length) +
-                                            " bytes ends beyond the file (" +
-                                            std::to_string(file.size_bytes()) + " bytes)");
+    diagnostics.truncated(header_place, "a header of " + base::plain_count_of(length, "byte") +
+                                            " ends beyond the file (" +
+                                            base::plain_count_of(file.size_bytes(), "byte") + ")");
   }
   return length;
 }
@@ -156,13 +161,27 @@ class SafetensorsParser {
                                        " is expected; tensors " + fault);
       }
       diagnostics.truncated(place, "data_offsets end at " + std::to_string(end) +
-                                       ", the file has " + std::to_string(data_bytes) +
-                                       " bytes of data");
+                                       ", the file has " +
+                                       base::plain_count_of(data_bytes, "byte") + " of data");
     }
     if (expected < data_bytes) {
-      diagnostics.corrupt(header_place,
-                          std::to_string(data_bytes - expected) + " bytes follow the last tensor");
+      if (has_header_at(data_start_ + expected)) {
+        refuse_joined(file_.path(), data_start_ + expected, diagnostics);
+      }
+      diagnostics.corrupt(header_place, base::plain_count_of(data_bytes - expected, "byte") +
+                                            (data_bytes - expected == 1 ? " follows" : " follow") +
+                                            " the last tensor");
     }
+  }
+
+  // As a file that `cat` has put behind this one begins: a length that fits, and a brace.
+  bool has_header_at(std::uint64_t offset) const {
+    std::array<std::byte, json_offset + 1> head{};
+    if (file_.size_bytes() - offset < head.size()) return false;
+    file_.read_at(head, offset);
+    std::uint64_t length = 0;
+    std::memcpy(&length, head.data(), sizeof length);
+    return head.back() == std::byte{'{'} && length <= file_.size_bytes() - offset - sizeof length;
   }
 
   std::string name_at(std::uint64_t header_offset, const Diagnostics& diagnostics) const {

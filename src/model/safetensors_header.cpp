@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "model/checked.hpp"
 #include "model/json_reader.hpp"
 #include "model/text.hpp"
@@ -165,11 +166,12 @@ class HeaderReader {
     const auto bits = checked_multiply(entry_.elements, entry_.type->entry.block_bits);
     if (!bits) corrupt("the shape gives more than 2^64 bits");
     if (*bits % 8 != 0) {
-      corrupt("the shape gives " + std::to_string(*bits) + " bits, not a whole number of bytes");
+      corrupt("the shape gives " + base::plain_count_of(*bits, "bit") +
+              ", not a whole number of bytes");
     }
     if (*bits / 8 != size_bytes) {
-      corrupt("data_offsets span " + std::to_string(size_bytes) + " bytes, shape and dtype give " +
-              std::to_string(*bits / 8));
+      corrupt("data_offsets span " + base::plain_count_of(size_bytes, "byte") +
+              ", shape and dtype give " + std::to_string(*bits / 8));
     }
   }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "model/file_kind.hpp"
 #include "model/json_reader.hpp"
 #include "model/parts.hpp"
@@ -23,18 +25,40 @@ using Kind = JsonReader::Kind;
 
 constexpr std::string_view map_name = "weight_map";
 constexpr std::uint64_t most_index_text_bytes = 4096;
-constexpr std::uint64_t most_file_name_bytes = 255;  // NAME_MAX of Linux
+constexpr std::uint64_t most_file_name_bytes = 1024;
 // No real model has more.
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
 
-// A name with a path in it could reach files outside of the model's folder.
 bool is_plain_name(std::string_view name) {
-  if (name.empty() || name == "." || name == "..") return false;
-
+  constexpr std::size_t most_bytes = 255;  // NAME_MAX of Linux
+  if (name.empty() || name.size() > most_bytes || name == "." || name == "..") return false;
   return std::none_of(name.begin(), name.end(), [](char letter) {
-    return letter == '/' || letter == '\\' || (letter >= 0 && letter < 0x20) || letter == 0x7F;
+    return letter == '\\' || (letter >= 0 && letter < 0x20) || letter == 0x7F;
   });
+}
+
+// A name, or a path below the folder; any other could reach files outside of it.
+bool is_path_below(std::string_view path) {
+  constexpr int most_folders = 8;
+  for (int folder = 0; folder <= most_folders; ++folder) {
+    const std::size_t slash = path.find('/');
+    if (!is_plain_name(path.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+  return false;
+}
+
+// What the file of an index in a sub-folder really is must be below the index's folder, too, or in
+// the same repository of the Hugging Face cache, whose snapshots link to its blobs.
+bool is_really_below(const fs::path& folder, const fs::path& path) {
+  std::error_code error;
+  fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder, error);
+  if (root.parent_path().filename() == "snapshots") root = root.parent_path().parent_path();
+  const fs::path real = fs::weakly_canonical(path, error);
+  if (error) return true;  // opening it fails and says why
+  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
 }
 
 class Index {
@@ -55,6 +79,11 @@ class Index {
         diagnostics_.corrupt(place, "weight_map lists more than 65536 files");
       }
     });
+    for (const std::string& file : names) {
+      const bool is_above = file.find('/') != std::string::npos &&
+                            !is_really_below(path_.parent_path(), path_.parent_path() / file);
+      if (is_above) refuse_name({"index", {}, 0}, file);
+    }
     files_.assign(names.begin(), names.end());
     if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensors");
   }
@@ -88,8 +117,8 @@ class Index {
     }
     if (total_bytes_ && *total_bytes_ != static_cast<double>(bytes)) {
       diagnostics_.warn("total size", {},
-                        "metadata.total_size differs from the " + std::to_string(bytes) +
-                            " bytes of the tensors");
+                        "metadata.total_size differs from the " +
+                            base::plain_count_of(bytes, "byte") + " of the tensors");
     }
     file_.check_unchanged(file_.size_bytes(), file_.stamp());
   }
@@ -171,12 +200,13 @@ class Index {
   void read_file_name(JsonReader& json, const Place& place, std::string& name) {
     json.want(Kind::text, place, "the file's name");
     const bool fits = json.read_text(name, most_file_name_bytes);
-    if (!fits || !is_plain_name(name)) {
-      diagnostics_.corrupt(
-          place,
-          "the file's name " + in_quotes(name) + " does not name a file of the index's folder",
-          "an index may only name files in its own folder; do not trust this one");
-    }
+    if (!fits || !is_path_below(name)) refuse_name(place, name);
+  }
+
+  [[noreturn]] void refuse_name(const Place& place, std::string_view name) const {
+    diagnostics_.corrupt(
+        place, "the file's name " + in_quotes(name) + " does not name a file of the index's folder",
+        "an index may only name files in its own folder or below it; do not trust this one");
   }
 
   void compare_entry(const Contents& contents, const std::string& tensor,
@@ -210,8 +240,9 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
   if (!name || name->total < 2) return std::nullopt;
   fs::path index = path.parent_path() / (name->prefix + name->suffix + ".index.json");
 
-  const std::string shards = "of the " + std::to_string(name->total) + " files of the set that " +
-                             in_quotes(file_name) + " is named after, only this one is read: ";
+  const std::string shards = "of the " + base::plain_count_of(name->total, "file") +
+                             " of the set that " + in_quotes(file_name) +
+                             " is named after, only this one is read: ";
   std::error_code error;
 
   if (!fs::exists(index, error)) {
@@ -227,12 +258,42 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
   return std::nullopt;
 }
 
+/// Programs copy the index of a model beside the files that they made of it. If none of an index's
+/// files is there, all named as its own shards are, those are its model: one file, or one whole
+/// set. Empty where they are not.
+std::vector<fs::path> files_instead(const fs::path& index, const std::vector<fs::path>& listed) {
+  if (std::any_of(listed.begin(), listed.end(), base::is_there)) return {};
+  constexpr std::string_view end = ".index.json";
+  std::string single = index.filename().string();
+  if (!single.ends_with(end)) return {};
+  single.resize(single.size() - end.size());
+  for (const fs::path& path : listed) {
+    const auto shard = parse_shard_name(path.filename().string());
+    if (!shard || shard->prefix + shard->suffix != single) return {};
+  }
+  const fs::path folder = index.parent_path();
+  if (base::is_there(folder / single)) return {folder / single};
+  std::set<std::string> sets;  // by their first file
+  for (const fs::path& path : base::list_folder(folder)) {
+    const auto shard = parse_shard_name(path.filename().string());
+    if (shard && shard->prefix + shard->suffix == single) sets.insert(shard->of(1));
+  }
+  if (sets.size() != 1) return {};
+  const auto first = parse_shard_name(*sets.begin());
+  std::vector<fs::path> files;
+  for (std::uint32_t number = 1; number <= first->total && files.size() < most_files; ++number) {
+    files.push_back(folder / first->of(number));
+    if (!base::is_there(files.back())) return {};
+  }
+  return files;
+}
+
 void parse_part(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents) {
   const base::File file = open_part(path, diagnostics, contents);
 
   if (find_kind(file, diagnostics) != FileKind::safetensors) {
     diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
-                                "download the files of the set anew");
+                                "download all files of the set again");
   }
   parse_safetensors(file, opaque, diagnostics, contents);
   file.check_unchanged(file.size_bytes(), file.stamp());
@@ -252,9 +313,18 @@ void parse_safetensors_model(const fs::path& path, bool opaque, Diagnostics& dia
 void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& diagnostics,
                              Contents& contents) {
   Index index(path, diagnostics);
+  contents.folder = path.parent_path();
   Metadata metadata;
   index.read(metadata);
-  const std::vector<fs::path> paths = index.paths();
+  std::vector<fs::path> paths = index.paths();
+  if (auto files = files_instead(path, paths); !files.empty()) {
+    diagnostics.note("none of its files is in the folder, so it is the index of another model: " +
+                     in_quotes(files.front().filename().string()) +
+                     (files.size() > 1 ? " and the rest of its set are" : " is") +
+                     " read without it");
+    for (const fs::path& part : files) parse_part(part, opaque, diagnostics, contents);
+    return;
+  }
   check_present(paths, in_quotes(path.filename().string()));
   for (const fs::path& part : paths) parse_part(part, opaque, diagnostics, contents);
   for (const MetadataItem& item : metadata.items()) contents.metadata.add(item);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
@@ -45,6 +46,7 @@ bool read_members(const fs::path& path, TokenizerInfo& info, Visit&& visit) {
     Diagnostics diagnostics(path, false);
     diagnostics.move_to(path, "offset");
     JsonReader json(file, 0, file.size_bytes(), diagnostics);
+    json.accept_constants();
     json.want(JsonKind::object, {}, "the JSON text");
     json.enter();
     std::string key;
@@ -52,7 +54,7 @@ bool read_members(const fs::path& path, TokenizerInfo& info, Visit&& visit) {
     json.finish();
     return true;
   } catch (const Error& error) {
-    info.warnings.push_back(path.string() + " is ignored: " + error.what());
+    info.warnings.push_back(ignored_file(path, error.what()));
     return false;
   }
 }
@@ -291,7 +293,7 @@ void read_tokenizer_files(const fs::path& folder, TokenizerInfo& info) {
   const AddedTokens added = read_tokenizer_json(folder, info);
   const TokensOfRoles tokens = read_tokenizer_config(folder, info);
   // transformers prefers the template in a file of its own.
-  std::string text = base::read_small_file(folder / "chat_template.jinja");
+  std::string text = base::decode_text(base::read_small_file(folder / "chat_template.jinja"));
   if (!text.empty()) {
     std::erase_if(info.templates, [](const ChatTemplate& one) { return one.name.empty(); });
     info.templates.push_back({"", std::move(text)});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "model/ollama.hpp"
 #include "model/tokenizer_files.hpp"
 
@@ -107,7 +108,7 @@ TokenizerInfo read_tokenizer(const ModelFile& model) {
   if (model.format() == ModelFormat::gguf) {
     read_gguf_tokens(model, info);
   } else {
-    read_tokenizer_files(model.files().front().path.parent_path(), info);
+    read_tokenizer_files(model.folder(), info);
   }
   return info;
 }
@@ -119,11 +120,10 @@ std::optional<std::string> read_license(const ModelFile& model) {
       if (auto name = model.text("general.license.name")) return name;
     }
     // Ollama has the whole text in a layer of its own; its first line is the name.
-    if (!license) license = first_line(read_ollama_text(model.path(), "license"));
+    if (!license) license = first_line(read_ollama_license(model.path()));
     return license;
   }
-  const fs::path folder = model.files().front().path.parent_path();
-  return license_of_card(base::read_small_file(folder / "README.md"));
+  return license_of_card(base::decode_text(base::read_small_file(model.folder() / "README.md")));
 }
 
 }  // namespace hiptool::model

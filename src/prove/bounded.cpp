@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "prove/rope_frequencies.hpp"
 
@@ -11,12 +12,29 @@ namespace {
 
 constexpr double unit = 0x1p-24;
 constexpr double least = 0x1p-149;  // of f32: a product below it is lost
+constexpr double greatest = 0x1.fffffep127;
+constexpr double no_bound = std::numeric_limits<double>::infinity();
 
 double units_of_sum(std::size_t terms) { return 8 * std::sqrt(static_cast<double>(terms)) * unit; }
 
 }  // namespace
 
+bool leaves_range(double value, double bound, double found) noexcept {
+  // With the bound of k terms, 2^21 of it are at least the sum of their magnitudes.
+  constexpr double least_of_large_sum = 0x1p106;
+  return !(bound <= greatest) || !(std::abs(value) <= greatest) ||
+         (!std::isfinite(found) && bound >= least_of_large_sum);
+}
+
+bool leaves_range(const Bounded& all) noexcept {
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    if (leaves_range(all.values[i], all.bounds[i], 0)) return true;
+  }
+  return false;
+}
+
 double sum_bound(std::size_t terms, double root_of_squares, double sum) noexcept {
+  if (!(root_of_squares <= greatest)) return no_bound;
   return units_of_sum(terms) * root_of_squares + unit * std::abs(sum) +
          static_cast<double>(terms) * least;
 }
@@ -48,11 +66,15 @@ Bounded bounded_norms(std::span<const double> rows, std::span<const double> weig
     const auto count = static_cast<double>(width);
     const double factor = 1 / std::sqrt(squares / count + epsilon);
     const double share = std::sqrt(fourths) / (squares + count * epsilon);
-    const double error = units_of_sum(width) * share / 2 + 6 * unit;
+    // A sum of squares beyond the range makes the norm 0 or NaN.
+    const double error =
+        squares <= greatest ? units_of_sum(width) * share / 2 + 6 * unit : no_bound;
     for (std::size_t i = 0; i < width; ++i) {
       const double value = rows[at + i] * factor * weight[i];
       norms.values[at + i] = value;
-      norms.bounds[at + i] = error * std::abs(value) + least * (1 + std::abs(weight[i]));
+      norms.bounds[at + i] = error == no_bound
+                                 ? no_bound
+                                 : error * std::abs(value) + least * (1 + std::abs(weight[i]));
     }
   }
   return norms;
@@ -90,6 +112,7 @@ void attend_head(const Attended& all, const double* query, double scale, double*
                  double* bounds) {
   std::vector<double> parts(all.count);
   std::vector<double> errors(all.count);
+  bool has_range = true;
   for (std::size_t j = 0; j < all.count; ++j) {
     const double* const key = all.keys + j * all.key_stride;
     double sum = 0;
@@ -101,6 +124,14 @@ void attend_head(const Attended& all, const double* query, double scale, double*
     }
     parts[j] = sum * scale;
     errors[j] = sum_bound(all.key_length, std::sqrt(squares), sum) * std::abs(scale);
+    // Partial sums are at most that; one infinite score makes NaN of all.
+    const double largest = std::sqrt(squares * static_cast<double>(all.key_length));
+    if (!(largest * std::max(1.0, std::abs(scale)) <= greatest)) has_range = false;
+  }
+  if (!has_range) {
+    std::fill_n(bounds, all.value_length, no_bound);
+    std::fill_n(values, all.value_length, no_bound);
+    return;
   }
   const double highest = *std::max_element(parts.begin(), parts.end());
   double sum = 0;

@@ -21,10 +21,19 @@ namespace hiptool::prove {
 ///   scale, the exponential of s_j - max), sum(p_j e_j |v_j - result|), the derivative of softmax;
 ///   and the two sums over the keys;
 /// * a gated activation silu(g) u: six roundings; a sum of two numbers: two, of which it needs one.
+///
+/// A bound is not finite where the value, or a number on the way to it, leaves the range of f32: a
+/// right device may give anything there.
 struct Bounded {
   std::vector<double> values;
   std::vector<double> bounds;
 };
+
+/// Whether a value with that bound, for which a device has `found`, leaves the range of f32. A sum
+/// of products may do so on its way, where its bound is so large that a device's infinity is right.
+bool leaves_range(double value, double bound, double found) noexcept;
+/// The same of a reference's values alone.
+bool leaves_range(const Bounded& all) noexcept;
 
 /// Of a sum of products with the root of the sum of their squares.
 double sum_bound(std::size_t terms, double root_of_squares, double sum) noexcept;

@@ -38,6 +38,9 @@ class LayerJudge {
   const std::vector<LayerResult>& layers() const noexcept { return layers_; }
   /// Of the lowest wrong layer, whichever tokens it was wrong for.
   std::optional<WrongValue> first_wrong() const;
+  /// The first stage with values that leave the range of f32, in words; empty: there is none. No
+  /// device is wrong there.
+  const std::string& out_of_range() const noexcept { return out_of_range_; }
 
  private:
   void compare(const char* stage, const std::string& tensor, std::span<const double> expected,
@@ -61,6 +64,7 @@ class LayerJudge {
   LayerResult* result_ = nullptr;  // of the layer at work; null outside of layers
   std::vector<LayerResult> layers_;
   std::optional<WrongValue> outside_;  // of layers
+  std::string out_of_range_;
 };
 
 }  // namespace hiptool::prove

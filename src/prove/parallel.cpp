@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,11 @@ void run_parallel(std::uint32_t threads, std::size_t count,
   {
     std::vector<std::jthread> others;
     const std::size_t wanted = std::min<std::size_t>(threads, count);
-    for (std::size_t other = 1; other < wanted; ++other) others.emplace_back(work_on);
+    try {
+      for (std::size_t other = 1; other < wanted; ++other) others.emplace_back(work_on);
+    } catch (const std::system_error&) {
+      // Without another thread those that there are do the rest.
+    }
     work_on();
   }
   if (failure) std::rethrow_exception(failure);

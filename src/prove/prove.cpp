@@ -77,6 +77,10 @@ class Prover {
     name_device(result.first_wrong);
     if (is_whole()) result.logits = compare_logits();
     if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
+    if (!result.is_right()) reference_.require_unchanged(options_.digests);
+    if (!result.first_wrong && !judge_.out_of_range().empty()) {
+      throw leaves_range_error(judge_.out_of_range());
+    }
     return result;
   }
 

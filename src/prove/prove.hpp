@@ -68,6 +68,9 @@ struct ProveResult {
 struct ProveOptions {
   /// Ascending, the embedding with layer 0; empty: all, and the logits.
   std::vector<std::size_t> layers = {};
+  /// VerifyResult::tensor_digests of the load, to be compared before a device is said to be wrong;
+  /// empty: none.
+  std::span<const std::uint64_t> digests = {};
   const CancelToken* cancel = nullptr;
   /// Bytes of weights that were read, on the calling thread.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
@@ -80,6 +83,11 @@ struct ProveOptions {
 /// each layer against float64 on the device's own inputs of that stage, so that a fault shows where
 /// it is and nowhere else; and where a stage was wrong twice more, to see whether its values
 /// repeat.
+///
+/// A device is wrong only where nothing else can be: before that is said, the bytes that the
+/// reference used are compared with the files as they are then, and with the load's digests. Throws
+/// Error(input_failed) where they differ and where values leave the range of f32, so that no device
+/// could be right, and Error(corrupt_data) for a weight that is NaN or infinite.
 ///
 /// The reference must be that of the model in the runtime, made for as many tokens of sequence as
 /// the runtime's context. Blocks; ends within a layer's time on the device after a cancellation.

@@ -24,10 +24,6 @@ std::uint32_t chosen_threads(std::uint32_t wanted) {
   return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
 }
 
-void add_to(std::vector<double>& sums, std::span<const double> terms) {
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
-}
-
 std::vector<double> chosen_divisors(const RopeSpec& rope, const Weights& weights,
                                     std::uint64_t tokens) {
   const bool is_long = rope.scaling == RopeScaling::longrope && tokens > rope.original_context;
@@ -167,32 +163,44 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   LayerStages local;
   LayerStages& s = stages != nullptr ? *stages : local;
 
-  s.attention_norm = norm(layer.attention_norm, inputs).values;
-  s.q = weights_.product(layer.q, s.attention_norm);
-  s.k = weights_.product(layer.k, s.attention_norm);
-  s.v = weights_.product(layer.v, s.attention_norm);
-  s.rotated_q = rotated(s.q, layer.q_norm, positions).values;
-  s.rotated_k = rotated(s.k, layer.k_norm, positions).values;
-  cache.append(s.rotated_k, s.v, positions);
-  s.attention = attention(layer, cache, s.rotated_q).values;
-  s.attention_output = weights_.product(layer.attention_output, s.attention);
-  s.middle.assign(inputs.begin(), inputs.end());
-  add_to(s.middle, s.attention_output);
+  const auto in_range = [number](const char* stage, Bounded all) {
+    if (leaves_range(all)) throw leaves_range_error(place_of_stage(number, stage));
+    return std::move(all.values);
+  };
+  const auto product = [&](const char* stage, const MatrixSpec& matrix,
+                           const std::vector<double>& values) {
+    return in_range(stage, without_error(weights_.product(matrix, values)));
+  };
 
-  s.feed_forward_norm = norm(layer.feed_forward_norm, s.middle).values;
-  s.gate = weights_.product(layer.gate, s.feed_forward_norm);
-  s.up = weights_.product(layer.up, s.feed_forward_norm);
-  s.activation = gated(s.gate, s.up).values;
-  s.down = weights_.product(layer.down, s.activation);
-  std::vector<double> outputs = s.middle;
-  add_to(outputs, s.down);
-  return outputs;
+  s.attention_norm = in_range("attention_norm", norm(layer.attention_norm, inputs));
+  s.q = product("q", layer.q, s.attention_norm);
+  s.k = product("k", layer.k, s.attention_norm);
+  s.v = product("v", layer.v, s.attention_norm);
+  s.rotated_q = in_range("rotated_q", rotated(s.q, layer.q_norm, positions));
+  s.rotated_k = in_range("rotated_k", rotated(s.k, layer.k_norm, positions));
+  cache.append(s.rotated_k, s.v, positions);
+  s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
+  s.attention_output = product("attention_output", layer.attention_output, s.attention);
+  s.middle = in_range("middle", summed(inputs, s.attention_output));
+
+  s.feed_forward_norm = in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
+  s.gate = product("gate", layer.gate, s.feed_forward_norm);
+  s.up = product("up", layer.up, s.feed_forward_norm);
+  s.activation = in_range("activation", gated(s.gate, s.up));
+  s.down = product("down", layer.down, s.activation);
+  return in_range("output", summed(s.middle, s.down));
 }
 
 std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
   require(!outputs.empty() && outputs.size() % spec_.embedding == 0,
           std::to_string(outputs.size()) + " outputs are not whole tokens");
-  return weights_.product(spec_.output, norm(spec_.output_norm, outputs).values);
+  const Bounded norms = norm(spec_.output_norm, outputs);
+  Bounded logits;
+  if (!leaves_range(norms)) logits = without_error(weights_.product(spec_.output, norms.values));
+  if (logits.values.empty() || leaves_range(logits)) {
+    throw leaves_range_error(place_of_stage(std::nullopt, "logits"));
+  }
+  return std::move(logits.values);
 }
 
 std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids) {
@@ -212,6 +220,18 @@ std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids)
 
 void ReferenceDecoder::reset() {
   for (KeyValues& cache : caches_) cache = {};
+}
+
+std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage) {
+  return (layer ? "layer " + std::to_string(*layer) : std::string("the model's ends")) + " (" +
+         std::string(stage) + ")";
+}
+
+Error leaves_range_error(const std::string& place) {
+  return Error(ErrorCode::input_failed, "prove",
+               "the model's activations leave the range of f32 in " + place +
+                   ": every device that computes right gives infinity, NaN or 0 there",
+               "check how the model was converted; a correct copy stays below 3.4e38");
 }
 
 std::uint32_t greedy_token(std::span<const double> logits) {

@@ -2,12 +2,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/decoder_spec.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
 #include "prove/bounded.hpp"
 #include "prove/weights.hpp"
@@ -50,7 +53,9 @@ struct LayerStages {
 /// that each may be given a device's own result of the layer before.
 ///
 /// Not for several threads at a time. Every call blocks, and throws Error(input_failed) where a
-/// file cannot be read and Error(cancelled).
+/// file cannot be read or changes, Error(corrupt_data) for a weight that is NaN or infinite, and
+/// Error(cancelled). layer(), logits() and decode() throw Error(input_failed) where values leave
+/// the range of f32, in which devices compute.
 class ReferenceDecoder {
  public:
   /// Throws Error(input_failed) for weights of a type that cannot be computed with.
@@ -90,6 +95,12 @@ class ReferenceDecoder {
   Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
                     std::span<const double> queries) const;
 
+  /// Throws Error(input_failed) where the files no longer give the bytes that were used, see
+  /// Weights::require_unchanged(). May be called by several threads at a time.
+  void require_unchanged(std::span<const std::uint64_t> digests) const {
+    weights_.require_unchanged(digests);
+  }
+
   /// Forgets all tokens; needed after an exception, which leaves a part of the layers ahead.
   void reset();
 
@@ -102,6 +113,11 @@ class ReferenceDecoder {
   std::vector<double> frequencies_;
   std::vector<KeyValues> caches_;
 };
+
+/// "layer 3 (q)", "the output (logits)": where a stage computes.
+std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage);
+/// Error(input_failed): at this place every right device computes infinity or NaN.
+Error leaves_range_error(const std::string& place);
 
 /// The index of the largest logit, the lowest one of equal ones.
 std::uint32_t greedy_token(std::span<const double> logits);

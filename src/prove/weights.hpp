@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,11 +19,17 @@ class Weights {
  public:
   /// Throws Error(input_failed) for files that changed since they were parsed.
   Weights(ModelFile model, std::uint32_t threads, const CancelToken* cancel);
+  ~Weights();
+  Weights(Weights&&) noexcept;
+  Weights& operator=(Weights&&) noexcept;
 
   /// Throws Error(input_failed) for one that the model does not have.
   const TensorInfo& find(const std::string& tensor) const;
   /// Throws Error(input_failed) unless the tensor's elements are numbers and its rows whole blocks.
   void check(const std::string& tensor, std::uint64_t columns) const;
+
+  // Each throws Error(corrupt_data), naming the tensor, for a value that is not a finite number,
+  // and Error(input_failed) where the files give other bytes than an earlier call got.
 
   std::vector<double> vector(const std::string& tensor) const;
   std::vector<double> row(const MatrixSpec& matrix, std::uint64_t row) const;
@@ -31,14 +38,24 @@ class Weights {
   std::vector<double> product(const MatrixSpec& matrix, std::span<const double> inputs,
                               std::vector<double>* squares = nullptr) const;
 
+  /// Reads everything again that was read so far, and compares it with the bytes that were used
+  /// then. `digests`, unless empty: those of VerifyResult::tensor_digests, which the tensors that
+  /// were used must have. May be called by several threads at a time. Throws Error(input_failed)
+  /// for a file that changed or was read wrong.
+  void require_unchanged(std::span<const std::uint64_t> digests) const;
+
   std::uint32_t threads() const noexcept { return threads_; }
 
  private:
   struct Rows;  // where the rows of a tensor are
+  class Seen;   // digests of the bytes that were read
   Rows rows_of(const std::string& tensor, std::uint64_t columns) const;
+  void require_finite(const std::string& tensor, const std::vector<double>& values,
+                      std::uint64_t first) const;
 
   ModelFile model_;
   std::vector<base::File> files_;
+  std::unique_ptr<Seen> seen_;
   std::uint32_t threads_;
   const CancelToken* cancel_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::report {
@@ -124,7 +125,7 @@ std::string to_gha(const Report& report) {
       }
       entry["extra"] = one.samples_s.empty()
                            ? one.label
-                           : "median of " + std::to_string(one.samples_s.size()) + " samples";
+                           : "median of " + base::plain_count_of(one.samples_s.size(), "sample");
       list.push_back(std::move(entry));
     }
   }

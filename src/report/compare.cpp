@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::report {
@@ -65,7 +66,8 @@ std::string obstacle(const Measurement& before, const Measurement& after,
     }
     if (side->has_bad_sample) return fmt::format("{} has a sample that is not a time", name);
     if (side->samples_s.size() < base::least_compared_samples) {
-      return fmt::format("{} has {} samples, fewer than {}", name, side->samples_s.size(),
+      return fmt::format("{} has {}, fewer than {}", name,
+                         base::plain_count_of(side->samples_s.size(), "sample"),
                          base::least_compared_samples);
     }
   }

@@ -52,7 +52,7 @@ struct Measurement {
   std::optional<double> high_bytes_per_s;
   std::optional<double> flops_per_s;
   std::optional<double> share_of_limit;
-  std::string limit_source;     ///< "pcie-link", "memory-clock", "sku-table", "user"
+  std::string limit_source;     ///< "pcie-link", "xgmi-link", "memory-clock", "sku-table", "user"
   std::string share_reason;     ///< why a measured rate has no share
   bool is_above_limit = false;  ///< the reason is that the rate is above the limit
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::runtime {
@@ -19,7 +20,7 @@ constexpr std::uint64_t most_context = std::uint64_t{1} << 30;
 
 void require_options(const ModelRuntime::Options& options) {
   if (options.context_tokens == 0 || options.context_tokens > most_context) {
-    refuse_options("a context of " + std::to_string(options.context_tokens) + " tokens",
+    refuse_options("a context of " + base::plain_count_of(options.context_tokens, "token"),
                    "choose 1 to 2^30 tokens");
   }
   if (options.chunk_tokens == 0) refuse_options("chunks of 0 tokens", "choose 1 or more");
@@ -66,7 +67,7 @@ Arena make_decoder_arena(const Backend& backend, const ModelRuntime::Options& op
     return backend.with_retry([&] { return Arena(backend.device(), size_bytes); });
   } catch (const Error& error) {
     throw error.with_context("KV cache and scratch memory for " +
-                             std::to_string(options.context_tokens) + " tokens");
+                             base::plain_count_of(options.context_tokens, "token"));
   }
 }
 

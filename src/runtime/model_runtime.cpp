@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_rows.hpp"
@@ -71,7 +72,8 @@ void require_heads(const DecoderSpec& spec) {
   if (spec.key_length <= most && spec.value_length <= most) return;
   throw Error(ErrorCode::unsupported, "make runtime",
               "heads of " + std::to_string(spec.key_length) + " and " +
-                  std::to_string(spec.value_length) + " elements; there are kernels for up to 256",
+                  base::plain_count_of(spec.value_length, "element") +
+                  "; there are kernels for up to 256",
               "use a model with smaller heads");
 }
 
@@ -143,7 +145,7 @@ void ModelRuntime::State::require_step(std::span<const std::uint32_t> ids) const
   }
   if (ids.size() > context_tokens - position) {
     throw Error(ErrorCode::out_of_bounds, "decode",
-                std::to_string(ids.size()) + " tokens after " + std::to_string(position) +
+                base::plain_count_of(ids.size(), "token") + " after " + std::to_string(position) +
                     " exceed the context of " + std::to_string(context_tokens),
                 "make the runtime with a larger context, or reset it");
   }

@@ -39,9 +39,13 @@ void read_links(const fs::path& folder, std::vector<KfdLink>& links) {
   for (const fs::path& entry : base::list_folder(folder)) {
     Properties properties = read_properties(entry / "properties");
     if (properties.count("node_to") == 0) continue;
+    // The smallest bandwidth is that of one link, the largest that of all (amdgpu_xgmi.c,
+    // amdgpu_xgmi_get_bandwidth).
+    const std::uint64_t one = number_of(properties["min_bandwidth"]);
     links.push_back({static_cast<int>(number_of(properties["type"])),
                      static_cast<int>(number_of(properties["node_to"])),
-                     number_of(properties["weight"])});
+                     number_of(properties["weight"]),
+                     one > 0 ? number_of(properties["max_bandwidth"]) / one : 0});
   }
 }
 

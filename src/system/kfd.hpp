@@ -16,6 +16,9 @@ struct KfdLink {
   int type = 0;
   int to_node = -1;
   std::uint64_t weight = 0;  ///< the SLIT distance that the driver gives it
+  /// XGMI links that this entry stands for; 0 if not reported, as between GPUs that are no
+  /// neighbours.
+  std::uint64_t parallel = 0;
 };
 
 /// A node of the KFD topology, a CPU or a GPU, with its links.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -51,8 +52,8 @@ Tensor::Tensor(Buffer buffer, DType dtype, const Layout& layout)
   const std::size_t needed_bytes = bytes_of(layout_.extent(), dtype_);
   if (needed_bytes > buffer_.size_bytes()) {
     throw Error(ErrorCode::out_of_bounds, "make tensor",
-                "make tensor: the layout takes " + std::to_string(needed_bytes) +
-                    " bytes, the buffer has " + std::to_string(buffer_.size_bytes()));
+                "make tensor: the layout takes " + base::plain_count_of(needed_bytes, "byte") +
+                    ", the buffer has " + std::to_string(buffer_.size_bytes()));
   }
   if (reinterpret_cast<std::uintptr_t>(buffer_.address()) % element_size_bytes(dtype_) != 0) {
     throw_argument("make tensor", "the buffer is not aligned to " + std::string(to_string(dtype_)));
@@ -90,8 +91,8 @@ Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::
   const Layout layout(dims);
   const std::size_t size_bytes = bytes_of(layout.element_count(), dtype);
   if (bytes.size() != size_bytes) {
-    throw_argument("tensor from host", std::to_string(bytes.size()) + " bytes were given for " +
-                                           std::to_string(size_bytes));
+    throw_argument("tensor from host", base::plain_count_of(bytes.size(), "byte") +
+                                           " were given for " + std::to_string(size_bytes));
   }
   const Tensor tensor(memory.allocate(size_bytes), dtype, layout);
   if (memory.stream() != nullptr) {
@@ -200,8 +201,8 @@ Buffer Tensor::elements(const char* operation) const {
 Buffer Tensor::elements_of_size(std::size_t size_bytes, const char* operation) const {
   Buffer part = elements(operation);
   if (part.size_bytes() != size_bytes) {
-    throw_argument(operation, "the tensor has " + std::to_string(part.size_bytes()) +
-                                  " bytes, the host's memory " + std::to_string(size_bytes));
+    throw_argument(operation, "the tensor has " + base::plain_count_of(part.size_bytes(), "byte") +
+                                  ", the host's memory " + std::to_string(size_bytes));
   }
   return part;
 }
@@ -224,7 +225,7 @@ void Tensor::require_region(const Tensor& source, const Region& region) const {
   const auto require = [&](const char* name, const Tensor& tensor, std::uint64_t offset) {
     if (offset <= tensor.element_count() && region.count <= tensor.element_count() - offset) return;
     throw Error(ErrorCode::out_of_bounds, "copy region",
-                "copy region: " + std::to_string(region.count) + " elements at " +
+                "copy region: " + base::plain_count_of(region.count, "element") + " at " +
                     std::to_string(offset) + " do not fit the " + name + " of " +
                     std::to_string(tensor.element_count()));
   };

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 MIB = 1 << 20
 STRING, ARRAY, U8, U64, F32 = 8, 9, 0, 10, 0
@@ -227,14 +226,13 @@ KINDS = {"GGUF": (GGUF, "m.gguf"), "safetensors": (SAFETENSORS, "m.safetensors")
 
 
 def measure(program, path, environment=None):
-    """Exit code, seconds, peak bytes and standard error of reading the file."""
+    """Exit code, processor seconds, peak bytes and standard error of reading the file."""
     with tempfile.TemporaryFile() as errors:
-        start = time.monotonic()
         process = subprocess.Popen([program, "load", path, "--dry-run", "--quiet"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=errors, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - start
+        seconds = usage.ru_utime + usage.ru_stime
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         message = errors.read().decode()

@@ -12,7 +12,7 @@ from program import CliTest, clean_environment
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
 import bad_files  # noqa: E402 pylint: disable=wrong-import-position
 
-MOST_SECONDS = 20    # a second where nothing else runs and nothing checks each access
+MOST_SECONDS = 20    # of a processor; a second where nothing checks each access
 MOST_EXTRA_BYTES = 64 << 20
 
 

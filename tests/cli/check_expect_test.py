@@ -3,7 +3,7 @@
 import json
 
 import program
-from check_test import ON_CPU, SMALL, Check, failed, fakes
+from check_test import ON_CPU, SMALL, Check, failed, fakes, small
 from program import run
 from verdicts import check_one_verdict
 
@@ -32,9 +32,9 @@ class Expectations(Check):
     def expect(self, code, change):
         _, path = self.written(change)
         return check_one_verdict(self, [*self.WORDS, "--expect", str(path)], code,
-                                 stdout_formats=("table",))
+                                 stdout_formats=())
 
-    LIBRARIES = [*SMALL, "--stage", "libraries", "--device", "nvidia:0"]
+    LIBRARIES = [*small("libraries"), "--device", "nvidia:0"]
 
     def written_of_libraries(self, change=lambda floors: None):
         path = self.folder / "expect.json"
@@ -65,7 +65,7 @@ class Expectations(Check):
             floors["matmul.f32.64x64x64.cublas"]["flops_per_s"] = 1e18
         _, expect = self.written_of_libraries(demand)
         document = self.verdict("libraries", 1, "--device", "nvidia:0", *expect,
-                                stdout_formats=("table",))
+                                stdout_formats=())
         self.assertEqual(failed(document), [("nvidia:0", "libraries")])
         self.assertEqual(document["expect"]["judged"], 2)   # only what the file names
         fault, = document["stages"][0]["faults"]
@@ -110,14 +110,15 @@ class Expectations(Check):
         self.assertIn("it has Other GPU", result.stderr)
 
     def test_an_unknown_measurement(self):
-        for name, message in (("h3d.pinned.copy.64KiB", "makes no measurement 'h3d."),
-                              ("matmul.f32.64x64x64.mkl", "makes no measurement 'matmul."),
-                              ("h2d.pinned.copy.63KiB", "did not measure")):
+        for name, message, code in (
+                ("h3d.pinned.copy.64KiB", "makes no measurement 'h3d.", 4),
+                ("matmul.f32.64x64x64.mkl", "makes no measurement 'matmul.", 4),
+                ("h2d.pinned.copy.63KiB", "did not measure", 2)):
             _, path = self.written(
                 lambda kinds, name=name: next(iter(kinds.values())).update(
                     {name: {"bytes_per_s": 1, "devices": 1}}))
             result = run(*self.WORDS, "--expect", path)
-            self.assertEqual(result.returncode, 2, result)
+            self.assertEqual(result.returncode, code, result)
             self.assertIn(message, result.stderr)
 
     def test_a_refused_machine_writes_nothing(self):
@@ -139,27 +140,33 @@ class Expectations(Check):
         self.assertEqual(path.read_bytes(), before)
 
     def test_stages_without_rates_write_nothing(self):
-        result = run(*ON_CPU, "--stage", "operations,model", "--write-expect",
+        result = run(*small("operations,model"), "--device", "cpu", "--write-expect",
                      self.folder / "e.json")
         self.assertEqual(result.returncode, 2, result)
         self.assertIn("none of the chosen stages measures a rate", result.stderr)
 
     def test_shares(self):
-        for option, words in (("--margin", ["--write-expect", str(self.folder / "e.json")]),
-                              ("--spread", [])):
+        on_gpu = ["check", "--device", "nvidia:0", *ON_CPU[3:]]
+        for option, base, words in (
+                ("--margin", ON_CPU, ["--write-expect", str(self.folder / "e.json")]),
+                ("--spread", on_gpu, [])):
             for text in ("0.05", ".5", "1e-3"):
-                result = run(*ON_CPU, "--stage", "copy", *words, option, text)
+                result = run(*base, "--stage", "copy", *words, option, text, environment=fakes())
                 self.assertEqual(result.returncode, 2, result)
                 self.assertIn(f"{option}: '{text}' is below 1 and has no % sign", result.stderr)
                 self.assertIn(f"or {option} {text}% for less", result.stderr)
             self.assertIn(f"hint: write {option} 5%, or",
-                          run(*ON_CPU, *words, option, "0.05").stderr)
+                          run(*base, *words, option, "0.05", environment=fakes()).stderr)
             for text, share in (("0", 0), ("0.5%", 0.005), ("1", 0.01), ("10%", 0.1)):
-                document = self.document(*ON_CPU, "--stage", "copy", *words, option, text)
+                document = self.document(*base, "--stage", "copy", *words, option, text,
+                                         environment=fakes())
                 written = document["spread"]
                 if words:
                     written = json.loads((self.folder / "e.json").read_text())["margin"]
                 self.assertAlmostEqual(written, share)
+        result = run(*ON_CPU, "--stage", "copy", "--spread", "10%")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("only the processor was chosen", result.stderr)
 
     def test_a_peer_that_is_expected(self):
         path = self.folder / "expect.json"

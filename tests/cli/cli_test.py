@@ -7,13 +7,12 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
-import subprocess
 import tempfile
-import time
 
 import program
-from program import CliTest, clean_environment, default_signals, run, run_on_terminal
+from program import CliTest, clean_environment, run, run_on_terminal
 
 # Sanitizers and loaded machines are slow; the promise is made for the program people install.
 START_LIMIT_S = 0.05
@@ -85,13 +84,15 @@ class HelpAndVersion(CliTest):
             with self.subTest(words):
                 times = []
                 for _ in range(5):
-                    start = time.monotonic()
+                    before = resource.getrusage(resource.RUSAGE_CHILDREN)
                     run(*words)
-                    times.append(time.monotonic() - start)
+                    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    times.append(after.ru_utime + after.ru_stime - before.ru_utime -
+                                 before.ru_stime)
                 binary = pathlib.Path(program.PROGRAM).read_bytes()
                 is_slow_build = b"__asan_init" in binary or b"__tsan_init" in binary
                 limit = START_LIMIT_S * (SLOW_FACTOR if is_slow_build else 1)
-                # Other work on the machine only ever adds time, hence the best of five.
+                # Time of a processor, to which other work only ever adds: hence the best of five.
                 self.assertLess(min(times), limit)
 
     def test_no_driver_is_opened(self):
@@ -263,15 +264,11 @@ class MakeModel(CliTest):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number.name):
                 path = self.folder / "big.gguf"
-                process = subprocess.Popen(
-                    [program.PROGRAM, "make-model", str(path), "--size", "16GiB"], text=True,
-                    env=clean_environment(HIPTOOL_FORMAT="json"), preexec_fn=default_signals,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                deadline = time.monotonic() + 60
-                while not os.listdir(self.folder) and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                process = program.start("make-model", str(path), "--size", "16GiB",
+                                        environment=clean_environment(HIPTOOL_FORMAT="json"))
+                program.wait_until(lambda: os.listdir(self.folder), "the file")
                 process.send_signal(number)
-                out, err = process.communicate(timeout=120)
+                out, err = process.communicate(timeout=program.GUARD_S)
                 self.assertEqual(process.returncode, 128 + number)
                 self.assertIn("interrupted, stopping; a second signal quits at once\n", err)
                 document = self.assert_document(out, "make-model.schema.json")

@@ -46,6 +46,16 @@ class Crash(CliTest):
         self.assertIn("signal 6 (Aborted)", result.stdout.replace("\n", " "))
         self.assertEqual(result.stderr, "")
 
+    def test_a_failed_assertion_is_quoted_and_the_variable_behind_it_named(self):
+        environment = clean_environment(**{**NOWHERE, "HSA_OVERRIDE_GFX_VERSION": "11.0.0",
+                                           "HIPTOOL_HIP_LIBRARY": os.environ["FAKE_AMD7"]})
+        amd = self.platforms(environment)[0]["amd"]
+        self.assertIn("signal 6 (Aborted): ", amd["reason"])
+        self.assertIn("Unknown chip revision", amd["reason"])
+        self.assertNotIn("\n", amd["reason"])
+        self.assertIn('HSA_OVERRIDE_GFX_VERSION is "11.0.0"', amd["hint"])
+        self.assertIn("`unset HSA_OVERRIDE_GFX_VERSION`", amd["hint"])
+
     def test_arguments_and_exit_codes_stay(self):
         self.platforms(crashing(), "--require", "amd", code=3)
         result = run("run-kernel", "stream-copy", "--device", "amd:0", environment=crashing())

@@ -8,7 +8,7 @@ import os
 import pathlib
 
 import program
-from program import CliTest, clean_environment, is_sanitized, run
+from program import CliTest, clean_environment, run
 from verdicts import check_one_verdict
 
 
@@ -137,39 +137,35 @@ class Decode(CliTest):
                     share = document["decode"]["share_of_peak"]
                     self.assertAlmostEqual(share / (read * rate / peak), 1, places=6)
 
-    def interrupt(self, words, delay_s):
-        """Seconds from Ctrl-C to the end, and the document."""
-        found, duration_s = program.interrupt("load", *words, "--device", "cpu", "--format", "json",
-                                              delay_s=delay_s)
+    def interrupted(self, words, call):
+        """The document, and the calls of the kind that were still made after Ctrl-C."""
+        hold = self.hold(call)
+        environment = clean_environment(HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"])
+        found = program.interrupt("load", *words, "--device", "nvidia:0", "--format", "json",
+                                  hold=hold, environment=environment)
         self.assertEqual(found.returncode, 130, found.stderr)
         document = self.assert_document(found.stdout, "load.schema.json")
         self.assertEqual(document["status"], "interrupted")
-        return duration_s, document
+        return document, hold.calls_after()
 
-    def test_interrupted_within_half_a_second(self):
+    def test_interrupted_within_a_step(self):
         path = self.make("m.gguf", "--architecture", "llama")
-        long_prompt = ",".join(str(i % 331) for i in range(2000))
-        limit_s = 5 if is_sanitized() else 0.5
-        for words in [["--decode", "2000"], ["--decode", "1", "--prompt-ids", long_prompt],
-                      ["--decode", "2000", "--temperature", "1", "--top-p", "0.9"]]:
-            for delay_s in (0.15, 0.4, 1.2):
-                with self.subTest(words=words[:2], delay_s=delay_s):
-                    # The machine may be busy with something else.
-                    durations = []
-                    while not durations or (durations[-1] >= limit_s and len(durations) < 8):
-                        durations.append(self.interrupt([path, *words], delay_s)[0])
-                    self.assertLess(durations[-1], limit_s, durations)
+        long_prompt = ",".join(str(i % 331) for i in range(30_000))
+        for words in [["--decode", "30000"], ["--decode", "1", "--prompt-ids", long_prompt],
+                      ["--decode", "30000", "--temperature", "1", "--top-p", "0.9"]]:
+            found = program.interrupt_computing("load", path, "--device", "cpu", *words, cpu_s=0.2)
+            self.assertEqual(found.returncode, 130, found.stderr)
+            for launch in (1, 8, 24):   # in the first and in later steps, each of three layers
+                with self.subTest(words=words[:2], launch=launch):
+                    _, after = self.interrupted([path, *words], f"hiptool_attention_f32:{launch}")
+                    self.assertLess(after, 3)
 
     def test_interrupted_with_the_tokens_so_far(self):
         path = self.make("m.gguf", "--architecture", "llama")
-        ids = []
-        delay_s = 0.5
-        while not ids and delay_s < 30:
-            delay_s *= 2
-            _, document = self.interrupt([path, "--decode", "2000"], delay_s)
-            ids = document.get("decode", {}).get("ids", [])
+        document, _ = self.interrupted([path, "--decode", "2000"], "hiptool_attention_f32:100")
+        ids = document["decode"]["ids"]
         self.assertGreater(len(ids), 0)
-        self.assertLess(len(ids), 2000)
+        self.assertLess(len(ids), 100)
         self.assertIsNone(document["decode"]["logits_digest"])
         self.assertEqual(ids, self.decode(path, len(ids))["ids"])
 

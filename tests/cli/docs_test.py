@@ -16,9 +16,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import unittest
 
 import program
-from program import CliTest, clean_environment, run
+from program import CliTest, cases, clean_environment, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -73,6 +74,14 @@ SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r">
             "run-kernel --size 64KiB "),
            (r"run-kernel (?!.*(--module|--list|--seconds|--samples|--sweep|\bops\b))",
             "run-kernel --samples 1 "))
+
+
+def needed(module):
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise unittest.SkipTest(f"{package} is not installed") from error
 
 
 def blocks_of(document, *languages):
@@ -144,9 +153,9 @@ class Documents(CliTest):
             for command in commands_of(document):
                 missing = [each for each in ("check-jsonschema", "jq")
                            if each in command.split() and not shutil.which(each)]
-                if missing:
-                    continue
                 with self.subTest(document=document.name, command=command):
+                    if missing:
+                        self.skipTest(f"{missing[0]} is not installed")
                     result = subprocess.run(["bash", "-c", made_smaller(command)], text=True,
                                             env=environment, cwd=self.folder, timeout=240,
                                             stdin=subprocess.DEVNULL, capture_output=True,
@@ -314,10 +323,7 @@ class Configurations(CliTest):
     """The YAML of the documents, each kind against the schema of who reads it."""
     def setUp(self):
         super().setUp()
-        try:
-            self.yaml = importlib.import_module("yaml")
-        except ImportError:
-            self.skipTest("yaml is not installed")
+        self.yaml = needed("yaml")
 
     def documents(self, key, forms=DOCUMENTS):
         texts = [block for document in forms for block in blocks_of(document, "yaml")]
@@ -326,15 +332,14 @@ class Configurations(CliTest):
         return found
 
     def check_schema(self, name, document):
-        try:
-            vendor = importlib.import_module("check_jsonschema.builtin_schemas")
-            jsonschema = importlib.import_module("jsonschema")
-        except ImportError:
-            return   # the fields that a test names were there
+        """To be called last: without the package the case is skipped here."""
+        vendor = needed("check_jsonschema.builtin_schemas")
+        jsonschema = needed("jsonschema")
         schema = vendor.get_builtin_schema(f"vendor.{name}")
         # YAML 1.1 takes the key `on` for true.
         document = {"on" if key is True else key: value for key, value in document.items()}
-        jsonschema.validators.validator_for(schema)(schema).validate(document)
+        errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(document)
+        self.assertEqual([error.message for error in errors], [])
 
     def test_kubernetes(self):
         kinds = {}
@@ -345,15 +350,31 @@ class Configurations(CliTest):
                       for mount in container["volumeMounts"]]
             self.assertEqual(mounts, [volume["name"] for volume in pod["volumes"]])
             self.assertTrue(all(container["image"] for container in pod["containers"]))
-            try:
-                schemas = importlib.import_module("kubernetes_validate")
-            except ImportError:
-                continue
-            schemas.validate(document, schemas.latest_version(), strict=True)
+            for container in pod["containers"]:
+                rights = container["securityContext"]
+                self.assertEqual((rights["allowPrivilegeEscalation"], rights["capabilities"],
+                                  rights["readOnlyRootFilesystem"], rights.get("privileged")),
+                                 (False, {"drop": ["ALL"]}, True, None))
+            with self.subTest(kind=document["kind"]):
+                schemas = needed("kubernetes_validate")
+                schemas.validate(document, schemas.latest_version(), strict=True)
+                cases.asserted()
         self.assertEqual(set(kinds), {"Job", "DaemonSet"})
         spec = kinds["DaemonSet"]["spec"]
         self.assertEqual(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
         self.assertEqual(kinds["Job"]["spec"]["template"]["spec"]["restartPolicy"], "Never")
+
+    def test_the_image_has_a_user_and_a_base_that_can_be_pinned(self):
+        lines = (ROOT / "packaging" / "Containerfile").read_text(encoding="utf-8").splitlines()
+        bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
+        self.assertEqual(set(bases), {"${BASE}"})
+        base = next(line for line in lines if line.startswith("ARG BASE="))
+        self.assertRegex(base, r"=docker\.io/library/debian(:\d\S+|@sha256:[0-9a-f]{64})$")
+        users = [line.split()[1] for line in lines if line.startswith("USER ")]
+        self.assertEqual(len(users), 1)
+        self.assertGreater(int(users[0].split(":")[0]), 0)
+        self.assertLess(lines.index("USER " + users[0]),
+                        next(i for i, line in enumerate(lines) if line.startswith("ENTRYPOINT")))
 
     def test_github_workflow(self):
         for workflow in self.documents("jobs"):
@@ -372,7 +393,9 @@ class Configurations(CliTest):
         for rules in self.documents("groups"):
             for rule in rules["groups"][0]["rules"]:
                 self.assertIn("hiptool_", rule["expr"])
-            if shutil.which("promtool"):
+            with self.subTest("promtool"):
+                if not shutil.which("promtool"):
+                    self.skipTest("promtool is not installed")
                 file = self.folder / "rules.yml"
                 file.write_text(self.yaml.safe_dump(rules), encoding="utf-8")
                 result = subprocess.run(["promtool", "check", "rules", file], text=True,

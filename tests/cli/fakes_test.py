@@ -104,6 +104,57 @@ class StandIn(CliTest):
             self.assertEqual(devices["amd:0"]["compute_units"], 96)
             self.assertEqual(devices["amd:0"]["warp_size"], 32)
 
+    def test_the_first_line_names_the_chosen_gpu_and_why(self):
+        both = {**environment("FAKE_CUDA"), "HIPTOOL_HIP_LIBRARY": os.environ["FAKE_AMD7"]}
+        for variables, chosen in (
+                ({"FAKE_HIP_INTEGRATED": "1,1", "FAKE_HIP_MEMORY_GIB": "62,62",
+                  "FAKE_CUDA_MEMORY_GIB": "8,16"},
+                 "nvidia:1 by default: the discrete GPU with the most memory"),
+                ({"FAKE_CUDA_INTEGRATED": "1,1", "FAKE_HIP_INTEGRATED": "1,0"},
+                 "amd:1 by default: the only discrete GPU"),
+                ({"FAKE_HIP_MEMORY_GIB": "80,80", "FAKE_CUDA_MEMORY_GIB": "79,80"},
+                 "amd:0 by default: the first of 4 GPUs with equal memory")):
+            with self.subTest(chosen):
+                result = run("run-kernel", "stream-copy", "--size", "4KiB",
+                             environment={**both, **variables})
+                self.assertEqual(result.returncode, 0, result.stderr)
+                first = " ".join(result.stdout.split("\n\n")[0].split())
+                self.assertIn(f"({chosen})", first)
+                named = run("run-kernel", "stream-copy", "--size", "4KiB", "--device",
+                            chosen.split()[0], environment={**both, **variables})
+                self.assertNotIn("by default", named.stdout)
+
+    def test_instances_of_a_divided_gpu(self):
+        mig = environment("FAKE_CUDA", FAKE_CUDA_MIG="1")
+        _, devices = self.devices("FAKE_CUDA", FAKE_CUDA_MIG="1")
+        first, second = devices["nvidia:0"]["uuid"], devices["nvidia:1"]["uuid"]
+        self.assertEqual(second, "MIG-b1b1b1b1-b1b1-b1b1-b1b1-b1b1b1b1b1b1")
+        self.assertIn("MIG 2g.10gb", devices["nvidia:1"]["name"])
+        self.assertTrue(self.devices("FAKE_CUDA")[1]["nvidia:0"]["uuid"].startswith("GPU-a0"))
+        result = run("devices", second.upper().replace("MIG", "mig"), "--format", "json",
+                     environment=mig)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("nvidia:1", result.stdout)
+        for absent in ("MIG-377e0049-554c-540b-93c6-d0976f8426cb", "MIG-GPU-377e0049/1/0"):
+            with self.subTest(absent):
+                result = run("run-kernel", "stream-copy", "--device", absent, environment=mig)
+                self.assertEqual(result.returncode, 3, result.stderr)
+                text = " ".join(result.stderr.split())
+                self.assertIn(f"nvidia:0 is {first}, nvidia:1 is {second}", text)
+                self.assertIn(f"CUDA_VISIBLE_DEVICES={absent}", text)
+
+    def test_the_release_beside_the_runtime(self):
+        library = self.folder / "rocm-7.1.0" / "lib" / "libamdhip64.so.7"
+        library.parent.mkdir(parents=True)
+        library.symlink_to(os.path.realpath(os.environ["FAKE_AMD7"]))
+        variables = clean_environment(HIPTOOL_HIP_LIBRARY=str(library),
+                                      HIPTOOL_CUDA_LIBRARY="/nowhere/cuda")
+        result = run("devices", "--format", "json", environment=variables)
+        amd = self.assert_document(result.stdout, "devices.schema.json")["platforms"][0]
+        self.assertEqual((amd["release"], amd["runtime_version"]), ("ROCm 7.1.0", "7.2.53211"))
+        self.assertIn("runtime 7.2.53211 of ROCm 7.1.0",
+                      run("devices", environment=variables).stdout)
+
     def test_without_a_kernel_the_note_is_short_and_the_compilers_log_is_kept(self):
         model = str(write_safetensors(self.folder / "m.safetensors", {"a": os.urandom(100_000)}))
         variables = environment("FAKE_AMD5", FAKE_HIP_ARCH="gfx999")

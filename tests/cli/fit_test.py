@@ -32,21 +32,22 @@ def compute_bytes(tokens, embedding=4096, vocabulary=3, heads=32, length=128):
 
 
 class Fit(CliTest):
-    def write_gguf(self, layers=32, heads=32, kv_heads=8, embedding=4096, **more):
+    def write_gguf(self, layers=32, heads=32, kv_heads=8, embedding=4096, architecture="llama",
+                   **more):
         """A GGUF of that shape with one small tensor in each layer; its tensors' sizes too."""
         path = self.folder / "m.gguf"
-        writer = gguf.GGUFWriter(path, "llama")
+        writer = gguf.GGUFWriter(path, architecture)
         writer.add_name("A model")
         writer.add_context_length(8192)
         writer.add_embedding_length(embedding)
         writer.add_block_count(layers)
         for key, value in (("head_count", heads), ("head_count_kv", kv_heads)):
             if isinstance(value, list):
-                writer.add_array(f"llama.attention.{key}", value)
+                writer.add_array(f"{architecture}.attention.{key}", value)
             elif value is not None:
-                writer.add_uint32(f"llama.attention.{key}", value)
+                writer.add_uint32(f"{architecture}.attention.{key}", value)
         for key, value in more.items():
-            writer.add_uint32("llama." + key.replace("__", "."), value)
+            writer.add_uint32(architecture + "." + key.replace("__", "."), value)
         writer.add_array("tokenizer.ggml.tokens", ["a", "b", "ç"])
         sizes = []
         for name, count in [("token_embd.weight", 300), ("output.weight", 100)] + [
@@ -71,6 +72,19 @@ class Fit(CliTest):
         self.assertEqual(result.returncode, code, result.stderr)
         return self.assert_document(result.stdout, "load.schema.json")
 
+    def test_compute_buffers_of_servers(self):
+        """llama-server since June 2026: the mask in f16, logits of one token per sequence."""
+        path, _ = self.write_gguf(layers=1, feed_forward_length=14336)
+        fit = self.plan(path, "--context", "131072", "--device", "cpu")["fit"]
+        network = 4 * 512 * 3 * (14336 + 4096)
+        self.assertEqual(fit["compute_least_bytes"], 2 * 512 * 131072 + network)
+        self.assertEqual(fit["compute_bytes"], compute_bytes(131072))
+        shown = " ".join(run("load", str(path), "--dry-run", "--context", "131072", "--device",
+                             "cpu").stdout.split())
+        self.assertIn("llama-server since June 2026 needs 236 MiB in place of 416 MiB", shown)
+        shown = run("load", str(path), "--dry-run", "--context", "512", "--device", "cpu").stdout
+        self.assertNotIn("llama-server", shown)  # it needs as much
+
     def test_llama_3_8b(self):
         path, sizes = self.write_gguf()
         document = self.plan(path, "--context", "8192", "--device", "cpu")
@@ -79,6 +93,7 @@ class Fit(CliTest):
         self.assertEqual(fit["kv_cache_bytes"], 8192 * 32 * 8 * (128 + 128) * 2)
         self.assertEqual(fit["weights_bytes"], sum(map(aligned, sizes)))
         self.assertEqual((fit["kv_type"], fit["compute_bytes"]), ("f16", compute_bytes(8192)))
+        self.assertIsNone(fit["compute_least_bytes"])  # without the feed-forward length
         self.assertEqual(fit["total_bytes"],
                          fit["weights_bytes"] + fit["kv_cache_bytes"] + fit["compute_bytes"])
         self.assertEqual((fit["verdict"], fit["split"], fit["gpu_layers"]), ("fits", None, None))
@@ -108,7 +123,7 @@ class Fit(CliTest):
         self.assertEqual(document["fit"]["kv_cache_bytes"], 1024 * sum(kv_heads) * (64 + 32) * 2)
         text = run("load", str(path), "--dry-run", "--context", "9000").stdout
         self.assert_width(text)
-        for part in ("KV heads 0 to 4 by layer", "sliding window 64", "recurrent", "upper bound",
+        for part in ("KV heads 0 to 4 by layer", "sliding window 64",
                      "warning: the model was trained for 8 192 tokens"):
             self.assertIn(part, text)
 
@@ -128,8 +143,9 @@ class Fit(CliTest):
             result = run("load", str(path), "--dry-run")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("warning: ", result.stdout)
-            self.assertIn("num_hidden_layers", run("load", str(path), "--dry-run", "--context",
-                                                   "5").stderr)
+            refused = run("load", str(path), "--dry-run", "--context", "5")
+            said = "num_hidden_layers" if "num_hidden_layers" in config else "config.json"
+            self.assertIn(said, refused.stderr)
 
     def test_what_does_not_fit(self):
         path, _ = self.write_gguf()
@@ -157,8 +173,9 @@ class Fit(CliTest):
         tiny, _ = self.write_gguf(layers=1, kv_heads=1, embedding=64)
         self.assertEqual(self.plan(tiny, "--context", "1M")["fit"]["context"], 1 << 20)
         path, _ = self.write_gguf()
-        for kind, block in (("f16", 64), ("q8_0", 34), ("q4_0", 18)):
-            fit = self.plan(path, "--context", "8k", "--kv-type", kind)["fit"]
+        for kind, block in (("f16", 64), ("q8_0", 34), ("q4_0", 18), ("bf16", 64), ("f32", 128),
+                            ("q4_1", 20), ("q5_0", 22), ("q5_1", 24), ("iq4_nl", 18)):
+            fit = self.plan(path, "--context", "8k", "--kv-type", kind.upper())["fit"]
             self.assertEqual((fit["kv_type"], fit["kv_cache_bytes"]),
                              (kind, 32 * 8192 * 8 * (128 + 128) // 32 * block))
         text = run("load", str(path), "--dry-run", "--context", "2k", "--kv-type", "q4_0").stdout
@@ -171,15 +188,33 @@ class Fit(CliTest):
         self.assertIn("blocks of 32 elements", document["error"]["message"])
 
     def test_latent_attention(self):
-        path, _ = self.write_gguf(61, 128, 1, 7168, attention__kv_lora_rank=512,
-                                  attention__key_length=576, attention__value_length=512)
+        path, _ = self.write_gguf(61, 128, 1, 7168, architecture="deepseek2",
+                                  attention__kv_lora_rank=512, attention__key_length=576,
+                                  attention__value_length=512, attention__key_length_mla=192,
+                                  attention__value_length_mla=128)
         fit = self.plan(path, "--context", "1k")["fit"]
-        self.assertEqual(fit["kv_cache_bytes"], 61 * 1024 * (576 + 512) * 2)
+        self.assertEqual(fit["kv_cache_bytes"], 61 * 1024 * 576 * 2)
+        self.assertFalse(fit["kv_cache_is_bound"])
         self.assertIsNone(fit["compute_bytes"])
         text = run("load", str(path), "--dry-run", "--context", "1k").stdout
         self.assert_width(text)
-        self.assertIn("upper bound", text)
-        self.assertIn("unknown for latent attention", text)
+        self.assertIn("unknown for latent", text)
+
+    def test_unknown_architecture_is_a_bound(self):
+        path, _ = self.write_gguf(architecture="frobnicate", attention__sliding_window=1024)
+        fit = self.plan(path, "--context", "8k", "--device", "cpu")["fit"]
+        self.assertTrue(fit["kv_cache_is_bound"])
+        self.assertEqual(fit["kv_cache_bytes"], 8192 * 128 * 1024)
+        self.assertEqual(fit["kv_cache_least_bytes"], 1536 * 64 * 1024)
+        self.assertIsNone(fit["most_context"])
+
+    def test_sequences_and_types_of_keys_and_values(self):
+        path, _ = self.write_gguf()
+        fit = self.plan(path, "--context", "8k", "--parallel", "2", "--kv-type-k", "q8_0",
+                        "--kv-type-v", "q5_1")["fit"]
+        self.assertEqual(fit["kv_cache_bytes"], 2 * 32 * 8192 * 8 * (128 // 32) * (34 + 24))
+        self.assertEqual((fit["kv_type"], fit["kv_type_k"], fit["kv_type_v"], fit["sequences"]),
+                         (None, "q8_0", "q5_1", 2))
 
     def test_every_form_at_80_columns(self):
         path, _ = self.write_gguf()
@@ -197,7 +232,9 @@ class Fit(CliTest):
         path, _ = self.write_gguf()
         for words in (["--context", "0"], ["--context", "-1"], ["--context", "8kB"],
                       ["--context", "k"], ["--context", "0k"], ["--context", "1025M"],
-                      ["--kv-type", "q8_0"], ["--context", "5", "--kv-type", "q4_1"],
+                      ["--kv-type", "q8_0"], ["--parallel", "2"], ["--kv-type-k", "q8_0"],
+                      ["--context", "5", "--parallel", "0"],
+                      ["--context", "5", "--kv-type", "q6_K"],
                       ["--context", "1073741825"], ["--context"],
                       ["--context", "5", "--device", "gpu"],
                       ["--context", "5", "--device", "cpu,"]):

@@ -9,8 +9,6 @@ import os
 import signal
 import struct
 import subprocess
-import threading
-import time
 
 import program
 import report_samples as samples
@@ -68,7 +66,7 @@ class InputFiles(program.CliTest):
         for words in self.commands("/dev/stdin", names_pipes=True):
             if words[1] in ("render", "compare", "merge") or "--baseline" in words:
                 continue   # 256 MiB take long under a sanitizer
-            with self.subTest(words=words), subprocess.Popen(
+            with self.subTest(words=words), program.Process(
                     ["cat", "/dev/zero"], stdout=subprocess.PIPE) as endless:
                 result = subprocess.run([program.PROGRAM, *words], stdin=endless.stdout,
                                         env=program.clean_environment(), capture_output=True,
@@ -87,11 +85,14 @@ class InputFiles(program.CliTest):
         report = self.write_report()
         limits = self.folder / "limits"
         limits.write_text("h2d>=0GB/s\n", "utf-8")
+        go = self.folder / "go"
+        os.mkfifo(go)
         for line in ("report render <(cat {report}) --format csv",
                      "report compare <(cat {report}) {report}",
-                     "report merge <(sleep 0.3; cat {report}) <(sed s/node01/node02/ {report})",
+                     "report merge <(read < {go}; cat {report}) <(sed s/node01/node02/ {report}; "
+                     "echo > {go})",   # the first begins when the second has written
                      " ".join(BENCH) + " --fail-below @<(cat {limits})"):
-            line = "'" + program.PROGRAM + "' " + line.format(report=report, limits=limits)
+            line = "'" + program.PROGRAM + "' " + line.format(report=report, limits=limits, go=go)
             with self.subTest(line=line):
                 result = subprocess.run(["bash", "-c", line.replace("@<(", "@\"\"<(")],
                                         env=program.clean_environment(), capture_output=True,
@@ -102,27 +103,20 @@ class InputFiles(program.CliTest):
         report = self.write_report()
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
-
-        def write():
-            time.sleep(0.5)
+        with program.start("report", "render", str(pipe), "--format", "json") as process:
+            program.wait_until_asleep(process, pipe)
             pipe.write_bytes(report.read_bytes())
-        writer = threading.Thread(target=write)
-        writer.start()
-        result = program.run("report", "render", str(pipe), "--format", "json")
-        writer.join()
-        self.assertEqual(result.returncode, 0, result.stderr)
+            _, errors = process.communicate(timeout=program.GUARD_S)
+        self.assertEqual(process.returncode, 0, errors)
 
     def test_an_interrupt_ends_the_wait_for_a_writer(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         for words in (("report", "merge", str(pipe)), (*BENCH, "--fail-below", f"@{pipe}")):
-            with self.subTest(words=words), subprocess.Popen(
-                    [program.PROGRAM, *words], env=program.clean_environment(),
-                    preexec_fn=program.default_signals, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE) as waiting:
-                time.sleep(1)
+            with self.subTest(words=words), program.start(*words) as waiting:
+                program.wait_until_asleep(waiting, pipe)
                 waiting.send_signal(signal.SIGINT)
-                waiting.communicate(timeout=60)
+                waiting.communicate(timeout=program.GUARD_S)
                 self.assertEqual(waiting.returncode, 130)
 
     def test_a_pipe_without_a_writer(self):

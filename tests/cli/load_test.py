@@ -8,11 +8,9 @@ import os
 import pathlib
 import signal
 import struct
-import subprocess
-import time
 
 import program
-from program import CliTest, clean_environment, default_signals, run
+from program import CliTest, clean_environment, run
 
 
 def write_safetensors(path, tensors, sparse_bytes=0):
@@ -179,7 +177,7 @@ class Load(CliTest):
             self.assert_width(result.stdout)
         self.assertEqual(list(temporary.iterdir()), [])
 
-    def test_demo_needs_a_temporary_folder_of_its_own(self):
+    def test_demo_has_a_temporary_folder_of_its_own_or_none(self):
         temporary = self.folder / "tmp"
         temporary.mkdir()
         result = run("load", "--demo", "--dry-run", "--format", "json",
@@ -191,9 +189,8 @@ class Load(CliTest):
         absent = self.folder / "absent"
         result = run("load", "--demo", "--device", "cpu",
                      environment=clean_environment(TMPDIR=str(absent)))
-        self.assertEqual(result.returncode, 7)
-        self.assertIn(f"no temporary folder can be created in {absent} (TMPDIR): No such file",
-                      result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("verified", result.stdout.splitlines()[0])
         result = run("load", "--demo", "--device", "cpu", environment=clean_environment(TMPDIR=""))
         self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -275,17 +272,12 @@ class Load(CliTest):
         self.assertEqual(self.load(str(huge), "--dry-run", code=3)["status"], "failed")
 
     def test_interrupted(self):
-        large = write_safetensors(self.folder / "large.safetensors", {}, sparse_bytes=3 << 30)
-        process = subprocess.Popen([program.PROGRAM, "load", str(large), *self.json], text=True,
-                                   env=clean_environment(), preexec_fn=default_signals,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-        if process.returncode == 0:
-            self.skipTest("the machine was done before the signal came")
-        self.assertEqual(process.returncode, 130, err)
-        document = self.assert_document(out, "load.schema.json")
+        large = write_safetensors(self.folder / "large.safetensors", {}, sparse_bytes=128 << 20)
+        result = self.interrupt("copy:2", "load", str(large), "--device", "nvidia:0", "--format",
+                                "json", environment=clean_environment(
+                                    HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"]))
+        self.assertEqual(result.returncode, 130, result.stderr)
+        document = self.assert_document(result.stdout, "load.schema.json")
         self.assertEqual(document["status"], "interrupted")
         self.assertEqual(document["error"]["code"], "cancelled")
         self.assertIn("load", [phase["name"] for phase in document["phases"]])
@@ -294,19 +286,18 @@ class Load(CliTest):
         driver = os.environ.get("FAKE_CUDA")
         if driver is None:
             self.skipTest("no fake driver was named")
-        process = subprocess.Popen(
-            [program.PROGRAM, "devices"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            preexec_fn=default_signals,
-            env=clean_environment(HIPTOOL_CUDA_LIBRARY=driver, FAKE_CUDA_INIT_SLEEP_S="60"))
-        time.sleep(0.5)
-        start = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
-        self.assertIsNone(process.poll())
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        if program.is_sanitized("tsan"):
+            self.skipTest("the thread sanitizer may keep a second signal back for ever")
+        hold = self.hold("init")
+        with program.start("devices", environment=clean_environment(
+                HIPTOOL_CUDA_LIBRARY=driver, **hold.variables)) as process:
+            hold.wait(process)
+            process.send_signal(signal.SIGTERM)
+            program.read_until(process.stderr, "interrupted, stopping")
+            self.assertIsNone(process.poll())
+            program.second_signal(process, signal.SIGTERM)
+            process.communicate(timeout=program.GUARD_S)
         self.assertEqual(process.returncode, 143)
-        self.assertLess(time.monotonic() - start, 20)
 
     def test_closed_pipe_keeps_the_verdict(self):
         reader, writer = os.pipe()

@@ -8,10 +8,9 @@ import os
 import resource
 import signal
 import subprocess
-import time
 
 import program
-from program import CliTest, clean_environment, default_signals, run
+from program import CliTest, clean_environment, run
 
 try:
     import gguf
@@ -209,15 +208,12 @@ class MakeModel(CliTest):
             (self.folder / taken).rmdir()
 
     def test_interrupted_sets_leave_nothing(self):
-        process = subprocess.Popen(
-            [program.PROGRAM, "make-model", str(self.folder / "big.gguf"), "--size", "16GiB",
-             "--shards", "4000", "--tensors", "4000", "--quiet"], env=clean_environment(),
-            preexec_fn=default_signals, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while len(self.names()) < 3 and time.monotonic() < deadline:
-            time.sleep(0.005)
+        process = program.start(
+            "make-model", str(self.folder / "big.gguf"), "--size", "16GiB", "--shards", "4000",
+            "--tensors", "4000", "--quiet", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        program.wait_until(lambda: len(self.names()) >= 3, "the third file")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=120), 130)
+        self.assertEqual(process.wait(timeout=program.GUARD_S), 130)
         self.assertEqual(self.names(), [])
 
     def test_wrong_usage(self):

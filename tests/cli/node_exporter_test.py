@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -31,13 +30,14 @@ class NodeExporter(program.CliTest):
         self.addCleanup(exporter.terminate)
 
     def metrics(self):
-        for _ in range(300):
+        def read():
             try:
-                with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=10) as page:
+                with urllib.request.urlopen(f"http://{self.address}/metrics",
+                                            timeout=program.GUARD_S) as page:
                     return page.read().decode()
-            except urllib.error.URLError:
-                time.sleep(0.2)   # not listening yet
-        raise AssertionError((self.folder / "exporter.log").read_text(encoding="utf-8"))
+            except urllib.error.URLError:   # not listening yet
+                return None
+        return program.wait_until(read, "the exporter's page")
 
     def export(self, *words, name, code=0):
         result = program.run(*words, "-q", "--export", f"prom={self.folder}/{name}")

@@ -91,6 +91,13 @@ class Published(CliTest):
         yield "sha256sum.txt", f"# sums\n{digest.upper()}  m.gguf"
         yield "m.gguf.sha256", f"{digest}\n"
         yield "m.gguf.sha256sum", f"{digest}  m.gguf\n"
+        yield "SHA256SUMS", f"{digest} m.gguf\n"
+        yield "checksums.txt", f"{digest}\tm.gguf\n"
+        yield "Sha256Sums", f"  {digest}   m.gguf  \n"
+        yield "release.sha256", f"SHA2-256(m.gguf)= {digest}\n"
+        yield "m.gguf.SHA256", f"sha256:{digest}  m.gguf\n"
+        yield "SHA256SUMS", f"{digest}  {self.model}\n"
+        yield "SHA256.txt", f"Algorithm  Hash  Path\r\nSHA256  {digest.upper()}  C:\\a\\m.gguf\r\n"
 
     def test_lists_of_hashes_beside_the_file(self):
         for digest, code in ((self.hash, 0), ("0" * 64, 4)):
@@ -128,27 +135,79 @@ class Published(CliTest):
             several = self.mentioned(self.model, self.model)[0]
             self.assertEqual(several, f"m.gguf: {line}")
             self.assertEqual(self.mentioned(self.model, "--dry-run"), ("", None))
-            self.assertEqual(self.mentioned(self.model, "--sha256", self.hash),
-                             ("sha256  as given", None))
             (self.folder / name).unlink()
         sums = self.folder / "SHA256SUMS"
         sums.write_text(f"{self.hash}  m.gguf\n")
         self.assertEqual(self.mentioned(self.model, "--verify", "published"),
                          ("sha256  as published for the file by SHA256SUMS", None))
-        sums.write_text(f"{self.hash}  other.gguf\n")
+        self.assertEqual(self.mentioned(self.model, "--sha256", self.hash),
+                         ("sha256  as given", None))
+        sums.write_text(f"{self.hash}  other.gguf\n"
+                        f"sha256  {'0' * 64}  m.gguf\n")   # llama-gguf-hash: of all tensors
         self.assertEqual(self.mentioned(self.model), ("", None))
         sums.write_text(f"{self.hash}  m.gguf\n{'0' * 64}  m.gguf\n")
-        self.assertEqual(self.mentioned(self.model), ("", None))
+        self.assertEqual(self.mentioned(self.model)[1], "SHA256SUMS")
+
+    def test_a_blob_that_is_not_compared_is_mentioned(self):
+        for path in self.places("0" * 64):
+            source = (".cache/huggingface/download" if "local" in str(path)
+                      else "the name of its blob")
+            self.assertEqual(self.mentioned(path), (
+                f"sha256  not compared with {source}; use --verify published", source))
 
     def test_lists_that_do_not_name_the_file(self):
         sums = self.folder / "SHA256SUMS"
         for text in ("", f"{self.hash}  n.gguf\n", f"{self.hash}  sub/m.gguf\n", f"{self.hash}\n",
-                     f"{self.hash[:-1]}  m.gguf\n", f"{self.hash} m.gguf\n", "\0" * 100):
+                     f"{self.hash[:-1]}  m.gguf\n", f"{self.hash}-m.gguf\n", "\0" * 100,
+                     f"SHA256 (n.gguf) = {self.hash}\n", f"{self.hash}  am.gguf\n"):
             sums.write_text(text)
             done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
             self.assertEqual(done.returncode, 2, text)
+            self.assertIn("no line for it in SHA256SUMS", " ".join(done.stderr.split()))
         sums.write_text(f"{self.hash}  m.gguf\n{'0' * 64}  m.gguf\n")
         self.assertEqual(self.load(self.model, 4)["error"]["code"], "corrupt_data")
+
+    def test_lists_of_windows(self):
+        sums = self.folder / "SHA256SUMS"
+        text = f"{self.hash}  m.gguf\r\n"
+        for raw in (b"\xef\xbb\xbf" + text.encode(), text.encode("utf-16"),
+                    b"\xfe\xff" + text.encode("utf-16-be")):
+            sums.write_bytes(raw)
+            self.assertEqual(self.load(self.model)["verify"]["published"][0]["source"],
+                             "SHA256SUMS")
+
+    def test_all_lists_agree(self):
+        (self.folder / "SHA256SUMS").write_text(f"{self.hash}  m.gguf\n")
+        (self.folder / "m.gguf.sha256").write_text(f"{self.hash}\n")
+        self.load(self.model)
+        self.load_given(self.hash)
+        (self.folder / "checksums.txt").write_text(f"{'0' * 64}  m.gguf\n")
+        for document in (self.load(self.model, 4), self.load_given(self.hash, code=4)):
+            self.assertEqual(document["error"]["code"], "corrupt_data")
+            self.assertIn("checksums.txt", document["error"]["message"])
+        (self.folder / "checksums.txt").unlink()
+        # A name that is a hash is one more.
+        blob = self.folder / "blobs" / ("1" * 64)
+        blob.parent.mkdir()
+        blob.write_bytes(self.model.read_bytes())
+        (blob.parent / "SHA256SUMS").write_text(f"{self.hash}  {blob.name}\n")
+        self.assertEqual(self.load(blob, 4)["error"]["code"], "corrupt_data")
+
+    def test_a_long_list_is_read_whole(self):
+        line = f"{'1' * 64}  other.gguf\n"
+        (self.folder / "SHA256SUMS").write_text(line * 20_000 + f"{self.hash}  m.gguf\n")
+        self.load(self.model)
+
+    def test_a_list_that_cannot_be_read(self):
+        sums = self.folder / "SHA256SUMS"
+        with open(sums, "wb") as file:
+            file.truncate(65 << 20)
+        document = self.load(self.model, 4)
+        self.assertIn("SHA256SUMS", document["error"]["message"])
+        self.assertEqual(self.mentioned(self.model)[1], "SHA256SUMS")
+        sums.unlink()
+        os.mkfifo(sums)   # is no list, and must not be waited for
+        self.load(self.model, 2)
 
     def test_a_name_that_sha256sum_escapes(self):
         path = self.folder / "a\\b\nc.gguf"
@@ -175,9 +234,11 @@ class Published(CliTest):
         self.assertEqual(document["error"]["code"], "manifest_mismatch")
         for digest in (self.hash, "0" * 64):
             self.assertIn(digest, document["error"]["message"])
-        # It outranks what is published.
+        # What is published must agree.
         (self.folder / "SHA256SUMS").write_text(f"{'0' * 64}  m.gguf\n")
-        self.load_given(self.hash)
+        document = self.load_given(self.hash, code=4)
+        self.assertEqual(document["error"]["code"], "corrupt_data")
+        self.assertIn("SHA256SUMS", document["error"]["message"])
 
     def test_a_given_hash_that_cannot_be_compared(self):
         for hashes, words in (((self.hash[:-1],), ()), (("",), ()), ((self.hash,) * 2, ()),

@@ -27,7 +27,7 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
 
 def cost(*words):
     """Exit code and processor seconds."""
-    with subprocess.Popen([program.PROGRAM, *words], env=program.clean_environment(),
+    with program.Process([program.PROGRAM, *words], env=program.clean_environment(),
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

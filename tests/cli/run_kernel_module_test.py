@@ -176,6 +176,19 @@ __global__ void k(double* out, const float* in, Params p, float nan) {
         self.assertIn("size the source alone does not say", " ".join(
             self.run_kernel("--module", str(self.text)).stdout.split()))
 
+    def test_memory_may_be_reached_as_several_types(self):
+        document = self.run_text("""
+__noinline__ __device__ int write_both(int* word, float* number) {
+  *word = 1;
+  *number = 2;
+  return *word;
+}
+__global__ void k(int* out) {
+  int* const own = out + threadIdx.x;
+  *own = write_both(own, reinterpret_cast<float*>(own));
+}""", "--arg", "buf:i32:4:zeros", "--out", "0:print:4")
+        self.assertEqual(document["results"][0]["outputs"][0]["values"], [0x40000000] * 4)
+
     def test_rates(self):
         words = ["--name", "saxpy", "--arg", "f32:2", "--arg", "buf:f32:4:iota", "--arg",
                  "buf:f32:4:iota", "--arg", "u32:4"]

@@ -10,7 +10,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 
 import docs_test
 import program
@@ -64,13 +63,14 @@ class Slurm(program.CliTest):
         self.addCleanup(daemon.terminate)
 
     def wait_for(self, happened, what):
-        for _ in range(300):
-            if happened():
-                return
-            time.sleep(0.2)
+        try:
+            program.wait_until(happened, what)
+            return
+        except AssertionError:
+            pass
         logs = [f"{log.name}: {log.read_text(encoding='utf-8', errors='replace')}"
                 for log in sorted(self.folder.glob("*.*")) if log.suffix in (".log", ".out")]
-        self.fail("\n".join([f"{what} after 60 s", *logs]))
+        self.fail("\n".join([f"{what} after {program.GUARD_S} s", *logs]))
 
     def shell(self, command, allowed=(0,)):
         """Runs a line of the document."""

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Standard streams, pipes, limits and signals that are not as a program expects them.
 
-Usage: streams_test.py PROGRAM [unittest options].
+FAKE_CUDA names the fake of the CUDA driver. Usage: streams_test.py PROGRAM [unittest options].
 """
+import ctypes
 import json
 import os
 import resource
 import signal
 import subprocess
-import threading
-import time
 
 import program
-from program import CliTest, clean_environment, default_signals, run
+from program import CliTest, clean_environment, run
 
 
 class Streams(CliTest):
@@ -46,18 +45,15 @@ class Streams(CliTest):
     def test_a_pipe_with_a_late_reader_gets_everything(self):
         path = self.folder / "pipe"
         os.mkfifo(path)
-        received = []
-
-        def read():
-            time.sleep(0.3)
-            received.append(path.read_text(encoding="utf-8"))
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        result = run("devices", "--platform", "cpu", "--export", f"json={path}")
-        reader.join(timeout=60)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(json.loads(received[0])["schema"], "hiptool.devices/1")
+        with program.start("devices", "--platform", "cpu", "--export",
+                           f"csv={self.folder / 'before'}", "--export",
+                           f"json={path}") as process:
+            program.wait_until(lambda: list(self.folder.glob("before.*")), "the file before it")
+            program.wait_until_asleep(process)   # until there is a reader
+            received = path.read_text(encoding="utf-8")
+            _, errors = process.communicate(timeout=program.GUARD_S)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(json.loads(received)["schema"], "hiptool.devices/1")
 
     def test_a_file_size_limit_is_an_error(self):
         path = self.folder / "out.json"
@@ -73,15 +69,22 @@ class Streams(CliTest):
 
     def test_timeout_sends_two_signals_and_the_export_is_written(self):
         path = self.folder / "out.json"
-        with subprocess.Popen(
-                [program.PROGRAM, "run-kernel", "memset", "--device", "cpu", "--size", "1MiB",
-                 "--seconds", "60", "--export", f"json={path}"], env=clean_environment(),
-                preexec_fn=default_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True) as process:
-            time.sleep(1)
+        hold = self.hold("copy")
+        with program.start("bench-copy", "--kind", "h2d", "--device", "nvidia:0", "--size", "1MiB",
+                           "--export", f"json={path}",
+                           environment=clean_environment(
+                               HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"],
+                               **hold.variables)) as process:
+            hold.wait(process)
+            # Both are pending when it continues: one for the process, one for its main thread.
+            process.send_signal(signal.SIGSTOP)
+            program.wait_until(lambda: program.state_of(process.pid) == "T", "the stop")
             process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=120)
+            self.assertEqual(ctypes.CDLL(None).tgkill(process.pid, process.pid, signal.SIGTERM), 0)
+            process.send_signal(signal.SIGCONT)
+            program.read_until(process.stderr, "interrupted, stopping")
+            hold.release()
+            process.communicate(timeout=program.GUARD_S)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["status"], "interrupted")
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import struct
 import unittest
+import unittest.mock
 
 import program
 from program import CliTest, clean_environment, run
@@ -67,7 +68,7 @@ class BenchCopy(CliTest):
             self.assertLess(failure["got"], failure["expected"])
 
     def test_faster_than_the_baseline(self):
-        check_one_verdict(self, COPY + self.baseline(1000), 0, stdout_formats=["table"])
+        check_one_verdict(self, COPY + self.baseline(1000), 0, stdout_formats=())
 
     def test_baseline_of_other_measurements(self):
         words = COPY + self.baseline()
@@ -75,8 +76,8 @@ class BenchCopy(CliTest):
 
     def test_baseline_of_a_part(self):
         words = COPY + self.baseline(1000) + ["--kind", "h2d,d2d"]
-        check_one_verdict(self, words, 0, stdout_formats=["table"])
-        check_one_verdict(self, words + ["--strict-baseline"], 1, stdout_formats=["table"])
+        check_one_verdict(self, words, 0, stdout_formats=())
+        check_one_verdict(self, words + ["--strict-baseline"], 1, stdout_formats=())
 
     def test_nothing_measured(self):
         document = check_one_verdict(self, COPY + ["--kind", "p2p-write"], 3)
@@ -95,7 +96,7 @@ class BenchCopy(CliTest):
         self.assertEqual({cell["status"] for cell in document["cells"]}, {"mismatch"})
         # Worse than a threshold that was missed too.
         missed = ["--fail-below", f"h2d>={HUGE}"]
-        document = check_one_verdict(self, words + missed, 5, environment, ["table"])
+        document = check_one_verdict(self, words + missed, 5, environment, ())
         self.assertEqual(document["status"], "mismatch")
 
     def test_failed_call(self):
@@ -105,7 +106,7 @@ class BenchCopy(CliTest):
 
     def test_interrupted(self):
         words = [*COPY, "--kind", "h2d,d2h,d2d", "--samples", "500", "--size", "1MiB"]
-        check_one_verdict(self, words, 130, stop_at="[1/3]", stdout_formats=["table"])
+        check_one_verdict(self, words, 130, stop_at="[1/3]", stdout_formats=())
 
 
 class BuiltInKernels(CliTest):
@@ -114,7 +115,7 @@ class BuiltInKernels(CliTest):
 
     def test_passed_with_a_part_skipped(self):
         document = check_one_verdict(self, KERNEL + ["memset", "sum", "--dtype", "f32"], 0,
-                                     stdout_formats=["table"])
+                                     stdout_formats=())
         self.assertEqual({result["status"] for result in document["results"]}, {"ok", "skipped"})
 
     def test_list(self):
@@ -135,18 +136,18 @@ class BuiltInKernels(CliTest):
                                         HIPTOOL_CUDA_LIBRARY="/nowhere/cuda",
                                         FAKE_HIP_ARCH="gfx999")
         words = ["run-kernel", "all", "--device", "amd:0", "--size", "64KiB"]
-        document = check_one_verdict(self, words, 3, environment, ["table"])
+        document = check_one_verdict(self, words, 3, environment, ())
         self.assertEqual({result["status"] for result in document["results"]}, {"skipped"})
         self.assertIn("no kernel was run", document["error"]["message"])
         # No threshold is at fault where nothing was run.
-        check_one_verdict(self, words + ["--fail-below", "memset>=1kB/s"], 3, environment, [])
+        check_one_verdict(self, words + ["--fail-below", "memset>=1kB/s"], 3, environment, ())
 
     def test_no_device(self):
         check_one_verdict(self, ["run-kernel", "memset", "--device", "nvidia:7"], 3)
 
     def test_threshold_file_that_is_missing(self):
         check_one_verdict(self, KERNEL + ["memset", "--fail-below", "@none"], 4,
-                          stdout_formats=["table"])
+                          stdout_formats=())
 
     def fake_words(self):
         words = on_fake(KERNEL) + ["memset", "sum"]
@@ -160,14 +161,14 @@ class BuiltInKernels(CliTest):
         self.assertIn("mismatch", {result["status"] for result in document["results"]})
         missed = ["--fail-below", f"memset>={HUGE}"]
         check_one_verdict(self, self.fake_words() + missed, 5,
-                          fake_cuda(FAKE_CUDA_CORRUPT_FROM="65536"), ["table"])
+                          fake_cuda(FAKE_CUDA_CORRUPT_FROM="65536"), ())
 
     def test_failed_call(self):
         check_one_verdict(self, self.fake_words(), 6, fake_cuda(FAKE_CUDA_FAIL_FROM="65536"))
 
     def test_interrupted(self):
-        check_one_verdict(self, KERNEL + ["memset", "write", "--seconds", "2"], 130,
-                          stop_at="[1/", stdout_formats=["table"])
+        check_one_verdict(self, KERNEL + ["memset", "write", "stream-copy"], 130,
+                          stop_at="[1/", stdout_formats=())
 
 
 KERNEL_SOURCE = """
@@ -195,15 +196,57 @@ class OwnKernels(CliTest):
 
     def test_write_outside_of_a_buffer(self):
         check_one_verdict(self, self.words(count=3, expected=(0, 1, 2)), 5,
-                          stdout_formats=["table"])
+                          stdout_formats=())
 
     def test_expected_file_of_another_size(self):
-        check_one_verdict(self, self.words(expected=(0, 1)), 4, stdout_formats=["table"])
+        check_one_verdict(self, self.words(expected=(0, 1)), 4, stdout_formats=())
 
     def test_a_crash_still_writes_its_document(self):
         result = run(*[str(word) for word in self.words("crash")], "--format", "json")
         self.assertEqual(result.returncode, 6, result.stderr)
         Reader(self, 6).read("json", result.stdout)
+
+
+class Readers(CliTest):
+    """check_one_verdict() finds a program that is wrong in one place only."""
+
+    def failures(self, fault):
+        """Of the verdict of a program that runs the right one, and then a line of shell."""
+        script = self.folder / "wrong"
+        script.write_text(f"""#!/bin/sh
+"{program.PROGRAM}" "$@" > "{self.folder}/out"
+code=$?
+cd "{self.folder}"
+{fault}
+cat out
+exit $code
+""", encoding="utf-8")
+        script.chmod(0o755)
+        folder = self.folder
+
+        class Verdict(CliTest):
+            def runTest(self):   # pylint: disable=invalid-name
+                self.folder = folder
+                check_one_verdict(self, ["run-kernel", "--list"], 0, formats=("json", "csv"),
+                                  stdout_formats=("json",))
+
+        result = unittest.TestResult()
+        with unittest.mock.patch.object(program, "PROGRAM", str(script)):
+            Verdict().run(result)
+        return result.failures + result.errors
+
+    def test_one_thing_wrong(self):
+        self.assertEqual(self.failures("true"), [])
+        for fault in ("code=1",
+                      'case "$*" in report*) ;; *) sed -i s/memset/memse/ out ;; esac',
+                      'case "$*" in report*) sed -i s/memset/memse/ out ;; esac',
+                      r"sed -i 's/\x1b.[0-9;]*m//g' out",
+                      """sed -i 's/"passed": *true/"passed": 1/' verdict.json""",
+                      """sed -i 's/"exit_code": *0/"exit_code": 1/' verdict.json""",
+                      "sed -i s/true$/false/ verdict.csv",
+                      'case "$*" in *"format json"*) sed -i "s/: *true/: 1/" out ;; esac'):
+            with self.subTest(fault=fault):
+                self.assertNotEqual(self.failures(fault), [])
 
 
 if __name__ == "__main__":

@@ -16,12 +16,18 @@ GREEN = "\x1b[32m"
 RED = "\x1b[31m"
 
 
+formats_of_commands = {}   # by the name of the command
+seen_outcomes = set()   # (command, exit code) whose formats on standard output were read
+
+
 def formats_of(words, environment=None):
     """The formats of --export of this command, from the error message for another one."""
-    refused = program.run(*words, "--export", "none=x", environment=environment)
-    found = re.search(r"expected one of ([a-z, ]+)", refused.stderr)
-    assert refused.returncode == 2 and found, refused
-    return found[1].strip().split(", ")
+    if words[0] not in formats_of_commands:
+        refused = program.run(*words, "--export", "none=x", environment=environment)
+        found = re.search(r"expected one of ([a-z, ]+)", refused.stderr)
+        assert refused.returncode == 2 and found, refused
+        formats_of_commands[words[0]] = found[1].strip().split(", ")
+    return formats_of_commands[words[0]]
 
 
 def says_failed(line):
@@ -79,6 +85,14 @@ class Reader:
     def read(self, output_format, text):
         with self.test.subTest(format=output_format):
             getattr(self, output_format)(text)
+
+    def read_stdout(self, output_format, result):
+        """False where there is nothing to report but the error, which JSON always reports."""
+        if self.code != 0 and output_format != "json" and not result.stdout:
+            self.test.assertRegex(result.stderr, r"(?m)^(\x1b\[[0-9;]*m)?error:")
+            return False
+        self.read(output_format, result.stdout)
+        return True
 
     def agree(self, passed, what):
         self.test.assertEqual(bool(passed), self.has_passed, what)
@@ -179,53 +193,64 @@ class Reader:
 
 
 def check_one_verdict(test, words, code, environment=None, stdout_formats=None, stop_at=None,
-                      formats=None):
-    """Runs the command with every format that it has and asserts that the exit code is `code` and
-    that every format says so. Returns the JSON document.
+                      hold=None, formats=None):
+    """Runs the command once, with the coloured table on standard output and an export of every
+    format that it has, and asserts that the exit code is `code`, that every format says so, and
+    that `report render` shows the same table. Returns the JSON document.
 
     `test` is a program.CliTest; `words` the command and its options without formats;
-    `stdout_formats` are also written to standard output, each in a run of its own (default: all of
-    the command). `stop_at`: send SIGINT when this text appears on standard error. `formats`: those
-    of the command, if its error message does not list them."""
+    `stdout_formats` are also written to standard output, each in a run of its own (default: all
+    others, where no earlier case of this process had this command and exit code). `stop_at`: send
+    SIGINT when this text appears on standard error; `hold`: while the fake driver is in this call
+    (program.Hold). `formats`: those of the command, if its error message does not list them."""
     words = [str(word) for word in words]
     reader = Reader(test, code)
     formats = formats or formats_of(words, environment)
+    outcome = (*words[:2 if words[0] == "report" else 1], code)
+    if stdout_formats is None:
+        stdout_formats = [name for name in ("json", "csv", "markdown")
+                          if name in formats and outcome not in seen_outcomes]
+        seen_outcomes.add(outcome)
     files = {name: test.folder / f"verdict.{name}" for name in formats}
     exports = [word for name, path in files.items() for word in ("--export", f"{name}={path}")]
-    result = run_until(words + ["--format", "json", *exports], environment, stop_at)
+    color = ["--color", "always"]
+
+    def run(*more):
+        if hold is not None:
+            return test.interrupt(hold, *words, *more, environment=environment)
+        return run_until([*words, *more], environment, stop_at)
+
+    result = run("--format", "table", *color, *exports)
     test.assertEqual(result.returncode, code, result.stdout + result.stderr)
-    reader.read("json", result.stdout)
-    for name, path in files.items():
-        reader.read(name, path.read_text(encoding="utf-8"))
+    text = files["json"].read_text(encoding="utf-8")
+    for name in ["json", *(name for name in formats if name != "json")]:   # it has the first line
+        reader.read(name, files[name].read_text(encoding="utf-8"))
+    if reader.read_stdout("table", result):
+        rendered = program.run("report", "render", files["json"], "--format", "table", *color,
+                               environment=environment)
+        test.assertEqual(rendered.stdout, result.stdout)
+        if stdout_formats:   # a table of one plain line has no colours
+            test.assertIn("\x1b", result.stdout)
+    for path in files.values():
         path.unlink()
-    if stdout_formats is None:
-        stdout_formats = [name for name in ("table", "csv", "markdown") if name in formats]
     for name in stdout_formats:
-        saved = test.folder / "again.json"
-        more = ["--color", "always", "--export", f"json={saved}"] if name == "table" else []
-        again = run_until(words + ["--format", name, *more], environment, stop_at)
+        again = run("--format", name)
         test.assertEqual(again.returncode, code, again.stdout + again.stderr)
-        if code != 0 and not again.stdout:   # nothing to report but the error
-            test.assertRegex(again.stderr, r"(?m)^(\x1b\[[0-9;]*m)?error:")
-            continue
-        reader.read(name, again.stdout)
-        if name == "table":
-            rendered = program.run("report", "render", saved, "--format", "table", *more[:2],
-                                   environment=environment)
-            test.assertEqual(rendered.stdout, again.stdout)
-    return json.loads(result.stdout)
+        if reader.read_stdout(name, again):
+            test.assertNotIn("\x1b", again.stdout)
+    return json.loads(text)
 
 
 def run_until(words, environment, stop_at):
     if stop_at is None:
         return program.run(*words, environment=environment)
-    with subprocess.Popen([program.PROGRAM, *words], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          encoding="utf-8", preexec_fn=program.default_signals,
-                          env=environment or program.clean_environment()) as process:
-        for line in process.stderr:
-            if stop_at in line:
-                process.send_signal(signal.SIGINT)
-                break
-        stdout, stderr = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    steps = program.LockStep()
+    with program.start(*words, environment=environment, stderr=steps.writer) as process:
+        before = steps.read_until(stop_at)
+        process.send_signal(signal.SIGINT)
+        rest = steps.rest()
+        stdout, _ = process.communicate(timeout=program.GUARD_S)
+        result = subprocess.CompletedProcess(process.args, process.returncode, stdout,
+                                             before + rest.join())
+    program.check_exit_code(result)
+    return result

@@ -206,14 +206,12 @@ class Screen(WatchTest):
             process.kill()
             process.wait()
 
-    def read_until(self, part, limit_s=20):
+    def read_until(self, part):
         """Reads what the terminal shows until `part` appears after what was read before."""
         start = len(self.output)
-        stop = time.monotonic() + limit_s
         while part not in self.output[start:]:
-            self.assertLess(time.monotonic(), stop, self.output)
-            if select.select([self.leader], [], [], 0.1)[0]:
-                self.output += os.read(self.leader, 65536)
+            self.assertTrue(select.select([self.leader], [], [], program.GUARD_S)[0], self.output)
+            self.output += os.read(self.leader, 65536)
 
     def is_raw(self):
         modes = termios.tcgetattr(self.terminal)
@@ -251,14 +249,14 @@ class Screen(WatchTest):
         self.variables["FAKE_NVML_HANG"] = str(hang)
         process = self.start()
         hang.touch()
-        time.sleep(0.5)
+        reached = pathlib.Path(f"{hang}.reached")
+        program.wait_until(reached.exists, "the driver that hangs")
         process.send_signal(signal.SIGINT)
         self.read_until(b"interrupted, stopping")
-        time.sleep(0.3)
         self.assertIsNone(process.poll())
         self.assertTrue(self.is_raw())
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        program.second_signal(process, signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
         self.assert_restored()
 
     def test_ctrl_z_restores_the_terminal_and_continuing_draws_again(self):

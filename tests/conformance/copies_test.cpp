@@ -132,7 +132,7 @@ TEST_CASE("copies: a pitch below the width is refused") {
 }
 
 TEST_CASE("copies: from one device to another") {
-  if (under_test().device_count < 2) return;
+  if (lacks_second_device()) return;
   constexpr std::size_t count = 100003;
   const Bytes sent = random_bytes(count, 50);
   const DeviceMemory first(count);

@@ -2,6 +2,8 @@
 #include "image.hpp"
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "hip/cpu/kernel_table.hpp"
@@ -19,13 +21,16 @@ extern const std::byte conformance_images_end[];
 namespace hiptool::conformance {
 namespace {
 
-const void* find_amd_image() {
+std::string arch() {
   const auto names = hip::read_device_names(api(), 0);
-  if (!names) return nullptr;
+  return names ? names->arch : std::string();
+}
+
+const void* find_amd_image() {
   static const std::vector<kernels::Image> images =
       kernels::read_image_table({conformance_images, conformance_images_end});
-  const auto chosen = kernels::choose_images_of(images, "conformance", Platform::amd, names->arch);
-  return chosen.empty() ? nullptr : chosen.front().bytes.data();
+  const auto chosen = kernels::choose_images_of(images, "conformance", Platform::amd, arch());
+  return chosen.empty() ? nullptr : kernels::unpacked(chosen.front()).bytes.data();
 }
 
 }  // namespace
@@ -37,6 +42,19 @@ const void* find_image() {
     case Platform::cpu: return hip::cpu::cpu_image.data();
   }
   return nullptr;
+}
+
+std::string reason_for_no_image() {
+  return "this build has no image for the device under test, " + arch() + "; its AMD targets: '" +
+         HIPTOOL_AMD_TARGETS + "'";
+}
+
+bool must_have_image() {
+  if (under_test().platform != Platform::amd) return true;
+  const std::string full = arch();
+  const std::string target = full.substr(0, full.find(':'));  // without features such as :xnack-
+  return (" " + std::string(HIPTOOL_AMD_TARGETS) + " ").find(" " + target + " ") !=
+         std::string::npos;
 }
 
 }  // namespace hiptool::conformance

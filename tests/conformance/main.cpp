@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Runs the suite for one platform: conformance --platform=cpu|nvidia|amd [--library=PATH] [doctest
 /// options]. It says which library it was: a fake's path shows that it is one.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cases.hpp"
 #include "hip/binding.hpp"
-#include "image.hpp"
 #include "scenarios_test.hpp"
 #include "under_test.hpp"
 
@@ -71,11 +70,8 @@ int main(int argument_count, char** arguments) {
   }
   auto& under_test = hiptool::conformance::under_test();
   under_test = {*platform, binding.api, binding.status.device_count};
-  if (!hiptool::conformance::find_image()) {
-    std::cout << "LEFT OUT: the cases of modules and launches; there is no image for this device\n";
-  }
   hiptool::conformance::register_scenarios();
 
   doctest::Context context(static_cast<int>(others.size()), others.data());
-  return context.run();
+  return hiptool::test::run_cases(context);
 }

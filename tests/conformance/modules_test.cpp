@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Modules, functions and launches. Without an image for the device these cases do nothing, which
-/// the program says before it starts.
+/// Modules, functions and launches.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cases.hpp"
+#include "hip/properties.hpp"
 #include "image.hpp"
+#include "kernels/images.hpp"
 #include "under_test.hpp"
 
 namespace hiptool::conformance {
@@ -16,7 +18,11 @@ namespace {
 
 using namespace hip;
 
-bool has_image() { return find_image() != nullptr; }
+bool has_image() {
+  if (find_image() != nullptr) return true;
+  test::skip_case(reason_for_no_image());
+  return false;
+}
 
 class Module {
  public:
@@ -75,6 +81,14 @@ bool all_are(const DeviceMemory& memory, unsigned expected) {
   std::vector<unsigned> values(read.size() / sizeof(unsigned));
   std::memcpy(values.data(), read.data(), read.size());
   return values == std::vector<unsigned>(values.size(), expected);
+}
+
+TEST_CASE("modules: there is an image for each target that the build names") {
+  CHECK((find_image() != nullptr || !must_have_image()));
+  const auto names = read_device_names(api(), 0);
+  REQUIRE(names);
+  const bool is_in_library = kernels::has_image("fill", under_test().platform, names->arch);
+  CHECK((is_in_library || !must_have_image()));
 }
 
 TEST_CASE("modules: junk is no image") {

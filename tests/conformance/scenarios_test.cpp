@@ -3,9 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include <iostream>
+#include <string>
 #include <vector>
 
+#include "cases.hpp"
 #include "scenarios/platform.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
@@ -29,13 +30,17 @@ template <std::size_t Index>
 void run_case() {
   const scenarios::Scenario& scenario = scenarios::all()[Index];
   const auto devices = platform().devices();
+  const std::string reason = scenarios::reason_to_skip(scenario, devices);
+  if (!reason.empty()) return test::skip_case(reason);
+  const std::size_t checks_before = scenarios::checks_made();
   try {
     scenario.run({devices, full_rounds});
   } catch (const scenarios::ScenarioFailed& failure) {
-    FAIL_CHECK(std::string(failure.what()));
+    FAIL(std::string(failure.what()));
   } catch (const Error& error) {
-    FAIL_CHECK(to_string(error.code()) << ": " << std::string(error.what()));
+    FAIL(to_string(error.code()) << ": " << std::string(error.what()));
   }
+  CHECK(scenarios::checks_made() > checks_before);
 }
 
 template <std::size_t... Index>
@@ -50,14 +55,11 @@ void register_scenarios() {
   static std::vector<std::string> names;  // doctest keeps the pointers
   const auto all = scenarios::all();
   names.reserve(all.size());
-  const auto devices = platform().devices();
   for (std::size_t index = 0; index < all.size(); ++index) {
     names.push_back("scenario: " + std::string(all[index].name));
-    const std::string reason = scenarios::reason_to_skip(all[index], devices);
-    if (!reason.empty()) std::cout << "skipped: " << names.back() << ": " << reason << '\n';
     doctest::detail::TestCase test_case(cases.at(index), __FILE__, __LINE__,
                                         doctest::detail::TestSuite() * "scenarios");
-    doctest::detail::regTest(test_case * names.back().c_str() * doctest::skip(!reason.empty()));
+    doctest::detail::regTest(test_case * names.back().c_str());
   }
 }
 

@@ -8,36 +8,31 @@
 #include <random>
 #include <thread>
 
+#include "cases.hpp"
+#include "waiting.hpp"
+
 namespace hiptool::conformance {
 namespace {
 
 using namespace hip;
-using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds poll_interval{1};
+using test::comes_true;
+
+// For a GPU, whose work the threads of the process say nothing about.
 constexpr milliseconds busy_check_time{30};
-
-template <class Condition>
-bool holds_within(milliseconds limit, Condition condition) {
-  const auto deadline = Clock::now() + limit;
-  while (!condition()) {
-    if (Clock::now() > deadline) return false;
-    std::this_thread::sleep_for(poll_interval);
-  }
-  return true;
-}
 
 template <class Query, class Handle>
 bool becomes_ready(Query query, Handle handle) {
   hipError_t error = hipErrorNotReady;
-  holds_within(patience, [&] { return (error = query(handle)) != hipErrorNotReady; });
+  comes_true([&] { return (error = query(handle)) != hipErrorNotReady; });
   return error == hipSuccess;
 }
 
 template <class Query, class Handle>
 bool stays_not_ready(Query query, Handle handle) {
   if (query(handle) != hipErrorNotReady) return false;
-  std::this_thread::sleep_for(busy_check_time);
+  if (!test::become_idle()) return false;
+  if (under_test().platform != Platform::cpu) std::this_thread::sleep_for(busy_check_time);
   return query(handle) == hipErrorNotReady;
 }
 
@@ -46,6 +41,12 @@ bool stays_not_ready(Query query, Handle handle) {
 UnderTest& under_test() {
   static UnderTest instance;
   return instance;
+}
+
+bool lacks_second_device() {
+  if (under_test().device_count > 1) return false;
+  test::skip_case("there is only one device");
+  return true;
 }
 
 Bytes random_bytes(std::size_t count, std::uint32_t seed) {
@@ -116,19 +117,19 @@ Event::~Event() { CHECK(api().hipEventDestroy(handle_) == hipSuccess); }
 Gate::~Gate() {
   open();
   // The host function uses this object.
-  if (blocks_) CHECK(holds_within(2 * patience, [this] { return left_.load(); }));
+  if (blocks_) CHECK(comes_true([this] { return left_.load(); }));
 }
 
 void Gate::block(hipStream_t stream) {
   REQUIRE(api().hipLaunchHostFunc(stream, &Gate::pass, this) == hipSuccess);
   blocks_ = true;
-  REQUIRE(holds_within(patience, [this] { return entered_.load(); }));
+  REQUIRE(comes_true([this] { return entered_.load(); }));
 }
 
 void Gate::pass(void* self) {
   Gate& gate = *static_cast<Gate*>(self);
   gate.entered_ = true;
-  holds_within(patience, [&gate] { return gate.open_.load(); });
+  comes_true([&gate] { return gate.open_.load(); });
   gate.left_ = true;
 }
 

@@ -27,6 +27,9 @@ struct UnderTest {
 UnderTest& under_test();
 inline const Api& api() { return *under_test().api; }
 
+/// Whether there is only one device; the running case then skips what needs two.
+bool lacks_second_device();
+
 using Bytes = std::vector<std::uint8_t>;
 
 /// The same bytes for the same seed.

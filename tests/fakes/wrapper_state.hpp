@@ -16,6 +16,12 @@ struct WrapperState {
     hip::hipError_t code;
   };
 
+  struct Hook {
+    std::string_view call;
+    std::uint64_t calls_before;
+    std::function<void()> function;
+  };
+
   struct Memory {
     int device = 0;
     std::size_t size_bytes = 0;
@@ -29,6 +35,7 @@ struct WrapperState {
   std::map<std::string_view, std::chrono::microseconds> delays;
   std::vector<std::string_view> trace;
   std::vector<Failure> failures;
+  std::vector<Hook> hooks;
   std::uint64_t copies_before_damage = 0;  ///< 0: none is to be damaged
   std::uint64_t damage_offset = 0;
   std::chrono::microseconds longest_delay{0};  ///< of work on a stream; 0: none is delayed

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "fakes/wrapper_state.hpp"
 #include "fakes/wrapper_thunks.hpp"
@@ -65,12 +66,17 @@ WrapperState& wrapper_state(int slot) noexcept {
 hip::hipError_t WrapperState::begin(std::string_view call) {
   std::chrono::microseconds pause{0};
   hip::hipError_t code = hip::hipSuccess;
+  std::vector<std::function<void()>> functions;
   {
     const std::lock_guard lock(mutex);
     if (!is_recording) return hip::hipSuccess;
     ++counts[call];
     trace.push_back(call);
     if (const auto delay = delays.find(call); delay != delays.end()) pause = delay->second;
+    for (Hook& hook : hooks) {
+      if (hook.call != call || !hook.function || hook.calls_before-- > 0) continue;
+      functions.push_back(std::exchange(hook.function, nullptr));
+    }
     for (Failure& failure : failures) {
       if (failure.call != call || failure.times == 0) continue;
       if (failure.calls_before > 0) {
@@ -81,6 +87,7 @@ hip::hipError_t WrapperState::begin(std::string_view call) {
       }
     }
   }
+  for (const auto& function : functions) function();
   if (pause.count() > 0) std::this_thread::sleep_for(pause);
   return code;
 }
@@ -159,6 +166,7 @@ void WrapperState::forget() {
   delays.clear();
   std::vector<std::string_view>().swap(trace);  // with its room: tests look at the heap
   failures.clear();
+  hooks.clear();
   copies_before_damage = 0;
   longest_delay = {};
   paces.clear();
@@ -183,6 +191,15 @@ void WrapperTable::fail(std::string_view call, hip::hipError_t code, std::uint64
   WrapperState& state = wrapper_state(slot_);
   const std::lock_guard lock(state.mutex);
   state.failures.push_back({name, nth - 1, times, code});
+}
+
+void WrapperTable::run_before(std::string_view call, std::function<void()> function,
+                              std::uint64_t nth) {
+  if (nth == 0) throw std::invalid_argument("calls are counted from 1");
+  const std::string_view name = canonical_name(call);
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.hooks.push_back({name, nth - 1, std::move(function)});
 }
 
 void WrapperTable::delay(std::string_view call, std::chrono::microseconds time) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,10 @@ class WrapperTable {
   void fail(std::string_view call, hip::hipError_t code, std::uint64_t nth = 1,
             std::uint64_t times = 1);
 
+  /// Runs the function before the n-th inner call from now (1: the next one), on the thread of the
+  /// caller: to cancel in the middle, or to hold the call until an event.
+  void run_before(std::string_view call, std::function<void()> function, std::uint64_t nth = 1);
+
   /// Sleeps before each inner call of that name.
   void delay(std::string_view call, std::chrono::microseconds time);
 
@@ -91,7 +96,8 @@ class WrapperTable {
   std::vector<std::string_view> trace() const;
   LiveCounts live() const;
 
-  /// Forgets counts, trace, pending failures, delays and corruption; keeps the live counts.
+  /// Forgets counts, trace, pending failures, functions, delays and corruption; keeps the live
+  /// counts.
   void reset();
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr int mutations_per_file = 200;
+constexpr int mutations_per_file = 50;
 
 Bytes read(const std::filesystem::path& path) {
   std::vector<char> text(std::filesystem::file_size(path));

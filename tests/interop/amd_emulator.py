@@ -168,7 +168,8 @@ def main():
     emulator = os.environ.get("HIPTOOL_AMD_EMULATOR")
     if not emulator:
         skip("HIPTOOL_AMD_EMULATOR is not set")
-    built = {target for _, target, _ in images(options.images, "gfx")}
+    built = {target for with_families in (False, True)
+             for _, target, _ in images(options.images, "gfx", with_families)}
     archs = [arch for arch in options.arch or ARCHS if arch in built]
     if not archs:
         skip("this build has no images for " + " ".join(options.arch or ARCHS))

@@ -13,6 +13,7 @@ is always run too.
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -176,9 +177,9 @@ def check(way, case, facts):
         reasons = ["no permission to open /dev/kfd: it belongs to group", f"{RENDER}",
                    "which this process is not in"]
         hints = ["usermod -aG"]
-    prefix = "the HIP runtime reports no device: "
+    prefix = r"the HIP runtime /\S+ (\(ROCm [0-9.]+\) )?reports no device: "
     reason, hint = facts.get("reason") or "", facts.get("hint") or ""
-    if not (reason.startswith(prefix) and facts.get("library") and facts.get("runtime_version")):
+    if not (re.match(prefix, reason) and facts.get("library") and facts.get("runtime_version")):
         yield f"{way}, {case}: no runtime said so: {facts}"
     for part in reasons:
         if part not in reason:

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "base/dynamic_library.hpp"
@@ -98,16 +99,22 @@ void say_rtc() {
   say("rtc_reason", rtc.reason);
 }
 
+/// The runtime of this machine, whatever the root is that its hardware is read below.
+std::optional<base::DynamicLibrary> open_runtime() {
+  for (const std::string& name : hip::amd::list_candidates(hip::own_places())) {
+    std::string error;
+    if (auto library = base::DynamicLibrary::open(name, error)) return library;
+  }
+  return std::nullopt;
+}
+
 /// What the very first hipInit of the process says; a runtime may answer later ones otherwise.
 void say_first_init() {
-  for (const std::string& name : hip::amd::list_candidates("/")) {
-    std::string error;
-    const auto library = base::DynamicLibrary::open(name, error);
-    if (!library) continue;
-    const auto init = library->function<decltype(hip::Api::hipInit)>("hipInit");
-    if (init != nullptr) say("first_init", init(0));
-    return say("mapped", library->path());
-  }
+  const auto library = open_runtime();
+  if (!library) return;
+  const auto init = library->function<decltype(hip::Api::hipInit)>("hipInit");
+  if (init != nullptr) say("first_init", init(0));
+  say("mapped", library->path());
 }
 
 std::ptrdiff_t count_threads() {
@@ -121,8 +128,9 @@ int main(int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "/";
   if (word == "mapped") {
     say_first_init();
-  } else {
+  } else if (word != "/") {
     request.system_root = word;
+    if (const auto library = open_runtime()) request.library = library->path();
   }
   const hip::Binding binding = hip::bind_amd(request);
   say_status(binding.status);

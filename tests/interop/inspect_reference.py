@@ -26,6 +26,9 @@ except ImportError as error:
     print(f"skipped: {error}; install the packages gguf, safetensors and numpy")
     sys.exit(77)
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
+
 HIPTOOL = ""
 SHORTENED = 8   # elements of an array that --metadata shows
 TYPES = {"UINT8": "u8", "INT8": "i8", "UINT16": "u16", "INT16": "i16", "UINT32": "u32",
@@ -254,4 +257,4 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     HIPTOOL = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    cases.main()

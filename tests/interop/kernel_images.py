@@ -15,10 +15,16 @@ def skip(reason):
     sys.exit(77)
 
 
-def images(path, prefix):
-    """(source, target, bytes) of the images whose target begins so; skips where there are none."""
+def images(path, prefix, of_families=False):
+    """(source, target, bytes) of the images whose target begins so; skips where there are none.
+
+    Of a family of AMD targets only the first one's, which the others differ from by their names,
+    or all others'."""
     found = [image for image in pack.unpack(pathlib.Path(path).read_bytes())
              if image[1].startswith(prefix)]
+    firsts = [image for image in found if image[1] not in pack.AMD_NUMBERS]
+    if of_families or firsts:
+        found = [image for image in found if image not in firsts] if of_families else firsts
     if not found:
         skip(f"this build has no images for {prefix}*")
     return found

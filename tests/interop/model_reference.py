@@ -23,6 +23,9 @@ except ImportError as error:
     print(f"skipped: {error}; install the packages gguf, safetensors and numpy")
     sys.exit(77)
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
+
 MODEL_DUMP = ""
 # The package's table has 40 bytes for a Q8_1 block, ggml's struct has 36.
 GGUF_TYPES = [kind for kind in gguf.GGMLQuantizationType if kind.name != "Q8_1"]
@@ -366,4 +369,4 @@ class Reference(unittest.TestCase):
 
 if __name__ == "__main__":
     MODEL_DUMP = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    cases.main(verbosity=2)

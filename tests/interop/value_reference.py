@@ -20,6 +20,9 @@ except ImportError as error:
     print(f"skipped: {error}; install the packages gguf and numpy")
     sys.exit(77)
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
+
 HIPTOOL = ""
 FLOATS = {"F16": numpy.float16, "F32": numpy.float32, "F64": numpy.float64}
 # The package does not dequantise these; where their scales lie is read off ggml's block structs:
@@ -147,4 +150,4 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     HIPTOOL = sys.argv.pop(1)
-    unittest.main()
+    cases.main()

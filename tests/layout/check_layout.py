@@ -48,6 +48,10 @@ STATIC_SHARED = re.compile(r"\b__shared__\b")
 LANGUAGE_HEADER = re.compile(r"kernels/include/(hip/|hiptool_(clang|cpu)_)")
 BANNED_HEADERS = {"format", "expected", "source_location"}   # one of the compilers lacks them
 
+# clang 14 takes no structured binding into a lambda, which these macros are.
+BINDING = re.compile(r"\bauto(?: ?&&?)? ?\[([\w, ]+)\]")
+CAPTURING = re.compile(r"\b(?:CAPTURE|INFO)\((.*)")
+
 TOKEN = re.compile(r'''
     (?P<comment> //[^\n]* | /\*.*?\*/ )
   | (?P<raw> R"(?P<mark>[^\s()\\]{0,16})\( .*? \)(?P=mark)" )
@@ -120,6 +124,22 @@ def check_public_include(path, layer, stem):
         yield f"{layer} must not include hiptool/{stem}.hpp: it is a higher layer"
 
 
+def captured_bindings(code):
+    """(line, name) of structured bindings that CAPTURE or INFO is given; scopes by indentation."""
+    scope_of = {}
+    for number, line in enumerate(code.splitlines(), 1):
+        indent = len(line) - len(line.lstrip())
+        if line.lstrip().startswith("}"):
+            scope_of = {name: scope for name, scope in scope_of.items() if scope < indent}
+        for match in BINDING.finditer(line):
+            scope = indent if "(" in line[:match.start()] else indent - 1
+            scope_of.update((name.strip(), scope) for name in match[1].split(","))
+        match = CAPTURING.search(line)
+        for name in re.findall(r"\b[A-Za-z_]\w*", match[1]) if match else ():
+            if name in scope_of:
+                yield number, name
+
+
 def check_cpp(path, text):
     """Findings (line, sentence) of one C++ file."""
     with_includes = blank_out(text, {"comment", "raw"})
@@ -137,6 +157,8 @@ def check_cpp(path, text):
     for match in BANNED_NAME.finditer(code):
         yield (line_of(text, match.start()),
                f"{match[0]} is missing in one of the supported compilers")
+    for line, name in captured_bindings(code):
+        yield line, f"clang 14 cannot capture '{name}', a structured binding: copy it first"
     if path.parts[0] == "kernels" and not LANGUAGE_HEADER.match(path.as_posix()):
         for match in STATIC_SHARED.finditer(code):
             yield (line_of(text, match.start()),
@@ -183,6 +205,8 @@ def check_tree(root):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    if not pathlib.Path(sys.argv[1], "src").is_dir():
+        sys.exit(f"{sys.argv[1]} is no checkout: it has no folder src")
     findings = check_tree(sys.argv[1])
     for finding in findings:
         print(finding)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Plants one violation at a time in an empty tree and asserts that the check names it."""
 import pathlib
+import sys
 import tempfile
 import unittest
 
 from check_layout import check_tree
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
 
 SPDX = "// SPDX-License-Identifier: MIT\n"
 
@@ -97,6 +101,18 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_found("src/cli/a.cpp", "#include <format>\n", "<format>")
         self.assert_clean("src/cli/a.cpp", "auto n = 1'000'000; auto s = std::formatted;\n")
 
+    def test_captured_bindings(self):
+        loop = "void f() {\n  for (const auto& [name, size] : all) {\n%s  }\n%s}\n"
+        for macro in ("CAPTURE(name)", "CAPTURE(std::string(name))", 'INFO("of ", size)'):
+            self.assert_found("tests/a.cpp", loop % (f"    {macro};\n", ""), "structured binding",
+                              line=4)
+            self.assert_clean("tests/a.cpp", loop % ("", f"  {macro};\n"))
+        self.assert_found("tests/a.cpp", "{\n  auto [a, b] = f();\n  {\n  }\n  CAPTURE(b);\n}\n",
+                          "'b'", line=6)
+        self.assert_clean("tests/a.cpp", "{\n  auto [a, b] = f();\n}\nCAPTURE(b);\n")
+        self.assert_clean("tests/a.cpp", loop % ('    CAPTURE(text);  // of name\n'
+                                                 '    INFO("name");\n', ""))
+
     def test_sizes(self):
         self.assert_found("src/cli/a.cpp", "//\n" * 500, "501 lines", line=501)
         self.assert_clean("src/cli/a.cpp", "//\n" * 499)
@@ -120,4 +136,4 @@ class CheckLayoutTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    cases.main()

@@ -26,6 +26,7 @@ def check(root):
     document = (root / "docs/peaks.md").read_text(encoding="utf-8")
     rates = (root / "src/measure/kernel/rates.cpp").read_text(encoding="utf-8")
     peaks = (root / "src/measure/peak.cpp").read_text(encoding="utf-8")
+    xgmi = (root / "src/measure/copy/xgmi.cpp").read_text(encoding="utf-8")
     rows = rows_of(document)
     known = set(re.findall(r"^\[(\w+)\]: https?://\S+$", document, re.M))
     described = set(re.findall(r"^\* \[(\w+)\]:", document, re.M))
@@ -41,8 +42,9 @@ def check(root):
     archs = re.findall(r'\{"((?:sm_|gfx)\w+)",((?: ?\d+,?){5})\}', rates)
     boards = re.findall(r'Board\{"([^"]+)",\s*([\d.e]+)\}', peaks)
     matrix = re.findall(r'name == "(\w+)"\) return (\d+);', rates)
+    links = re.findall(r'LinkRate\{"(\w+)",\s*([\d.e]+)\}', xgmi)
     transfers = re.findall(r'Transfers\{"(\w+)",\s*(\d+)\}', peaks)
-    if min(len(archs), len(boards), len(matrix), len(transfers)) == 0:
+    if min(len(archs), len(boards), len(matrix), len(links), len(transfers)) == 0:
         yield "a table was not found in the code"
     for name, figures in archs:
         numbers = [number or "0" for number in re.findall(r"\d+", figures)]
@@ -51,6 +53,8 @@ def check(root):
         yield from row_of(name, [f"{float(figure) / 1e9:.0f} GB/s"])
     for name, figure in matrix:
         yield from row_of(name, [figure])
+    for name, figure in links:
+        yield from row_of(name, [f"{float(figure) / 1e9:g} GB/s"])
     for name, factor in transfers:
         found = [cells for first, all_cells in rows.items() for cells in all_cells
                  if re.search(rf"\b{name}\b", first) and cells[0].startswith(f"{factor} x clock")]

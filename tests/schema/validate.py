@@ -8,6 +8,7 @@ the draft in one point: an integer is written without a fraction.
 
 Exit code 0: valid; 1: not valid, or not one JSON document; 2: wrong usage or a bad schema.
 """
+import functools
 import json
 import pathlib
 import re
@@ -186,17 +187,29 @@ class Validator:
         return self.check(value, schema.get(branch, True), where, base)
 
 
+@functools.lru_cache(maxsize=None)
+def validator_of(path):
+    """One for each schema, which is read once."""
+    return Validator(path)
+
+
+def check_text(text, schema):
+    """The document of the text, and the lines of Validator.errors() for it."""
+    try:
+        document = read_json(text)
+    except ValueError as error:
+        return None, [f"not one JSON document: {error}"]
+    return document, validator_of(str(schema)).errors(document)
+
+
 def main(arguments):
     if len(arguments) != 1:
         print("usage: validate.py SCHEMA < DOCUMENT", file=sys.stderr)
         return 2
     try:
-        document = read_json(sys.stdin.buffer.read().decode("utf-8"))
-    except ValueError as error:
-        print(f"not one JSON document: {error}", file=sys.stderr)
-        return 1
-    try:
-        errors = Validator(arguments[0]).errors(document)
+        _, errors = check_text(sys.stdin.buffer.read().decode("utf-8"), arguments[0])
+    except UnicodeDecodeError as error:
+        errors = [f"not UTF-8: {error}"]
     except SchemaError as error:
         print(f"bad schema: {error}", file=sys.stderr)
         return 2

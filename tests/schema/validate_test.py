@@ -12,6 +12,9 @@ import unittest
 sys.dont_write_bytecode = True
 import validate  # noqa: E402  (after the line above, which keeps the source tree clean)
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 COMMON = {
@@ -296,4 +299,4 @@ class Program(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    cases.main()

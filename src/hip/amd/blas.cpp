@@ -175,9 +175,8 @@ std::string read_version(const RocblasCalls& calls) {
 
 /// File names' numbers of the releases that use a major of the runtime.
 std::vector<int> file_majors(int runtime) {
+  if (runtime >= 7) return {5};
   switch (runtime) {
-    case 7:
-    case 10: return {5};
     case 6: return {4};
     case 5: return {3, 0};
     default: return {5, 4, 3, 0};

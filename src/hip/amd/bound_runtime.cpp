@@ -36,10 +36,10 @@ std::optional<base::DynamicLibrary> find_runtime() {
   std::vector<std::string> names;
   if (const char* chosen = std::getenv("HIPTOOL_HIP_LIBRARY"); chosen && *chosen != '\0') {
     names = {chosen};
-  } else if (auto mapped = find_mapped({})) {
+  } else if (auto mapped = find_mapped(path_in_use())) {
     return mapped;
   } else {
-    names = list_candidates("/");
+    names = list_candidates(own_places());
   }
   for (const std::string& name : names) {
     std::string sentence;

@@ -10,6 +10,9 @@
 
 namespace hiptool::hip::amd {
 
+/// Path of the runtime that the amd platform was bound to; empty if it was not usable so far.
+std::string path_in_use();
+
 /// The runtime in use; where there is none yet, the one that binding the platform would try first.
 std::optional<base::DynamicLibrary> find_runtime();
 

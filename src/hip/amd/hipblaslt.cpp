@@ -76,7 +76,7 @@ constexpr LtNumbers hipblaslt_numbers() {
 
 /// File names' numbers of the releases that use a major of the runtime.
 std::vector<int> hipblaslt_majors(int runtime) {
-  if (runtime == 7 || runtime == 10) return {1};
+  if (runtime >= 7) return {1};
   // Debian builds a 1 for the runtime 6 too.
   return runtime == 6 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
 }

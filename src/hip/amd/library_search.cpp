@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -22,66 +20,111 @@ namespace fs = std::filesystem;
 constexpr std::string_view unversioned_name = "libamdhip64.so";
 constexpr std::string_view soname_prefix = "libamdhip64.so.";
 
-/// Majors of the runtime whose sonames are tried. ROCm went from 7 to 10, so the range reaches
-/// beyond the releases that exist.
+/// Majors whose sonames the loader is asked for: beyond the releases that exist (5 to 7).
 constexpr int newest_major = 20;
 constexpr int oldest_major = 5;
 
-/// The major of "libamdhip64.so.<major>"; names with more numbers are what that link points to.
+using Version = std::vector<int>;
+
+/// The major of "libamdhip64.so.<major>".
 std::optional<int> major_of(std::string_view file_name) {
   if (!file_name.starts_with(soname_prefix)) return std::nullopt;
   return base::parse_number<int>(file_name.substr(soname_prefix.size()));
 }
 
-/// The numbers of "rocm-6.4.3" or "core-7.11".
-std::vector<int> version_of(const std::string& name) {
-  std::vector<int> numbers;
-  const char* at = name.data() + name.find('-') + 1;
-  const char* const end = name.data() + name.size();
+/// The leading numbers of "7.1.0-20" or "10.0".
+Version numbers_of(std::string_view text) {
+  Version numbers;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
   while (at < end) {
     int number = 0;
     const auto [next, error] = std::from_chars(at, end, number);
     if (error != std::errc{}) break;
     numbers.push_back(number);
-    at = next + (next < end ? 1 : 0);
+    if (next == end || *next != '.') break;
+    at = next + 1;
   }
   return numbers;
 }
 
-template <class Version>
-std::vector<fs::path> newest_first(std::vector<std::pair<Version, fs::path>> found) {
-  std::sort(found.begin(), found.end(), std::greater<>());
-  std::vector<fs::path> paths;
-  paths.reserve(found.size());
-  for (auto& [version, path] : found) paths.push_back(std::move(path));
-  return paths;
+std::string text_of(const Version& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ".") + std::to_string(number);
+  return text;
 }
 
-/// Folders "<prefix>*" of a folder, newest version first.
-std::vector<fs::path> list_versions(const fs::path& folder, std::string_view prefix) {
-  std::vector<std::pair<std::vector<int>, fs::path>> found;
+/// Comparable for all runtimes: ROCm's release, or HIP's version, which was the release's up to 7;
+/// ROCm 10.0 has HIP 7.15.
+Version age_of(const fs::path& library) {
+  constexpr int first_minor_of_rocm10 = 15;
+  if (Version release = numbers_of(rocm_release(library)); !release.empty()) return release;
+  Version hip = numbers_of(version_of_file(library));
+  if (hip.size() >= 2 && hip[0] == 7 && hip[1] >= first_minor_of_rocm10) {
+    return {10, hip[1] - first_minor_of_rocm10};
+  }
+  return hip;
+}
+
+/// The numbers of the file that a runtime's name leads to: {7} or {7, 2, 53211}.
+Version numbers_in_name(const fs::path& library) {
+  const std::string name = resolve(library).filename().string();
+  return name.starts_with(soname_prefix) ? numbers_of(name.substr(soname_prefix.size()))
+                                         : Version();
+}
+
+/// The major that a runtime's name or, for an unversioned name, its file has; 0 if neither does.
+int soname_major(const fs::path& library) {
+  if (const auto major = major_of(library.filename().string())) return *major;
+  const Version numbers = numbers_in_name(library);
+  return numbers.empty() ? 0 : numbers.front();
+}
+
+/// Folders "<prefix>*" of a folder.
+std::vector<fs::path> list_prefixed(const fs::path& folder, std::string_view prefix) {
+  std::vector<fs::path> found;
   for (const fs::path& entry : base::list_folder(folder)) {
-    const std::string name = entry.filename().string();
-    if (name.starts_with(prefix)) found.emplace_back(version_of(name), entry);
+    if (entry.filename().string().starts_with(prefix)) found.push_back(entry);
   }
-  return newest_first(std::move(found));
+  return found;
 }
 
-std::vector<fs::path> list_environment_folders() {
-  std::vector<fs::path> folders;
+void add_runtimes(std::vector<fs::path>& runtimes, const fs::path& folder) {
+  for (const fs::path& file : list_runtimes(folder)) add_path_once(runtimes, file);
+}
+
+std::vector<fs::path> list_chosen(const Places& places) {
+  std::vector<fs::path> runtimes;
+  for (const fs::path& folder : list_variable_folders(places, "LD_LIBRARY_PATH")) {
+    add_runtimes(runtimes, folder);
+  }
   for (const char* name : {"ROCM_PATH", "HIP_PATH", "ROCM_HOME"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    folders.push_back(fs::path(value) / "lib");
-    folders.push_back(fs::path(value) / "lib64");
+    for (const fs::path& folder : list_variable_folders(places, name)) {
+      for (const char* lib : {"lib", "lib64"}) add_runtimes(runtimes, folder / lib);
+    }
   }
-  return folders;
+  return runtimes;
 }
 
-void add_runtimes(std::vector<std::string>& candidates, const std::vector<fs::path>& folders) {
-  for (const fs::path& folder : folders) {
-    for (const fs::path& file : list_runtimes(folder)) candidates.push_back(file.string());
+/// Where ROCm is installed if no variable names it.
+std::vector<fs::path> list_usual_folders(const Places& places) {
+  std::vector<fs::path> folders;
+  for (const fs::path& packages : list_python_packages(places)) {
+    for (const fs::path& wheel : list_prefixed(packages, "_rocm_sdk_core")) {
+      folders.push_back(wheel / "lib");
+    }
+    folders.push_back(packages / "torch/lib");
   }
+  for (const fs::path& conda : list_variable_folders(places, "CONDA_PREFIX")) {
+    folders.push_back(conda / "lib");
+  }
+  const fs::path opt = places.root / "opt";
+  for (const char* lib : {"rocm/lib", "rocm/lib64", "rocm/hip/lib"}) folders.push_back(opt / lib);
+  // "core" is a link to the newest "core-*".
+  for (const fs::path& core : list_prefixed(opt / "rocm", "core")) folders.push_back(core / "lib");
+  for (const fs::path& rocm : list_prefixed(opt, "rocm-")) folders.push_back(rocm / "lib");
+  for (const fs::path& folder : list_system_folders(places.root)) folders.push_back(folder);
+  return folders;
 }
 
 /// Collects (major, path) of runtimes; 0 means a file without a number, as wheels have it.
@@ -100,20 +143,37 @@ int add_mapped(dl_phdr_info* info, std::size_t, void* found) {
 }  // namespace
 
 std::vector<fs::path> list_runtimes(const fs::path& folder) {
+  constexpr int unnumbered = 0;
   std::vector<std::pair<int, fs::path>> found;
   for (const fs::path& entry : base::list_folder(folder)) {
-    const auto major = major_of(entry.filename().string());
-    if (major && *major >= oldest_major) found.emplace_back(*major, entry);
+    const std::string name = entry.filename().string();
+    const auto major = name == unversioned_name ? std::optional(unnumbered) : major_of(name);
+    if (major && (*major == unnumbered || *major >= oldest_major)) {
+      found.emplace_back(*major, entry);
+    }
   }
-  return newest_first(std::move(found));
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<fs::path> files;
+  for (auto& [major, path] : found) files.push_back(std::move(path));
+  return files;
 }
 
-std::vector<fs::path> list_rocm_folders(const fs::path& root) {
-  const fs::path opt = root / "opt";
-  std::vector<fs::path> folders{opt / "rocm/lib", opt / "rocm/lib64", opt / "rocm/hip/lib"};
-  for (const fs::path& core : list_versions(opt / "rocm", "core-")) folders.push_back(core / "lib");
-  for (const fs::path& rocm : list_versions(opt, "rocm-")) folders.push_back(rocm / "lib");
-  return folders;
+std::string rocm_release(const fs::path& library) {
+  for (const fs::path& file : {library, resolve(library)}) {
+    const fs::path installed = file.parent_path().parent_path();
+    Version release = numbers_of(base::read_small_file(installed / ".info/version"));
+    const std::string name = installed.filename().string();
+    for (const std::string_view prefix : {"rocm-", "core-"}) {
+      if (release.empty() && name.starts_with(prefix)) release = numbers_of(name.substr(5));
+    }
+    if (!release.empty()) return text_of(release);
+  }
+  return {};
+}
+
+std::string version_of_file(const fs::path& library) {
+  const Version numbers = numbers_in_name(library);
+  return numbers.size() > 1 ? text_of(numbers) : std::string();
 }
 
 std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_path) {
@@ -129,20 +189,32 @@ std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_pat
   return std::nullopt;
 }
 
-std::vector<std::string> list_candidates(const fs::path& root) {
-  const std::vector<fs::path> chosen = list_environment_folders();
-  const std::vector<fs::path> installed = list_rocm_folders(root);
+std::vector<fs::path> list_installed(const Places& places) {
+  std::vector<fs::path> usual;
+  for (const fs::path& folder : list_usual_folders(places)) {
+    for (const fs::path& file : list_runtimes(folder)) usual.push_back(file);
+  }
+  for (const fs::path& file : list_cached(places.root, soname_prefix)) {
+    const auto major = major_of(file.filename().string());
+    if (major && *major >= oldest_major && base::is_there(file)) usual.push_back(file);
+  }
+  // Places of equal age keep their order.
+  std::stable_sort(usual.begin(), usual.end(), [](const fs::path& left, const fs::path& right) {
+    const int left_major = soname_major(left);
+    const int right_major = soname_major(right);
+    return left_major != right_major ? left_major > right_major : age_of(left) > age_of(right);
+  });
+  std::vector<fs::path> installed = list_chosen(places);
+  for (const fs::path& file : usual) add_path_once(installed, file);
+  return installed;
+}
+
+std::vector<std::string> list_candidates(const Places& places) {
   std::vector<std::string> candidates;
-  add_runtimes(candidates, chosen);
+  for (const fs::path& file : list_installed(places)) candidates.push_back(file.string());
+  if (!places.is_own_machine()) return candidates;
   for (int major = newest_major; major >= oldest_major; --major) {
     candidates.push_back(std::string(soname_prefix) + std::to_string(major));
-  }
-  add_runtimes(candidates, installed);
-  for (const auto& folders : {chosen, installed}) {
-    for (const fs::path& folder : folders) {
-      const fs::path file = folder / unversioned_name;
-      if (base::is_there(file)) candidates.push_back(file.string());
-    }
   }
   candidates.emplace_back(unversioned_name);
   return candidates;

@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using system::DriverFinding;
 
+constexpr const char* override_variable = "HSA_OVERRIDE_GFX_VERSION";
+
 /// The variable that may hide every device. The HSA runtime takes an empty list as none; HIP takes
 /// an empty one as not set, and CUDA's name only where its own is not used.
 std::optional<std::pair<std::string, std::string>> find_hiding(const GetVariable& get_variable) {
@@ -67,6 +69,13 @@ DriverFinding explain_unknown_chip(const std::string& gpu, const std::string& ar
 
 }  // namespace
 
+std::string hint_of_override(const GetVariable& get_variable) {
+  const char* const value = get_variable(override_variable);
+  if (value == nullptr || *value == '\0') return {};
+  return std::string(override_variable) + " is \"" + value +
+         "\", which makes the GPU appear as another chip: " + unset_hint(override_variable);
+}
+
 DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_variable) {
   const std::string gpu = system::find_gpu(root, system::vendor_amd);
   if (gpu.empty()) {
@@ -80,12 +89,11 @@ DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_var
             unset_hint(hiding->first)};
   }
   const std::string archs = join_archs(system::read_kfd_nodes(root));
-  const char* const override = get_variable("HSA_OVERRIDE_GFX_VERSION");
-  if (override != nullptr && *override != '\0') {
-    return {"HSA_OVERRIDE_GFX_VERSION, which is \"" + std::string(override) +
-                "\", makes the AMD GPU at " + gpu + (archs.empty() ? "" : " (" + archs + ")") +
-                " appear as another chip",
-            unset_hint("HSA_OVERRIDE_GFX_VERSION")};
+  const char* const value = get_variable(override_variable);
+  if (value != nullptr && *value != '\0') {
+    return {std::string(override_variable) + ", which is \"" + value + "\", makes the AMD GPU at " +
+                gpu + (archs.empty() ? "" : " (" + archs + ")") + " appear as another chip",
+            unset_hint(override_variable)};
   }
   return explain_unknown_chip(gpu, archs);
 }

@@ -17,4 +17,8 @@ using GetVariable = std::function<const char*(const char* name)>;
 system::DriverFinding explain_no_device(const std::filesystem::path& root,
                                         const GetVariable& get_variable);
 
+/// What to do where HSA_OVERRIDE_GFX_VERSION makes a GPU appear as another chip, for which the HSA
+/// runtime may fail or end the process; empty if it is not set.
+std::string hint_of_override(const GetVariable& get_variable);
+
 }  // namespace hiptool::hip::amd

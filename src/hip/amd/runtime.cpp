@@ -62,8 +62,8 @@ bool is_block_too_large(std::uint64_t threads) {
          threads > static_cast<std::uint64_t>(limit);
 }
 
-/// A block larger than the device can run was an invalid value before HIP 7 (HIP 7.0 release
-/// notes, hipModuleLaunchKernel).
+/// A block larger than the device can run is an invalid value: HIP 7.2 returns that as HIP 6 does,
+/// although the release notes of 7.0 announce hipErrorInvalidConfiguration.
 hipError_t launch_kernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                          unsigned block_x, unsigned block_y, unsigned block_z,
                          unsigned shared_bytes, hipStream_t stream, void** arguments,
@@ -107,12 +107,12 @@ Release identify_release(int version, const base::DynamicLibrary& library) {
   switch (major_of_version(version)) {
     case 4:
     case 5:
-    case 6: return Release::before_hip7;
-    case 7:
-    case 10: return Release::hip7;
+    case 6:
+    case 7: return Release::known;
     default: break;
   }
-  return has(library, "hipGetDevicePropertiesR0600") ? Release::like_hip6 : Release::unrecognised;
+  if (!has(library, "hipGetDevicePropertiesR0600")) return Release::unrecognised;
+  return major_of_version(version) > 7 ? Release::newer : Release::like_hip6;
 }
 
 std::string format_version(int version) {
@@ -121,13 +121,12 @@ std::string format_version(int version) {
          "." + std::to_string(version % 100000);
 }
 
-void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release) {
+void adapt_runtime(Api& api, const base::DynamicLibrary& library) {
   const auto add_callback = library.function<StreamAddCallback>("hipStreamAddCallback");
   adapted() = {api.hipHostRegister,       api.hipLaunchHostFunc, add_callback,
                api.hipModuleLaunchKernel, api.hipGetDevice,      api.hipDeviceGetAttribute};
   api.hipHostRegister = host_register;
   if (add_callback != nullptr) api.hipLaunchHostFunc = launch_host_function;
-  if (release == Release::hip7) return;
   if (has(library, "hipModuleLaunchKernel")) api.hipModuleLaunchKernel = launch_kernel;
 }
 

@@ -23,21 +23,20 @@ constexpr int major_of_version(int version) { return version / 10000000; }
 
 /// Which of the known interfaces a runtime has.
 enum class Release {
-  before_hip7,   ///< 4 to 6
-  hip7,          ///< 7 and 10: as the table promises
+  known,         ///< 4 to 7
+  newer,         ///< 8 and above: taken as HIP 7
   like_hip6,     ///< unknown version, with the calls that came with HIP 6
   unrecognised,  ///< unknown version and no sign of the layouts in use
 };
 
-/// Judges by the version where it is one that AMD released: 4 to 7 and 10 (ROCm went from 7 to 10).
-/// Else by hipGetDevicePropertiesR0600, which names its own layout; independent implementations
-/// report versions such as 1.1 and have it.
+/// Judges by the version where it is one that AMD released: 4 to 7 (ROCm 10.0 has HIP 7.15). Else
+/// by hipGetDevicePropertiesR0600, which names its own layout; independent implementations report
+/// versions such as 1.1 and have it.
 Release identify_release(int version, const base::DynamicLibrary& library);
 
-/// Puts functions of ours before calls whose meaning differs from HIP 7 as the table promises it
-/// (hip headers and sources 5.0 to 7.2). `api` was filled by load_runtime. A runtime of unknown
-/// version gets all of them: each also passes on the results of HIP 7. They have no context
-/// argument, so they serve the runtime that was adapted last.
-void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release);
+/// Puts functions of ours before calls whose meaning differs from what the table promises, or
+/// between releases (HIP's headers and sources 5.0 to 7.2). `api` was filled by load_runtime. They
+/// have no context argument, so they serve the runtime that was adapted last.
+void adapt_runtime(Api& api, const base::DynamicLibrary& library);
 
 }  // namespace hiptool::hip::amd

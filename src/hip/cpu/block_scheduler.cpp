@@ -273,12 +273,12 @@ void* dynamic_shared() { return current_scheduler->dynamic_shared(); }
 
 void register_kernel(const char* name, const Argument* arguments, std::size_t count,
                      void (*run_thread)(void* const* arguments)) {
-  std::vector<hiptool::hip::cpu::KernelArgument> table;
-  for (std::size_t place = 0; place < count; ++place) {
-    const Argument& argument = arguments[place];
-    table.push_back({argument.offset_bytes, argument.size_bytes, argument.is_pointer});
-  }
-  hiptool::hip::cpu::register_kernel({name, table, run_thread});
+  const auto argument_at = [](const void* table, std::size_t place) {
+    const Argument& argument = static_cast<const Argument*>(table)[place];
+    return hiptool::hip::cpu::KernelArgument{argument.offset_bytes, argument.size_bytes,
+                                             argument.is_pointer};
+  };
+  hiptool::hip::cpu::note_kernel({name, count, argument_at, arguments, run_thread});
 }
 
 }  // namespace hiptool_cpu

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hip/cpu/kernel_table.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -27,8 +29,29 @@ struct Table {
   std::map<std::string, TableEntry, std::less<>> entries;
 };
 
-/// Sources register themselves before main, in any order; never destroyed, as workers may still
-/// look into it at the end.
+/// Filled before main(), in any order. The build has some 1000 kernels.
+struct StaticTable {
+  static constexpr std::size_t most = 8192;
+  std::array<StaticKernel, most> kernels;
+  std::size_t count;
+  std::size_t registered;  ///< of them, under the lock of the table
+};
+constinit StaticTable static_table{};
+
+void add_kernel(Table& table, const CpuKernel& kernel);
+
+void register_noted(Table& table) {
+  while (static_table.registered < static_table.count) {
+    const StaticKernel& noted = static_table.kernels[static_table.registered++];
+    std::vector<KernelArgument> arguments;
+    for (std::size_t place = 0; place < noted.argument_count; ++place) {
+      arguments.push_back(noted.argument(noted.table, place));
+    }
+    add_kernel(table, {noted.name, arguments, noted.run_thread});
+  }
+}
+
+/// Never destroyed, as workers may still look into it at the end.
 Table& table() {
   static auto* const instance = new Table;
   return *instance;
@@ -41,16 +64,27 @@ std::atomic<unsigned> warp_size_of_process{32};
   throw std::logic_error("the cpu kernel \"" + std::string(name) + "\" " + why);
 }
 
-}  // namespace
-
-void register_kernel(const CpuKernel& kernel) {
+void add_kernel(Table& table, const CpuKernel& kernel) {
   if (kernel.name.empty() || kernel.run_thread == nullptr) refuse(kernel.name, "is incomplete");
-  const std::lock_guard lock(table().mutex);
-  const auto place = table().entries.try_emplace(std::string(kernel.name)).first;
+  const auto place = table.entries.try_emplace(std::string(kernel.name)).first;
   TableEntry& entry = place->second;
   if (entry.kernel.run_thread != nullptr) refuse(kernel.name, "is already registered");
   entry.arguments.assign(kernel.arguments.begin(), kernel.arguments.end());
   entry.kernel = {place->first, entry.arguments, kernel.run_thread, kernel.static_shared_bytes};
+}
+
+}  // namespace
+
+void note_kernel(const StaticKernel& kernel) noexcept {
+  // A build with more kernels than places ends at its first start, in its own tests.
+  if (static_table.count == StaticTable::most) std::abort();
+  static_table.kernels[static_table.count++] = kernel;
+}
+
+void register_kernel(const CpuKernel& kernel) {
+  const std::lock_guard lock(table().mutex);
+  register_noted(table());
+  add_kernel(table(), kernel);
 }
 
 void register_native(std::string_view name, NativeKernel function) {
@@ -61,8 +95,9 @@ void register_native(std::string_view name, NativeKernel function) {
   entry.native = function;
 }
 
-const CpuKernel* find_kernel(std::string_view name) noexcept {
+const CpuKernel* find_kernel(std::string_view name) {
   const std::lock_guard lock(table().mutex);
+  register_noted(table());
   const auto found = table().entries.find(name);
   if (found == table().entries.end() || found->second.kernel.run_thread == nullptr) return nullptr;
   return &found->second.kernel;

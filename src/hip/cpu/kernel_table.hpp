@@ -33,13 +33,25 @@ struct CpuKernel {
 /// A host function that does the whole launch at the machine's speed, instead of thread by thread.
 using NativeKernel = void (*)(Dimensions grid, Dimensions block, void* const* arguments);
 
-/// Called by static registrars of the compiled sources and by src/kernels. Throws std::logic_error
-/// for a name that is taken.
+/// A compiled source's kernel, as it is known before main().
+struct StaticKernel {
+  const char* name;
+  std::size_t argument_count;
+  KernelArgument (*argument)(const void* table, std::size_t place);
+  const void* table;
+  void (*run_thread)(void* const* arguments);
+};
+
+/// Called before main() by each kernel of the compiled sources: takes no memory, so that nothing
+/// can fail where no error could be reported. The kernels are registered when one is looked for.
+void note_kernel(const StaticKernel& kernel) noexcept;
+
+/// Throws std::logic_error for a name that is taken.
 void register_kernel(const CpuKernel& kernel);
 void register_native(std::string_view name, NativeKernel function);
 
 /// The kernel, or null.
-const CpuKernel* find_kernel(std::string_view name) noexcept;
+const CpuKernel* find_kernel(std::string_view name);
 NativeKernel find_native(std::string_view name) noexcept;
 
 /// The image that hipModuleLoadData takes on the cpu platform; there is only this one.

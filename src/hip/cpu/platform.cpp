@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -107,6 +108,8 @@ Binding bind_cpu(const BindRequest& request) {
     cpu::set_current_facts(cpu::read_facts(request.system_root));
     cpu::end_workers_at_exit();
     binding.api = &cpu::table_for(request.cpu_devices);
+  } catch (const std::bad_alloc&) {
+    throw;  // of the host, not of this platform
   } catch (const std::exception& failure) {
     status.reason = std::string("the machine could not be read: ") + failure.what();
     return binding;

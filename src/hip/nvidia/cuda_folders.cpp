@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hip/nvidia/cublas.hpp"
+#include "hip/places.hpp"
 #include "hip/side_library.hpp"
 
 namespace hiptool::hip::nvidia {
@@ -53,8 +54,8 @@ CudaFolders list_cuda_folders() {
     const char* folder = std::getenv(variable);
     if (folder != nullptr && *folder != '\0') add_folder(folders.after, fs::path(folder) / "lib64");
   }
-  for (const std::string& packages : list_python_packages()) {
-    add_wheels(folders.after, fs::path(packages) / "nvidia");
+  for (const fs::path& packages : list_python_packages(own_places())) {
+    add_wheels(folders.after, packages / "nvidia");
   }
   add_folder(folders.after, "/usr/local/cuda/lib64");
   return folders;

@@ -41,6 +41,10 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
     return {library + " could not be loaded: " + sentence,
             "install the NVIDIA driver's libraries for this machine"};
   }
+  return explain_not_found(library, root);
+}
+
+DriverFinding explain_not_found(const std::string& library, const std::filesystem::path& root) {
   const std::string not_found = library + " was not found";
   const std::string version = system::nvidia_driver_version(root);
   if (!version.empty()) {

@@ -15,6 +15,9 @@ using system::DriverFinding;
 DriverFinding explain_load_failure(const std::string& library, const std::string& sentence,
                                    const std::filesystem::path& root);
 
+/// The same for a library that no place of the search has.
+DriverFinding explain_not_found(const std::string& library, const std::filesystem::path& root);
+
 /// Why a bound driver cannot be used; `result` is that of cuInit or of counting its devices.
 DriverFinding explain_init_failure(CUresult result, const std::string& library,
                                    const BindRequest& request);

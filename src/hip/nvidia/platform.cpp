@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <mutex>
 #include <vector>
 
+#include "base/file.hpp"
 #include "hip/binding.hpp"
 #include "hip/load_error.hpp"
 #include "hip/nvidia/calls.hpp"
 #include "hip/nvidia/driver.hpp"
+#include "hip/nvidia/driver_files.hpp"
 #include "hip/nvidia/explain.hpp"
 
 namespace hiptool::hip {
 namespace nvidia {
 namespace {
 
-/// The unversioned name is left out: it may be the toolkit's stub.
 std::vector<std::string> list_candidates(const BindRequest& request) {
   if (!request.library.empty()) return {request.library};
-  return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+  return list_names_to_open(own_places(request.system_root), driver_name);
+}
+
+/// The driver opens its compiler of PTX by name, which the loader cannot find in a folder that it
+/// does not search, unless the compiler is mapped already.
+void open_compiler_beside(const std::string& driver) {
+  const std::filesystem::path file =
+      std::filesystem::path(driver).parent_path() / "libnvidia-ptxjitcompiler.so.1";
+  std::string ignored;
+  if (base::is_there(file)) base::DynamicLibrary::open(file.string(), ignored);
 }
 
 const Api& table() {
@@ -68,19 +79,25 @@ void start(PlatformStatus& status, const BindRequest& request) {
 }
 
 /// True if the search ends with this library, usable or not; false leads to the next candidate.
-bool try_library(const std::string& name, const BindRequest& request, Binding& binding) {
+/// `has_found` is whether an earlier one was there.
+bool try_library(const std::string& name, const BindRequest& request, bool& has_found,
+                 Binding& binding) {
   PlatformStatus& status = binding.status;
   std::string sentence;
   if (request.before_start) request.before_start(name);
   const auto library = base::DynamicLibrary::open(name, sentence);
   if (!library) {
     status.tried.push_back(describe_attempt(name, sentence));
-    if (status.reason.empty()) {
+    // A file that is there and cannot be loaded tells more than a name that is not.
+    const bool is_there = classify_load_error(name, sentence) != LoadError::not_found;
+    if (status.reason.empty() || (is_there && !has_found)) {
       refuse(status, explain_load_failure(name, sentence, request.system_root));
     }
+    has_found = has_found || is_there;
     return false;
   }
   if (request.before_start) request.before_start(library->path());
+  if (name.find('/') != std::string::npos) open_compiler_beside(library->path());
   CudaDriver driver{};
   const std::string missing = load_driver(*library, driver);
   if (!missing.empty()) {
@@ -119,8 +136,14 @@ Binding bind_nvidia(const BindRequest& request) {
   binding.status.platform = Platform::nvidia;
   const std::lock_guard lock(nvidia::bound().mutex);
   binding.status.driver_version = system::nvidia_driver_version(request.system_root);
-  for (const std::string& name : nvidia::list_candidates(request)) {
-    if (nvidia::try_library(name, request, binding)) break;
+  const std::vector<std::string> names = nvidia::list_candidates(request);
+  bool has_found = false;
+  for (const std::string& name : names) {
+    if (nvidia::try_library(name, request, has_found, binding)) break;
+  }
+  if (names.empty()) {
+    nvidia::refuse(binding.status,
+                   nvidia::explain_not_found(nvidia::driver_name, request.system_root));
   }
   return binding;
 }

@@ -9,6 +9,7 @@
 
 #include "base/dynamic_library.hpp"
 #include "base/file.hpp"
+#include "hip/nvidia/driver_files.hpp"
 #include "hip/nvidia/nvml.hpp"
 #include "system/pci.hpp"
 
@@ -217,9 +218,13 @@ bool is_hardware_slowdown(std::string_view throttle_reason) noexcept {
 }
 
 SensorLibrary open_sensors(const std::string& chosen) {
-  const std::string name = chosen.empty() ? "libnvidia-ml.so.1" : chosen;
-  std::string sentence;
-  const auto library = base::DynamicLibrary::open(name, sentence);
+  const std::vector<std::string> names =
+      chosen.empty() ? list_names_to_open(own_places(), sensors_name) : std::vector{chosen};
+  std::optional<base::DynamicLibrary> library;
+  std::string sentence;  // of the last one: a file, where there is one
+  for (const std::string& name : names) {
+    if (!library) library = base::DynamicLibrary::open(name, sentence);
+  }
   if (!library) return {nullptr, "NVML cannot be loaded: " + sentence};
   Nvml nvml{};
   if (const char* missing = load(*library, nvml)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::load {
@@ -16,7 +17,7 @@ void check_arenas(const LoadPlan& plan, std::span<const Buffer> arenas, const ch
   if (arenas.size() != plan.devices.size()) {
     refuse(ErrorCode::invalid_argument, std::to_string(arenas.size()) +
                                             " arenas were given for a plan of " +
-                                            std::to_string(plan.devices.size()) + " devices");
+                                            base::plain_count_of(plan.devices.size(), "device"));
   }
   for (std::size_t i = 0; i < arenas.size(); ++i) {
     const auto& [device, layout] = plan.devices[i];
@@ -29,9 +30,10 @@ void check_arenas(const LoadPlan& plan, std::span<const Buffer> arenas, const ch
              "the arena is on " + arenas[i].device().id() + ", not on " + device.id());
     }
     if (arenas[i].size_bytes() < layout.arena_bytes) {
-      refuse(ErrorCode::out_of_bounds,
-             "an arena of " + std::to_string(arenas[i].size_bytes()) + " bytes on " + device.id() +
-                 " is too small for a layout of " + std::to_string(layout.arena_bytes) + " bytes");
+      refuse(ErrorCode::out_of_bounds, "an arena of " +
+                                           base::plain_count_of(arenas[i].size_bytes(), "byte") +
+                                           " on " + device.id() + " is too small for a layout of " +
+                                           base::plain_count_of(layout.arena_bytes, "byte"));
     }
   }
 }

@@ -43,6 +43,7 @@ TensorGroup& TensorGroup::operator+=(const TensorGroup& other) {
   tensor_bytes += other.tensor_bytes;
   weights_bytes += other.weights_bytes;
   kv_cache_bytes += other.kv_cache_bytes;
+  state_bytes += other.state_bytes;
   return *this;
 }
 
@@ -50,7 +51,7 @@ TensorGroup group_of(const TensorInfo& tensor) {
   // Cannot overflow: each size was checked against its file.
   const std::uint64_t aligned_bytes = (tensor.size_bytes + tensor_alignment_bytes - 1) /
                                       tensor_alignment_bytes * tensor_alignment_bytes;
-  return {1, tensor.size_bytes, aligned_bytes, 0};
+  return {1, tensor.size_bytes, aligned_bytes, 0, 0};
 }
 
 GroupedTensors group_by_tensor(std::span<const TensorInfo> tensors) {
@@ -78,12 +79,14 @@ GroupedTensors group_by_layer(std::span<const TensorInfo> tensors) {
 }
 
 GroupedTensors group_with_cache(std::span<const TensorInfo> tensors,
-                                std::span<const std::uint64_t> layer_cache_bytes) {
+                                std::span<const LayerBytes> layer_bytes) {
   Sections sections{{{Section::before_layers}, {}}, {{Section::after_layers}, {}}};
-  for (std::size_t i = 0; i < layer_cache_bytes.size(); ++i) {
-    sections[{Section::layer, i}].kv_cache_bytes = layer_cache_bytes[i];
+  for (std::size_t i = 0; i < layer_bytes.size(); ++i) {
+    TensorGroup& group = sections[{Section::layer, i}];
+    group.kv_cache_bytes = layer_bytes[i].kv_cache;
+    group.state_bytes = layer_bytes[i].state;
   }
-  return group_by_section(tensors, sections, layer_cache_bytes.size());
+  return group_by_section(tensors, sections, layer_bytes.size());
 }
 
 }  // namespace hiptool::load

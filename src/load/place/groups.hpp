@@ -6,6 +6,7 @@
 
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "load/place/kv_cache.hpp"
 
 namespace hiptool::load {
 
@@ -15,8 +16,9 @@ struct TensorGroup {
   std::uint64_t tensor_bytes = 0;
   std::uint64_t weights_bytes = 0;  ///< each tensor rounded up to tensor_alignment_bytes
   std::uint64_t kv_cache_bytes = 0;
+  std::uint64_t state_bytes = 0;  ///< of recurrent layers
 
-  std::uint64_t size_bytes() const { return weights_bytes + kv_cache_bytes; }
+  std::uint64_t size_bytes() const { return weights_bytes + kv_cache_bytes + state_bytes; }
   TensorGroup& operator+=(const TensorGroup& other);
 };
 
@@ -35,9 +37,9 @@ GroupedTensors group_by_tensor(std::span<const TensorInfo> tensors);
 /// those after them in the last. No groups if no tensor's name has a layer.
 GroupedTensors group_by_layer(std::span<const TensorInfo> tensors);
 
-/// The tensors before the layers, each layer with its KV cache of so many bytes, and the tensors
-/// after the layers. Layers without an entry count as before.
+/// The tensors before the layers, each layer with its KV cache and state, and the tensors after the
+/// layers. Layers without an entry count as before.
 GroupedTensors group_with_cache(std::span<const TensorInfo> tensors,
-                                std::span<const std::uint64_t> layer_cache_bytes);
+                                std::span<const LayerBytes> layer_bytes);
 
 }  // namespace hiptool::load

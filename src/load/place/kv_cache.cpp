@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool {
@@ -21,30 +22,70 @@ struct KvBlock {
   std::uint64_t bytes;
 };
 
-constexpr std::array<KvBlock, 3> kv_blocks{
-    {{KvType::f16, "f16", 1, 2}, {KvType::q8_0, "q8_0", 32, 34}, {KvType::q4_0, "q4_0", 32, 18}}};
+constexpr std::array<KvBlock, 9> kv_blocks{{{KvType::f16, "f16", 1, 2},
+                                            {KvType::q8_0, "q8_0", 32, 34},
+                                            {KvType::q4_0, "q4_0", 32, 18},
+                                            {KvType::f32, "f32", 1, 4},
+                                            {KvType::bf16, "bf16", 1, 2},
+                                            {KvType::q4_1, "q4_1", 32, 20},
+                                            {KvType::q5_0, "q5_0", 32, 22},
+                                            {KvType::q5_1, "q5_1", 32, 24},
+                                            {KvType::iq4_nl, "iq4_nl", 32, 18}}};
 
 const KvBlock& block_of(KvType type) noexcept { return kv_blocks[static_cast<std::size_t>(type)]; }
 
-// Of layers with so many heads of keys and values.
-std::uint64_t cache_bytes(const ModelSummary& summary, std::uint64_t heads, std::uint64_t cells,
-                          const KvBlock& block) {
-  if (heads == 0) return 0;
-  std::uint64_t elements = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t bytes = 0;
-  const bool overflows =
-      __builtin_add_overflow(*summary.key_length, *summary.value_length, &elements) ||
-      __builtin_mul_overflow(cells, heads, &blocks) ||
-      __builtin_mul_overflow(blocks, elements / block.elements, &blocks) ||
-      __builtin_mul_overflow(blocks, block.bytes, &bytes);
-  if (!overflows && bytes <= load::most_cache_bytes) return bytes;
+// A summary that was not made by summarize() has no caches.
+std::vector<LayerCache> caches_of(const ModelSummary& summary, bool least) {
+  if (least && summary.cache_is_bound) return summary.least_caches;
+  if (!summary.caches.empty()) return summary.caches;
+  std::vector<LayerCache> caches;
+  for (const std::uint64_t heads : summary.kv_heads) {
+    caches.push_back({heads, summary.key_length.value_or(0), summary.value_length.value_or(0)});
+  }
+  return caches;
+}
+
+std::uint64_t cells_of_layer(const LayerCache& cache, std::uint64_t context_tokens) {
+  const std::uint64_t cells = load::cells_of(context_tokens);
+  if (cache.window_tokens == 0) return cells;
+  return std::min(cells, load::cells_of(cache.window_tokens + load::batch_tokens));
+}
+
+using Real = long double;  // exact up to 2^64, which products of the metadata's counts may exceed
+
+// Whole blocks: check_blocks() has seen the lengths.
+Real row_bytes(const KvBlock& block, std::uint64_t heads, std::uint64_t length) {
+  return static_cast<Real>(heads) * static_cast<Real>(length / block.elements) *
+         static_cast<Real>(block.bytes);
+}
+
+Real cache_bytes(const LayerCache& cache, std::uint64_t context_tokens,
+                 const KvCacheOptions& options) {
+  const Real row = row_bytes(block_of(options.keys), cache.heads, cache.key_length) +
+                   row_bytes(block_of(options.values), cache.heads, cache.value_length) +
+                   row_bytes(block_of(options.keys), 1, cache.indexer_length);
+  return row * static_cast<Real>(cells_of_layer(cache, context_tokens)) *
+         static_cast<Real>(options.sequences);
+}
+
+Real state_bytes_of(const LayerCache& cache, std::uint64_t sequences) {
+  return static_cast<Real>(cache.state_bytes) * static_cast<Real>(sequences);
+}
+
+std::uint64_t checked(Real bytes) {
+  if (bytes <= static_cast<Real>(load::most_cache_bytes)) return static_cast<std::uint64_t>(bytes);
   throw Error(ErrorCode::corrupt_data, size_operation,
               "the metadata implies a KV cache of more than 2^62 bytes",
               "choose a smaller --context, or check the metadata of the model");
 }
 
 void check_keys(const ModelSummary& summary) {
+  if (!summary.unreadable.empty()) {
+    throw Error(ErrorCode::input_failed, size_operation,
+                "the KV cache cannot be sized: " + summary.unreadable,
+                "correct or download the file again, or leave out --context to plan the weights "
+                "alone");
+  }
   if (summary.missing_keys.empty()) return;
   std::string names;
   for (const std::string& key : summary.missing_keys) {
@@ -58,31 +99,54 @@ void check_keys(const ModelSummary& summary) {
 }
 
 // A summary that was not made by summarize() may be anything.
-void check_shape(const ModelSummary& summary, std::uint64_t heads) {
+void check_shape(const ModelSummary& summary) {
+  const auto attends = [](std::uint64_t heads) { return heads > 0; };
   const bool has_lengths = summary.key_length && summary.value_length;
-  if (summary.layers == summary.kv_heads.size() && (has_lengths || heads == 0)) return;
+  const bool is_whole = has_lengths || !summary.caches.empty() ||
+                        std::none_of(summary.kv_heads.begin(), summary.kv_heads.end(), attends);
+  const auto is_of_layers = [&](const std::vector<LayerCache>& caches, bool is_there) {
+    return caches.size() == (is_there ? summary.kv_heads.size() : 0);
+  };
+  if (is_whole && summary.layers == summary.kv_heads.size() &&
+      is_of_layers(summary.caches, !summary.caches.empty()) &&
+      is_of_layers(summary.least_caches, summary.cache_is_bound)) {
+    return;
+  }
   throw Error(ErrorCode::invalid_argument, size_operation,
               "the summary of the model contradicts itself");
 }
 
-void check_blocks(const ModelSummary& summary, const KvBlock& block) {
-  for (const std::uint64_t length : {*summary.key_length, *summary.value_length}) {
-    if (length % block.elements == 0) continue;
-    throw Error(ErrorCode::invalid_argument, size_operation,
-                "a KV cache in " + std::string(block.name) + " has blocks of " +
-                    std::to_string(block.elements) + " elements, which do not divide the " +
-                    std::to_string(length) + " elements of a head",
-                "leave the cache in f16; llama.cpp refuses this type too");
+void check_blocks(const KvBlock& block, std::uint64_t length) {
+  if (length % block.elements == 0) return;
+  throw Error(ErrorCode::invalid_argument, size_operation,
+              "a KV cache in " + std::string(block.name) + " has blocks of " +
+                  base::plain_count_of(block.elements, "element") + ", which do not divide the " +
+                  base::plain_count_of(length, "element") + " of a head",
+              "leave the cache in f16; llama.cpp refuses this type too");
+}
+
+void check_cache(const ModelSummary& summary, const KvCacheOptions& options) {
+  check_keys(summary);
+  check_shape(summary);
+  if (options.sequences == 0) {
+    throw Error(ErrorCode::invalid_argument, size_operation, "no sequence has a KV cache");
+  }
+  for (const LayerCache& cache : caches_of(summary, false)) {
+    if (cache.heads == 0) continue;
+    check_blocks(block_of(options.keys), cache.key_length);
+    check_blocks(block_of(options.values), cache.value_length);
+    check_blocks(block_of(options.keys), cache.indexer_length);
   }
 }
 
-// All layers together.
-std::uint64_t all_heads(const ModelSummary& summary) {
-  std::uint64_t heads = 0;
-  for (const std::uint64_t of_layer : summary.kv_heads) {
-    if (__builtin_add_overflow(heads, of_layer, &heads)) return UINT64_MAX;
+std::uint64_t sum_of_caches(const ModelSummary& summary, std::uint64_t context_tokens,
+                            const KvCacheOptions& options, bool least) {
+  check_cache(summary, options);
+  Real bytes = 0;
+  for (const LayerCache& cache : caches_of(summary, least)) {
+    bytes += cache_bytes(cache, context_tokens, options);
   }
-  return heads;
+  return checked(bytes);
 }
 
 }  // namespace
@@ -95,14 +159,27 @@ std::uint64_t cells_of(std::uint64_t context_tokens) noexcept {
   return context_tokens + cell_step_tokens - rest;
 }
 
-std::vector<std::uint64_t> layer_cache_bytes(const ModelSummary& summary,
-                                             std::uint64_t context_tokens, KvType type) {
-  kv_cache_bytes(summary, context_tokens, type);  // throws where it cannot be sized
-  std::vector<std::uint64_t> bytes;
-  for (const std::uint64_t heads : summary.kv_heads) {
-    bytes.push_back(cache_bytes(summary, heads, cells_of(context_tokens), block_of(type)));
+std::vector<LayerBytes> layer_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens,
+                                          const KvCacheOptions& options, bool least) {
+  sum_of_caches(summary, context_tokens, options, least);  // throws where it cannot be sized
+  std::vector<LayerBytes> bytes;
+  for (const LayerCache& cache : caches_of(summary, least)) {
+    bytes.push_back({checked(cache_bytes(cache, context_tokens, options)),
+                     checked(state_bytes_of(cache, options.sequences))});
   }
   return bytes;
+}
+
+std::optional<std::uint64_t> whole_cache_bytes(const ModelSummary& summary,
+                                               std::uint64_t context_tokens,
+                                               const KvCacheOptions& options) {
+  Real bytes = 0;
+  for (const LayerCache& cache : caches_of(summary, false)) {
+    bytes += cache_bytes(cache, context_tokens, options);
+    bytes += state_bytes_of(cache, options.sequences);
+  }
+  if (bytes > static_cast<Real>(most_cache_bytes)) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace load
@@ -110,42 +187,34 @@ std::vector<std::uint64_t> layer_cache_bytes(const ModelSummary& summary,
 std::string_view to_string(KvType type) noexcept { return block_of(type).name; }
 
 std::optional<KvType> kv_type_from_name(std::string_view name) noexcept {
-  const auto found = std::find_if(kv_blocks.begin(), kv_blocks.end(),
-                                  [name](const KvBlock& one) { return one.name == name; });
+  const auto is_same = [](char left, char right) {
+    return left == (right >= 'A' && right <= 'Z' ? right - 'A' + 'a' : right);
+  };
+  const auto found = std::find_if(kv_blocks.begin(), kv_blocks.end(), [&](const KvBlock& one) {
+    return std::equal(one.name.begin(), one.name.end(), name.begin(), name.end(), is_same);
+  });
   return found == kv_blocks.end() ? std::nullopt : std::optional(found->type);
 }
 
 std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens,
-                             KvType type) {
-  check_keys(summary);
-  const std::uint64_t heads = all_heads(summary);
-  check_shape(summary, heads);
-  const KvBlock& block = block_of(type);
-  if (heads > 0) check_blocks(summary, block);
-  return cache_bytes(summary, heads, load::cells_of(context_tokens), block);
+                             const KvCacheOptions& options) {
+  return sum_of_caches(summary, context_tokens, options, false);
 }
 
-std::optional<std::uint64_t> compute_buffer_bytes(const ModelSummary& summary,
-                                                  std::uint64_t context_tokens,
-                                                  std::uint64_t batch_tokens) {
-  const auto& embedding = summary.embedding_length;
-  const auto& vocabulary = summary.vocabulary_size;
-  if (!embedding || !vocabulary || !summary.key_length || summary.heads.empty() ||
-      summary.has_latent_attention) {
-    return std::nullopt;
+std::uint64_t kv_cache_least_bytes(const ModelSummary& summary, std::uint64_t context_tokens,
+                                   const KvCacheOptions& options) {
+  return sum_of_caches(summary, context_tokens, options, true);
+}
+
+std::uint64_t recurrent_state_bytes(const ModelSummary& summary, std::uint64_t sequences) {
+  KvCacheOptions options;
+  options.sequences = sequences;
+  check_cache(summary, options);
+  Real bytes = 0;
+  for (const LayerCache& cache : caches_of(summary, false)) {
+    bytes += state_bytes_of(cache, sequences);
   }
-  const std::uint64_t heads = *std::max_element(summary.heads.begin(), summary.heads.end());
-  const std::uint64_t cells = load::cells_of(context_tokens);
-  const std::uint64_t batch = std::min(batch_tokens, cells);
-  using Real = long double;  // exact up to 2^64, which products of the metadata's counts may exceed
-  const auto row = 4 * static_cast<Real>(batch);
-  const auto width = static_cast<Real>(*embedding);
-  const auto queries = static_cast<Real>(heads) * static_cast<Real>(*summary.key_length);
-  const Real output = row * (width + static_cast<Real>(*vocabulary));
-  const Real mask = 6 * static_cast<Real>(cells) * static_cast<Real>(batch);
-  const Real most = std::max(output, mask + 2 * row * (width + queries));
-  if (most > static_cast<Real>(load::most_cache_bytes)) return std::nullopt;
-  return static_cast<std::uint64_t>(most);
+  return checked(bytes);
 }
 
 }  // namespace hiptool

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "load/place/partition.hpp"
@@ -59,7 +60,7 @@ ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& sum
   std::vector<FitPart> parts;
   for (const DeviceMemory& device : devices) {
     ModelFit one =
-        fit_model(tensors, summary, cache.context_tokens, std::span(&device, 1), {}, cache.type);
+        fit_model(tensors, summary, cache.context_tokens, std::span(&device, 1), {}, cache.options);
     if (!one.is_held) return one;
     if (!parts.empty() && one.max_context_tokens) {
       one.max_context_tokens = std::min(*one.max_context_tokens, *all.max_context_tokens);
@@ -77,7 +78,7 @@ LoadPlan plan_of_fit(const ModelFile& model, const ModelSummary& summary, const 
                      std::span<const Device> devices) {
   std::vector<std::uint64_t> tensor_counts;
   for (const FitPart& part : fit.parts) tensor_counts.push_back(part.tensors);
-  const std::vector<std::uint64_t> layers(summary.kv_heads.size());
+  const std::vector<LayerBytes> layers(summary.kv_heads.size());
   auto order = group_with_cache(model.tensors(), layers).order;
   return {divide(model, devices, std::move(order), tensor_counts), SplitKind::layer, {}};
 }
@@ -89,9 +90,15 @@ std::string shortfall_text(const ModelFit& fit, std::span<const DeviceMemory> de
     total += device.total_bytes;
     free += available_bytes(device);
   }
+  const std::string sequences =
+      fit.kv_cache.sequences == 1
+          ? ""
+          : " for each of " + format_count(fit.kv_cache.sequences) + " sequences";
   return "the model needs " + format_size(fit.weights_bytes) + " for its weights, " +
-         format_size(fit.kv_cache_bytes) + " for the KV cache of " +
-         format_count(fit.context_tokens) + " tokens" +
+         (fit.kv_cache_is_bound ? "at least " : "") + format_size(fit.kv_cache_least_bytes) +
+         " for the KV cache of " + base::count_of(fit.context_tokens, "token") + sequences +
+         (fit.state_bytes > 0 ? ", " + format_size(fit.state_bytes) + " for recurrent states"
+                              : "") +
          (fit.compute_bytes ? ", " + format_size(*fit.compute_bytes) + " for compute buffers"
                             : "") +
          " and a margin" +
@@ -161,7 +168,7 @@ void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, S
   const bool is_copy = split == SplitKind::replicate;
   fit = is_copy ? fit_copies(tensors, summary, cache, memory.chosen)
                 : fit_model(tensors, summary, cache.context_tokens, memory.chosen, memory.others,
-                            cache.type);
+                            cache.options);
   if (fit->is_held) return;
   const auto devices = is_copy ? std::span<const DeviceMemory>(&fit->parts.front().device, 1)
                                : std::span<const DeviceMemory>(memory.chosen);

@@ -16,7 +16,7 @@ namespace hiptool::load {
 /// The KV cache that a model needs memory for; none for no tokens.
 struct CacheNeed {
   std::uint64_t context_tokens = 0;
-  KvType type = KvType::f16;
+  KvCacheOptions options;
 };
 
 /// Where a model goes on these devices: reads their free memory (starts them), divides the model as

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "load/place/memory.hpp"
 #include "load/place/partition.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 void check_proportions(std::span<const double> proportions, std::size_t devices) {
   if (proportions.size() != devices) {
-    refuse("a split into " + std::to_string(proportions.size()) + " parts for " +
+    refuse("a split into " + base::plain_count_of(proportions.size(), "part") + " for " +
                std::to_string(devices) + (devices == 1 ? " device" : " devices"),
            "give one number for each device, such as --device nvidia:0,nvidia:1 --split 3,2");
   }
@@ -46,7 +47,7 @@ void check_devices(std::span<const Device> devices, const LoadSplit& split,
     }
   }
   if (!memory.empty() && memory.size() != devices.size()) {
-    refuse("memory of " + std::to_string(memory.size()) + " devices was given for " +
+    refuse("memory of " + base::plain_count_of(memory.size(), "device") + " was given for " +
            std::to_string(devices.size()));
   }
   if (split.kind == SplitKind::proportions) check_proportions(split.proportions, devices.size());

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace hiptool::load {
 namespace {
 
@@ -89,8 +91,8 @@ DirectFile DirectFile::open(const base::File& file, bool is_forced) {
   direct.alignment_bytes_ = alignment_of(direct.descriptor_);
   if (direct.alignment_bytes_ == 0) return refused("its file system reads nothing directly");
   if (direct.alignment_bytes_ > most_alignment_bytes) {
-    return refused("direct reads need an alignment of " + std::to_string(direct.alignment_bytes_) +
-                   " bytes");
+    return refused("direct reads need an alignment of " +
+                   base::plain_count_of(direct.alignment_bytes_, "byte"));
   }
   return direct;
 }

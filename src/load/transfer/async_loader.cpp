@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "load/transfer/device_ring.hpp"
 #include "load/workers.hpp"
@@ -43,7 +44,7 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
   if (source.size() > destination.size_bytes()) {
     throw Error(ErrorCode::out_of_bounds, "upload",
                 "upload: " + std::to_string(source.size()) + " bytes do not fit a buffer of " +
-                    std::to_string(destination.size_bytes()) + " bytes");
+                    base::plain_count_of(destination.size_bytes(), "byte"));
   }
   if (source.empty()) return;
   const Device& device = impl_->ring.device();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "load/verify/published.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/published_hash.hpp"
 
@@ -24,12 +26,36 @@ std::vector<PublishedHash> given_hashes(const ModelFile& model,
     }
     hashes.push_back({static_cast<std::uint32_t>(hashes.size()), *sha256, {}, {}});
   }
-  if (hashes.size() == model.files().size()) return hashes;
+  if (hashes.size() == model.files().size()) {
+    for (const PublishedHash& hash : hashes) {
+      model::check_given_hash(model.files()[hash.file], hash.published);
+    }
+    return hashes;
+  }
   throw Error(ErrorCode::invalid_argument, "verify published",
-              model.path().string() + " has " + std::to_string(model.files().size()) +
-                  " files, and " + std::to_string(given.size()) + " SHA-256 were given",
+              model.path().string() + " has " + base::plain_count_of(model.files().size(), "file") +
+                  ", and " + std::to_string(given.size()) + " SHA-256 were given",
               "give one for each file in their order, or write them to SHA256SUMS next to the "
               "files, as sha256sum prints them, and use --verify published");
+}
+
+[[noreturn]] void refuse_unpublished(const ModelPart& part) {
+  constexpr std::size_t most_named = 5;
+  std::vector<std::string> names = model::lists_without(part);
+  const bool are_more = names.size() > most_named;
+  if (are_more) names.resize(most_named);
+  std::string lists;
+  for (const std::string& name : names) {
+    lists += (lists.empty() ? "; no line for it in " : ", ") + name;
+  }
+  if (are_more) lists += " and others";
+  throw Error(
+      ErrorCode::invalid_argument, "verify published",
+      "no SHA-256 is published for " + part.path.string() + lists,
+      "hiptool searches the name of a blob of Hugging Face, Ollama or Docker Model Runner, also "
+      "through a link to it, .cache/huggingface/download next to a download, and FILE.sha256, "
+      "SHA256SUMS and similar lists next to the file; without one use --sha256, --verify auto or "
+      "--check-manifest");
 }
 
 }  // namespace
@@ -40,15 +66,7 @@ std::vector<PublishedHash> find_published(const ModelFile& model,
   std::vector<PublishedHash> published;
   for (const ModelPart& part : model.files()) {
     auto hash = model::find_file_hash(part);
-    if (!hash) {
-      throw Error(
-          ErrorCode::invalid_argument, "verify published",
-          "no SHA-256 is published for " + part.path.string(),
-          "hiptool searches the name of a blob of the Hugging Face cache or of Ollama, also "
-          "through a link to it, .cache/huggingface/download next to a download, and FILE.sha256 "
-          "and SHA256SUMS next to the file; without one use --sha256, --verify auto or "
-          "--check-manifest");
-    }
+    if (!hash) refuse_unpublished(part);
     published.push_back(
         {static_cast<std::uint32_t>(published.size()), hash->sha256, {}, hash->source});
   }

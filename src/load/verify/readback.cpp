@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -203,7 +204,7 @@ VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
   };
   if (results.size() != plan.devices.size()) {
     refuse(std::to_string(results.size()) + " results were given for a plan of " +
-           std::to_string(plan.devices.size()) + " devices");
+           base::plain_count_of(plan.devices.size(), "device"));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (plan.devices[i].layout.placements.empty()) continue;

@@ -13,6 +13,7 @@
 #include "hiptool/stream.hpp"
 #include "kernels/value_check.hpp"
 #include "load/verify/kernel_compiling.hpp"
+#include "load/verify/zero_check.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::load {
@@ -148,6 +149,7 @@ ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
   Check check(model, layout, arena, options);
   check.run();
   ValueCheckResult result = check.result();
+  result.zero_tensors = find_zero_tensors(model, layout, arena, options.cancel);
   result.duration_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -158,6 +160,9 @@ void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
   into.nan += from.nan;
   into.infinite += from.infinite;
   into.skipped_tensors += from.skipped_tensors;
+  into.zero_tensors.insert(into.zero_tensors.end(), from.zero_tensors.begin(),
+                           from.zero_tensors.end());
+  std::sort(into.zero_tensors.begin(), into.zero_tensors.end());
   into.findings.insert(into.findings.end(), from.findings.begin(), from.findings.end());
   std::stable_sort(into.findings.begin(), into.findings.end(),
                    [](const ValueFinding& left, const ValueFinding& right) {

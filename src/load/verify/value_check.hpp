@@ -17,9 +17,10 @@ struct ValueCheckOptions {
 };
 
 /// Searches NaN and infinity in the tensors of one arena, on its device (ValueCheckResult says in
-/// which types). Blocks. A finding is a result, not an exception; throws Error(unsupported) where
-/// the device has neither an image of the kernel nor a run-time compiler, Error(out_of_bounds)
-/// where the layout leaves the arena, Error(cancelled), and what the runtime answered.
+/// which types), and tensors of zeros alone. Blocks. A finding is a result, not an exception;
+/// throws Error(unsupported) where the device has neither an image of the kernel nor a run-time
+/// compiler, Error(out_of_bounds) where the layout leaves the arena, Error(cancelled), and what the
+/// runtime answered.
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
                               const Buffer& arena, const ValueCheckOptions& options = {});
 

@@ -112,6 +112,9 @@ struct CheckOptions {
   LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;
   std::optional<Floors> floors;
+  /// Names of the kernels and operations to run; empty: those of the level.
+  std::vector<std::string> kernels;
+  std::vector<std::string> operations;
   const CancelToken* cancel = nullptr;  ///< never null; must outlive the process' threads
   /// Called on the calling thread as soon as a stage is done on a device; may be empty.
   std::function<void(const StageResult&)> on_stage;

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/host_error.hpp"
 #include "hiptool/error.hpp"
 #include "measure/check/load_sensors.hpp"
 #include "measure/check/stages.hpp"
@@ -133,7 +134,7 @@ void run_round(CopyRound& round, Heartbeat& heart) {
     if (error.code() != ErrorCode::cancelled) round.error = error;
   } catch (const std::exception& exception) {
     const std::lock_guard lock(round.mutex);
-    round.error = Error(ErrorCode::internal, "copy", exception.what(), "report this as a bug");
+    round.error = base::to_error(exception);
   }
 }
 

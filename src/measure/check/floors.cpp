@@ -24,7 +24,7 @@ constexpr std::uint64_t most_floor_bytes = 4u << 20;
 constexpr const char* expect_schema = "hiptool.expect/1";
 
 [[noreturn]] void refuse_floor(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, "read expectations", path + ": " + what,
+  throw Error(ErrorCode::input_failed, "read expectations", path + ": " + what,
               "write a file with `hiptool check --write-expect FILE` on a good machine");
 }
 

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/error.hpp"
@@ -57,8 +61,11 @@ void compute_reference(StageContext& context, Heartbeat& heart) {
   prove::ReferenceOptions options;
   options.sequence_tokens = context.prompt.size();
   options.cancel = context.cancel;
-  prove::ReferenceDecoder decoder(*context.file, *context.spec, options);
-  context.logits = decoder.decode(context.prompt);
+  const auto decoder =
+      std::make_shared<prove::ReferenceDecoder>(*context.file, *context.spec, options);
+  context.logits = decoder->decode(context.prompt);
+  decoder->reset();
+  context.reference = decoder;
 }
 
 void model_stage(const Device& device, const StageContext& context, Heartbeat& heart,
@@ -80,10 +87,15 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
   const Difference worst = largest_difference(logits, context.logits);
   const double most_error = context.model.is_made ? most_error_of_made : prove::logits_bound;
   if (worst.share <= most_error) {
-    work.add_figure(fmt::format("{} tokens, logits within {:.1e} standard deviations of float64",
-                                context.prompt.size(), worst.share));
+    work.add_figure(fmt::format("{}, logits within {:.1e} standard deviations of float64",
+                                base::count_of(context.prompt.size(), "token"), worst.share));
     return;
   }
+  heart.step("comparing the model's files with what the reference read", reference_patience);
+  const auto& verification = model.report().verification;
+  context.reference->require_unchanged(
+      verification ? std::span<const std::uint64_t>(verification->tensor_digests)
+                   : std::span<const std::uint64_t>());
   const std::string reason = fmt::format(
       "the logit of token {} is {}, the float64 reference computes {}: {:.1e} of the standard "
       "deviation, at most {:.0e} expected",

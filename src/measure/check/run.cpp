@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/host_error.hpp"
 #include "measure/check/rates.hpp"
 #include "measure/check/stages.hpp"
 #include "measure/check/workers.hpp"
@@ -54,6 +55,8 @@ class CheckRun {
     context->child = options_.child;
     context->child.timeout_s = options_.patience_s;
     context->cancel = options_.cancel;
+    context->kernels = options_.kernels;
+    context->operations = options_.operations;
     context->model = options_.model;
     if (is_chosen("copy")) run_copies(context);
     const std::pair<const char*, StageFunction> stages[] = {{"memory", memory_stage},
@@ -151,7 +154,7 @@ class CheckRun {
         work.add(Fault{what, error.what(), action_of(error), error});
       }
     } catch (const std::exception& exception) {
-      const Error error(ErrorCode::internal, stage, exception.what(), "report this as a bug");
+      const Error error = base::to_error(exception);
       work.add(Fault{what, error.what(), action_of(error), error});
     }
   }
@@ -195,7 +198,7 @@ class CheckRun {
         failed.add(Fault{"model", error.what(), action_of(error), error});
       }
     } catch (const std::exception& exception) {
-      const Error error(ErrorCode::internal, "model", exception.what(), "report this as a bug");
+      const Error error = base::to_error(exception);
       failed.add(Fault{"model", error.what(), action_of(error), error});
     }
   }

@@ -269,6 +269,7 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
     bench.names = {"stream", "latency", "units", "compute", "model"};
     bench.dtypes.clear();
   }
+  if (!context.kernels.empty()) bench.names = context.kernels;
   if (context.level == CheckLevel::extended) bench.soak_s = 10;
   run_bench("kernels", kernel_action, device, std::move(bench), heart, work);
   std::string limits;
@@ -288,6 +289,7 @@ void operations_stage(const Device& device, const StageContext& context, Heartbe
                    "rope", "swiglu", "index_select", "matmul"};
     sweep.dtypes = {"f32", "f16", "bf16"};
   }
+  if (!context.operations.empty()) sweep.names = context.operations;
   if (context.level != CheckLevel::extended) sweep.arrangements = {Arrangement::packed};
   std::uint64_t cases = 0;
   std::size_t operations = 0;

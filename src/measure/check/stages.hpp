@@ -14,6 +14,7 @@
 #include "hiptool/model_file.hpp"
 #include "measure/check/check.hpp"
 #include "measure/check/workers.hpp"
+#include "prove/reference_decoder.hpp"
 
 namespace hiptool::measure {
 
@@ -50,12 +51,15 @@ struct StageContext {
   std::filesystem::path root;
   LibraryChild child;
   const CancelToken* cancel = nullptr;
+  std::vector<std::string> kernels;     ///< empty: those of the level
+  std::vector<std::string> operations;  ///< likewise
   // Of the model.
   CheckModel model;
   std::optional<ModelFile> file;
   std::optional<DecoderSpec> spec;
   std::vector<std::uint32_t> prompt;
-  std::vector<double> logits;  ///< that the float64 reference computes
+  std::shared_ptr<const prove::ReferenceDecoder> reference;
+  std::vector<double> logits;  ///< that it computes
 };
 
 using SharedContext = std::shared_ptr<const StageContext>;
@@ -72,7 +76,8 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
                  StageWork& work);
 
 /// Computes the logits of the context's prompt in float64 on the host. Blocks; throws
-/// Error(cancelled), and Error(input_failed) for a model that cannot be computed with.
+/// Error(cancelled), and Error(input_failed) or Error(corrupt_data) for a model that cannot be
+/// computed with.
 void compute_reference(StageContext& context, Heartbeat& heart);
 
 /// Adds a measurement as a cell, and as a fault if it failed or gave wrong data. `action` is what

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -33,22 +34,27 @@ struct SharedTask {
 
 std::shared_ptr<SharedTask> start_thread(const Task& task) {
   auto shared = std::make_shared<SharedTask>();
-  std::thread([shared, task] {
+  const auto work = [shared, task] {
     task(shared->heart);
     const std::lock_guard lock(shared->mutex);
     shared->is_done = true;
     shared->has_ended.notify_all();
-  }).detach();
+  };
+  try {
+    std::thread(work).detach();
+  } catch (const std::system_error&) {
+    work();  // no thread to be had: a device that hangs is waited for then
+  }
   return shared;
 }
 
 }  // namespace
 
-void Heartbeat::step(std::string what, double factor) {
+void Heartbeat::step(std::string what, double factor, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   what_ = std::move(what);
   factor_ = factor;
-  since_ = Clock::now();
+  since_ = now;
 }
 
 std::string Heartbeat::current() const {
@@ -56,9 +62,9 @@ std::string Heartbeat::current() const {
   return what_;
 }
 
-bool Heartbeat::is_late(double patience_s) const {
+bool Heartbeat::is_late(double patience_s, Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
-  return base::seconds_since(since_) > patience_s * factor_;
+  return std::chrono::duration<double>(now - since_).count() > patience_s * factor_;
 }
 
 std::vector<TaskEnd> run_tasks(const std::vector<Task>& tasks, double patience_s,

@@ -19,10 +19,10 @@ class Heartbeat {
   using Clock = std::chrono::steady_clock;
 
   /// A new step: "h2d.pinned.copy.64MiB@nvidia:0". `factor` multiplies the patience for it.
-  void step(std::string what, double factor = 1);
+  void step(std::string what, double factor = 1, Clock::time_point now = Clock::now());
   std::string current() const;
   /// Whether the current step has taken longer than its patience.
-  bool is_late(double patience_s) const;
+  bool is_late(double patience_s, Clock::time_point now = Clock::now()) const;
 
  private:
   mutable std::mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "measure/copy/xgmi.hpp"
 #include "measure/peak.hpp"
 #include "system/pci.hpp"
 
@@ -91,8 +92,12 @@ void add_wrong(const WrongWords& words, std::optional<report::WrongData>& wrong)
   wrong->xor_bits |= words.xor_bits;
 }
 
+std::string bus_id_of(const Device& device) {
+  return system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
+}
+
 const LinkObservation* find_link(const std::vector<LinkObservation>& links, const Device& device) {
-  const std::string bus_id = system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
+  const std::string bus_id = bus_id_of(device);
   const auto found = std::find_if(links.begin(), links.end(), [&](const LinkObservation& link) {
     return !bus_id.empty() && link.bus_id == bus_id;
   });
@@ -125,6 +130,19 @@ std::optional<double> links_bytes_per_s(const std::vector<Device>& devices,
     total += port.most > 0 ? std::min(port.sum, port.most) : port.sum;
   }
   return total;
+}
+
+bool is_between_two(CopyKind kind) {
+  return kind == CopyKind::p2p_read || kind == CopyKind::p2p_write || kind == CopyKind::p2p_bidir;
+}
+
+std::optional<CopyLimit> limit_between(const CopySpec& spec,
+                                       const std::vector<system::KfdNode>& nodes) {
+  if (spec.devices.size() != 2) return {};
+  const auto one_way =
+      xgmi_bytes_per_s(nodes, bus_id_of(spec.devices[0]), bus_id_of(spec.devices[1]));
+  if (!one_way) return {};
+  return CopyLimit{spec.kind == CopyKind::p2p_bidir ? 2 * *one_way : *one_way, "xgmi-link"};
 }
 
 }  // namespace
@@ -203,7 +221,9 @@ void CopyBench::measure_copy(CopyResult& result) {
 
   result.copies_per_sample = run.copies_per_sample();
   result.has_gate_expired = run.has_gate_expired();
-  result.limit = limit_of(spec, seen);
+  result.limit = limit_of(spec, seen,
+                          is_between_two(spec.kind) ? system::read_kfd_nodes(options_.root)
+                                                    : std::vector<system::KfdNode>{});
   add_samples(samples, result);
   if (result.wrong) {
     result.status = Status::mismatch;
@@ -224,7 +244,8 @@ void CopyBench::remember(const std::vector<LinkObservation>& seen) {
   }
 }
 
-std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links) {
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links,
+                                  const std::vector<system::KfdNode>& nodes) {
   if (spec.is_latency || spec.devices.empty()) return {};
   if (spec.kind == CopyKind::d2d) {
     const Device& device = spec.devices.front();
@@ -234,6 +255,7 @@ std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkOb
     // Each byte is read and written.
     return CopyLimit{peak->bytes_per_s / 2, peak->source, info.l2_cache_bytes};
   }
+  if (is_between_two(spec.kind)) return limit_between(spec, nodes);
   if (!uses_host(spec.kind)) return {};
   const auto one_way = links_bytes_per_s(spec.devices, links);
   if (!one_way) return {};

@@ -17,20 +17,24 @@
 #include "measure/copy/spec.hpp"
 #include "measure/sampling.hpp"
 #include "report/measurement.hpp"
+#include "system/kfd.hpp"
 
 namespace hiptool::measure {
 
 using report::Status;
 
 struct CopyLimit {
-  double bytes_per_s = 0;   ///< copied, each byte counted once
-  std::string_view source;  ///< "probe", "pcie-link", "memory-clock", "sku-table" or "user"
+  double bytes_per_s = 0;  ///< copied, each byte counted once
+  std::string_view
+      source;  ///< "probe", "pcie-link", "xgmi-link", "memory-clock", "sku-table", "user"
   std::optional<std::uint64_t> l2_cache_bytes = std::nullopt;  ///< of a copy within one device
 };
 
-/// The limit of a copy, from the observed links (absent bus ids count as unknown) and from memory
-/// clocks. Absent between devices, whose link is unknown here.
-std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links);
+/// The limit of a copy: between host and device from the observed PCIe links (absent bus ids count
+/// as unknown), within a device from its memory's peak, between two neighbours from their XGMI
+/// links. Absent for other copies.
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links,
+                                  const std::vector<system::KfdNode>& nodes = {});
 
 /// One copy of several that ran at once.
 struct TrackRate {

@@ -75,13 +75,16 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
                              name + " --verbose`");
         return;
       }
-      list.add({"driver-hang", Severity::pass, "",
+      list.add({"driver-hang", answer.was_late ? Severity::warn : Severity::pass, "",
                 fmt::format(
                     "{}: answered in {:.2f} s: {}", name, answer.after_s,
                     answer.status.usable
                         ? count_of(static_cast<std::size_t>(answer.status.device_count), "device")
                         : answer.status.reason),
-                source, "an answer within seconds", ""});
+                source, "an answer within seconds",
+                answer.was_late ? "nothing is stuck, but the runtime's files are read from a slow "
+                                  "disk: move them to a local one"
+                                : ""});
   }
 }
 

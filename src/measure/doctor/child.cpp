@@ -6,15 +6,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "measure/doctor/probe.hpp"
 
@@ -47,7 +53,7 @@ class Child {
     std::array<char, 4096> part;
     ssize_t got = 0;
     while ((got = ::read(pipe_, part.data(), part.size())) > 0) {
-      last_news_ = Clock::now();
+      last_news_ = last_progress_ = Clock::now();
       for (const Record& record :
            reader_.add(std::string_view(part.data(), static_cast<std::size_t>(got)))) {
         apply(record, root_, result_);
@@ -57,8 +63,22 @@ class Child {
     if (got == 0) finish();
   }
 
-  void check_patience(std::chrono::milliseconds patience) {
-    if (!is_running() || Clock::now() - last_news_ < patience) return;
+  void check_patience(const ProbePatience& patience) {
+    if (!is_running()) return;
+    const auto silent = Clock::now() - last_news_;
+    if (!result_.loading.empty()) {
+      if (silent >= patience.library) give_up_library();
+      return;
+    }
+    if (Clock::now() - last_progress_ < patience.call) return;
+    // A driver's own files may be on a slow disk, for which a call waits without being stuck.
+    const std::uint64_t reads = patience.disk_reads ? patience.disk_reads(process_) : disk_reads();
+    if (reads > disk_reads_ && silent < patience.library) {
+      disk_reads_ = reads;
+      last_progress_ = Clock::now();
+      result_.answer.was_late = true;
+      return;
+    }
     result_.answer.kind = PlatformAnswer::Kind::hung;
     result_.answer.after_s = base::seconds_since(last_news_);
     if (result_.answer.status.reason.empty()) {
@@ -69,10 +89,42 @@ class Child {
   }
 
  private:
+  void give_up_library() {
+    const double silent_s = base::seconds_since(last_news_);
+    LibraryAnswer& library = result_.libraries.emplace_back();
+    library.platform = result_.answer.status.platform;
+    library.name = result_.loading;
+    library.load_s = silent_s;
+    library.was_given_up = true;
+    end();
+  }
+
+  // Major page faults, of a library that is mapped, and bytes that were read from a disk.
+  std::uint64_t disk_reads() const {
+    const std::string folder = "/proc/" + std::to_string(process_);
+    const std::string stat = base::read_small_file(folder + "/stat");
+    std::uint64_t reads = 0;
+    std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+    std::string field;
+    constexpr int place_of_major_faults = 10;  // after the name, proc(5)
+    for (int i = 0; i < place_of_major_faults && fields >> field; ++i) {
+    }
+    reads += base::parse_number<std::uint64_t>(field).value_or(0);
+    const std::string io = base::read_small_file(folder + "/io");
+    constexpr std::string_view key = "read_bytes: ";
+    const std::size_t at = io.find(key);
+    if (at == std::string::npos) return reads;
+    const std::string bytes = io.substr(at + key.size(), io.find('\n', at) - at - key.size());
+    return reads + base::parse_number<std::uint64_t>(bytes).value_or(0);
+  }
+
   void start(const std::string& program, const std::string& platform) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-      throw Error(ErrorCode::internal, "probe", std::string("pipe: ") + strerror(errno));
+      throw Error(
+          ErrorCode::host_failed, "probe",
+          std::string("no pipe for the process that queries the driver: ") + strerror(errno),
+          "raise the limit of open files with `ulimit -n`");
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     posix_spawn_file_actions_t actions;
@@ -92,7 +144,8 @@ class Child {
     if (error != 0) {
       ::close(ends[0]);
       process_ = -1;
-      throw Error(ErrorCode::internal, "probe", program + " does not start: " + strerror(error));
+      throw Error(ErrorCode::host_failed, "probe", program + " does not start: " + strerror(error),
+                  "raise the limit of processes (`ulimit -u`; pids.max of a container or service)");
     }
     pipe_ = ends[0];
   }
@@ -145,14 +198,23 @@ class Child {
   int pipe_ = -1;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_news_ = Clock::now();
+  Clock::time_point last_progress_ = last_news_;  // news or a disk that was read
+  std::uint64_t disk_reads_ = 0;
 };
 
 }  // namespace
 
+ProbePatience ProbePatience::of_seconds(double seconds) {
+  ProbePatience patience;
+  patience.call = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  patience.library = std::max(patience.library, 2 * patience.call);
+  return patience;
+}
+
 std::vector<ProbeResult> probe_in_children(const std::filesystem::path& program,
                                            const std::vector<Platform>& platforms,
                                            const ProbeOptions& options,
-                                           std::chrono::milliseconds patience,
+                                           const ProbePatience& patience,
                                            const CancelToken& cancel) {
   std::vector<std::unique_ptr<Child>> children;
   for (const Platform platform : platforms) {

@@ -39,7 +39,8 @@ struct PlatformAnswer {
   PlatformStatus status;
   Kind kind = Kind::not_asked;
   double after_s = 0;
-  std::string detail;  ///< "was ended by signal 11 (Segmentation fault)"
+  std::string detail;     ///< "was ended by signal 11 (Segmentation fault)"
+  bool was_late = false;  ///< a call took longer than the patience, while the disk was read
 };
 
 /// A GPU with the facts of the bus, the runtime and the sensors.
@@ -74,6 +75,8 @@ struct LibraryAnswer {
   std::string version;               ///< empty: not reported
   std::string reason;                ///< why it is missing; empty: it can be used
   std::vector<std::string> targets;  ///< that it has kernels for; empty: unknown
+  double load_s = 0;                 ///< that loading took; of one that was given up, so far
+  bool was_given_up = false;         ///< it did not load within the patience
 };
 
 /// The input of the checks, apart from files below `root`.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 
 #include "measure/doctor/list.hpp"
@@ -173,8 +174,8 @@ XidMeaning meaning_of(int number) {
 }
 
 // Counts messages such as "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', ..." by number.
-std::map<int, int> count_xids(const std::vector<std::string>& log) {
-  std::map<int, int> counts;
+std::map<int, std::uint64_t> count_xids(const std::vector<std::string>& log) {
+  std::map<int, std::uint64_t> counts;
   for (const std::string& message : log) {
     const auto at = message.find("NVRM: Xid (");
     if (at == std::string::npos) continue;
@@ -201,8 +202,8 @@ void examine_xids(const Evidence& evidence, const std::optional<std::vector<std:
   for (const auto& [number, count] : counts) {
     const XidMeaning meaning = meaning_of(number);
     list.add({"xid", meaning.severity, "",
-              fmt::format("Xid {}, {} times: {}", number, count, meaning.text), "/dev/kmsg", "none",
-              meaning.fix});
+              fmt::format("Xid {}, {}: {}", number, count_of(count, "time"), meaning.text),
+              "/dev/kmsg", "none", meaning.fix});
   }
   if (!counts.empty()) return;
   list.add({"xid", Severity::pass, "", "no Xid in the kernel's log", "/dev/kmsg", "none", ""});

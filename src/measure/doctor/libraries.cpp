@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// Which of the vendors' BLAS and DNN libraries can be used, and whether they have kernels for the
 /// GPUs.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "measure/doctor/list.hpp"
 
 namespace hiptool::measure {
 namespace {
 
+constexpr double slow_load_s = 5;
 const char* const no_need = "hiptool's own kernels need none of these libraries";
 
 // "gfx90a" of "gfx90a:sramecc+:xnack-".
@@ -16,6 +20,17 @@ std::string plain_target(const std::string& arch) { return arch.substr(0, arch.f
 void judge_library(const Evidence& evidence, const LibraryAnswer& library, CheckList& list) {
   const std::string name =
       library.version.empty() ? library.name : library.name + " " + library.version;
+  if (library.was_given_up || library.load_s > slow_load_s) {
+    list.add({"libraries", Severity::warn, "",
+              name + (library.was_given_up ? " did not load within " : " took ") +
+                  fmt::format("{:.1f} s", library.load_s) +
+                  (library.was_given_up ? "" : " to load"),
+              library.path.empty() ? "the process that loaded it" : library.path,
+              "to be loaded within seconds",
+              "programs that use it start so late: move it to a faster disk" +
+                  std::string(library.was_given_up ? ", or wait longer with --timeout" : "")});
+    if (library.was_given_up) return;
+  }
   if (!library.reason.empty()) {
     const bool is_refused = !library.path.empty();
     list.add({"libraries", is_refused ? Severity::warn : Severity::info, "",

@@ -131,16 +131,23 @@ void report_peer(const Device& from, const Device& to, const Report& report_reco
 void report_libraries(Platform platform, const Report& report_record) {
   for (const hip::BlasKind kind : hip::list_blas(platform)) {
     if (kind == hip::BlasKind::rocblas_hipblaslt) continue;  // the same file as the other choice
-    report_record(step_record("loading " + std::string(to_string(kind))));
+    report_record(loading_record(std::string(to_string(kind))));
+    const auto start = std::chrono::steady_clock::now();
     const hip::BlasLibrary& found = hip::find_blas(kind);
-    report_record(library_record(
-        {platform, found.name, found.path, found.version, found.reason, found.targets}));
+    report_record(library_record({platform, found.name, found.path, found.version, found.reason,
+                                  found.targets, base::seconds_since(start)}));
   }
   if (const auto kind = hip::dnn_of(platform)) {
-    report_record(step_record("loading " + std::string(to_string(*kind))));
+    report_record(loading_record(std::string(to_string(*kind))));
+    const auto start = std::chrono::steady_clock::now();
     const hip::DnnLibrary& found = hip::find_dnn(*kind);
-    report_record(
-        library_record({platform, found.name, found.path, found.version, found.reason, {}}));
+    report_record(library_record({platform,
+                                  found.name,
+                                  found.path,
+                                  found.version,
+                                  found.reason,
+                                  {},
+                                  base::seconds_since(start)}));
   }
 }
 

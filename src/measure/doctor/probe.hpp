@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -39,10 +40,12 @@ struct ProbeResult {
   std::vector<DoctorGpu> gpus;
   std::vector<PeerAnswer> peers;
   std::vector<LibraryAnswer> libraries;
+  std::string loading;  ///< the library that is being loaded; empty: a driver is called
 };
 
 Record status_record(const PlatformStatus& status);
-Record step_record(const std::string& what);  ///< the next step: "copying to amd:0"
+Record step_record(const std::string& what);        ///< the next step: "copying to amd:0"
+Record loading_record(const std::string& library);  ///< the next step
 Record gpu_record(const DoctorGpu& gpu);
 Record path_record(const std::string& id, const system::PciPath& path);
 Record peer_record(const PeerAnswer& peer);
@@ -67,14 +70,25 @@ void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions&
 /// The same with the result of apply(); a driver that hangs blocks the calling process.
 ProbeResult probe_here(Platforms& platforms, Platform platform, const ProbeOptions& options);
 
+/// How long a process may report nothing.
+struct ProbePatience {
+  std::chrono::milliseconds call{4500};      ///< in a call of a driver, while it reads no disk
+  std::chrono::milliseconds library{60000};  ///< while it loads a library, or reads the disk
+  /// Grows while the process waits for a disk; empty: its major page faults and bytes read.
+  std::function<std::uint64_t(int process)> disk_reads = {};
+
+  /// Of the option --timeout.
+  static ProbePatience of_seconds(double seconds);
+};
+
 /// Queries all platforms at once, each in its own process: `program probe-platform NAME ROOT`. One
-/// that reports nothing for `patience` is killed and reported as hung, one that ends by a signal as
-/// crashed; earlier findings are kept. Never waits for a process that cannot be killed. Throws
-/// Error(cancelled).
+/// that reports nothing for the patience is killed and reported as hung, or the library that it
+/// loads as given up; one that ends by a signal is reported as crashed. Earlier findings are kept.
+/// Never waits for a process that cannot be killed. Throws Error(cancelled).
 std::vector<ProbeResult> probe_in_children(const std::filesystem::path& program,
                                            const std::vector<Platform>& platforms,
                                            const ProbeOptions& options,
-                                           std::chrono::milliseconds patience,
+                                           const ProbePatience& patience,
                                            const CancelToken& cancel);
 
 }  // namespace hiptool::measure

@@ -81,6 +81,7 @@ void visit_status(Status& status, const Visit& visit) {
   visit("hint", status.hint);
   visit("note", status.note);
   visit("tried", status.tried);
+  visit("release", status.release);
 }
 
 template <class Info, class Visit>
@@ -161,6 +162,7 @@ void visit_library(Library& library, const Visit& visit) {
   visit("version", library.version);
   visit("reason", library.reason);
   visit("targets", library.targets);
+  visit("load_s", library.load_s);
 }
 
 void apply_gpu(const Object& fields, const std::filesystem::path& root, ProbeResult& result) {
@@ -222,6 +224,10 @@ Record status_record(const PlatformStatus& status) {
 
 Record step_record(const std::string& what) { return {"step", {{"what", what}}}; }
 
+Record loading_record(const std::string& library) {
+  return {"step", {{"what", "loading " + library}, {"library", library}}};
+}
+
 Record gpu_record(const DoctorGpu& gpu) {
   Record record{"gpu", {}};
   visit_gpu(gpu, FieldWriter{record.fields});
@@ -261,6 +267,7 @@ void apply(const Record& record, const std::filesystem::path& root, ProbeResult&
     result.answer.kind = PlatformAnswer::Kind::answered;
   } else if (record.name == "step") {
     read_field("what", result.answer.detail);
+    result.loading = report::text_of(member(record.fields, "library"));
   } else if (record.name == "gpu") {
     apply_gpu(record.fields, root, result);
   } else if (record.name == "path") {

@@ -44,8 +44,8 @@ std::vector<std::byte> read_buffer_file(const std::string& path, std::uint64_t s
   const base::File file = base::File::open(path);
   if (file.size_bytes() < size_bytes) {
     throw Error(ErrorCode::input_failed, operation,
-                path + " has " + std::to_string(file.size_bytes()) + " bytes; the buffer takes " +
-                    std::to_string(size_bytes));
+                path + " has " + base::plain_count_of(file.size_bytes(), "byte") +
+                    "; the buffer takes " + std::to_string(size_bytes));
   }
   std::vector<std::byte> bytes(size_bytes);
   file.read_at(bytes, 0);

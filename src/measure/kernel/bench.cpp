@@ -17,6 +17,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "measure/kernel/work.hpp"
+#include "measure/ops/operation.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
 #include "measure/sampling.hpp"
@@ -26,11 +27,6 @@
 namespace hiptool::measure {
 namespace {
 
-constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
-// Of operations that run with all their types, so that one ends within seconds.
-constexpr std::uint64_t cpu_operation_bytes = std::uint64_t{1} << 20;
-constexpr double operation_budget_s = 0.1;
 // Launches into a longer queue may block the host.
 constexpr std::size_t most_repeats = 32;
 constexpr double least_sample_s = 0.0005;
@@ -159,8 +155,7 @@ class Bench {
       return {std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes) / 4096 * 4096, 4096)};
     }
     if (!options_.sizes_bytes.empty()) return options_.sizes_bytes;
-    if (!device_.is_host_memory()) return {gpu_size_bytes};
-    return {entry.family.is_in_all ? cpu_size_bytes : cpu_operation_bytes};
+    return {defaults_of(entry.family, device_.is_host_memory()).size_bytes};
   }
 
   /// Runs and fills the result. False if that size has already run: then only the size is set.
@@ -248,7 +243,7 @@ class Bench {
           std::clamp(std::ceil(least_sample_s / once_s), 1.0, static_cast<double>(most_repeats)));
     }
     SamplingOptions sampling;
-    if (!entry.family.is_in_all) sampling.time_budget_s = operation_budget_s;
+    sampling.time_budget_s = defaults_of(entry.family, device_.is_host_memory()).time_budget_s;
     if (options_.samples) {
       sampling.least_samples = *options_.samples;
       sampling.most_samples = *options_.samples;
@@ -410,6 +405,13 @@ std::string label_of(const KernelResult& result) {
   if (!result.size_word.empty()) label += "." + result.size_word;
   if (!result.layout.empty() && result.layout != "packed") label += "." + result.layout;
   return label;
+}
+
+KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory) {
+  if (!is_host_memory) return family.is_in_all ? gpu_kernel_defaults : gpu_operation_defaults;
+  if (!family.is_operation) return cpu_kernel_defaults;
+  if (family.group == convolution_group) return cpu_convolution_defaults;
+  return family.is_in_all ? cpu_usual_operation_defaults : cpu_operation_defaults;
 }
 
 std::vector<KernelFamily> list_kernels() {

@@ -30,6 +30,25 @@ struct KernelFamily {
 /// Every kernel and operation, in the order in which they run. Opens no driver.
 std::vector<KernelFamily> list_kernels();
 
+/// What runs where no size is chosen: bytes of one array, and the time limit of one series of
+/// samples. On the cpu platform they are small: each kernel and operation, with all its types, is
+/// to end within two seconds on two cores.
+struct KernelDefaults {
+  std::uint64_t size_bytes = 0;
+  double time_budget_s = 0;
+};
+inline constexpr KernelDefaults gpu_kernel_defaults{std::uint64_t{256} << 20, 0.5};
+inline constexpr KernelDefaults gpu_operation_defaults{std::uint64_t{256} << 20, 0.1};
+inline constexpr KernelDefaults cpu_kernel_defaults{std::uint64_t{4} << 20, 0.05};
+/// Of the operations that `all` runs, with few types.
+inline constexpr KernelDefaults cpu_usual_operation_defaults{std::uint64_t{1} << 20, 0.05};
+/// Of the other operations, with all types.
+inline constexpr KernelDefaults cpu_operation_defaults{std::uint64_t{256} << 10, 0.02};
+/// Of convolutions, which compute thousands of times as much as they read.
+inline constexpr KernelDefaults cpu_convolution_defaults{std::uint64_t{32} << 10, 0.02};
+
+KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory);
+
 /// The highest rate of a device, and its source.
 struct Peak {
   double per_s = 0;
@@ -41,8 +60,7 @@ struct KernelResult;
 struct KernelBenchOptions {
   std::vector<std::string> names;   ///< families or groups; "all" (or none), "ops"
   std::vector<std::string> dtypes;  ///< only these; empty: the usual ones of the family
-  /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu, there
-  /// 1 MiB of operations that `all` leaves out.
+  /// Bytes of one array, one run for each; empty: defaults_of().
   std::vector<std::uint64_t> sizes_bytes;
   /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
   std::optional<double> memory_share;

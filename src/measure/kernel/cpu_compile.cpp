@@ -2,6 +2,7 @@
 #include "measure/kernel/cpu_compile.hpp"
 
 #include <hiptool_cpu_host.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -118,7 +119,8 @@ std::string whole_text(const fs::path& source, const std::string& kernel) {
 void compile(const WorkFolder& folder, const fs::path& source, const fs::path& compiler,
              const std::string& library, const CancelToken* cancel) {
   // -w: warnings would hide the errors. -fstack-clash-protection touches every page of a large
-  // frame, so that no frame reaches past the guard page of the stack.
+  // frame, so that no frame reaches past the guard page of the stack. Kernels move elements by
+  // words of other types.
   const ChildRun child =
       kernels::run_child({compiler.string(),
                           "-std=c++17",
@@ -128,6 +130,7 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
                           "-shared",
                           "-fvisibility=hidden",
                           "-ffp-contract=off",
+                          "-fno-strict-aliasing",
                           "-fstack-clash-protection",
                           "-ffunction-sections",
                           "-fdata-sections",
@@ -173,6 +176,15 @@ void end_program(int code) {
   std::abort();
 }
 
+// dlopen says "failed to map segment from shared object", but not why.
+std::string hint_for_unloadable(const fs::path& folder) {
+  struct statvfs status {};
+  if (statvfs(folder.c_str(), &status) != 0 || (status.f_flag & ST_NOEXEC) == 0) return {};
+  return folder.parent_path().string() +
+         " is mounted noexec, so that nothing in it can be executed: set TMPDIR to a folder of "
+         "another file system, such as TMPDIR=$HOME";
+}
+
 hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& source) {
   std::string failure;
   const auto loaded = base::DynamicLibrary::open(library, failure);
@@ -180,7 +192,8 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
       loaded ? loaded->function<hiptool_cpu::OpenLibrary>(hiptool_cpu::open_library_name) : nullptr;
   if (open_library == nullptr) {
     throw Error(ErrorCode::input_failed, operation,
-                source.string() + ": the compiled kernel does not load: " + failure);
+                source.string() + ": the compiled kernel does not load: " + failure,
+                hint_for_unloadable(fs::path(library).parent_path()));
   }
   const hiptool_cpu::Host host{
       &read_place,        &hiptool_cpu::wait_at_barrier, &hiptool_cpu::exchange,

@@ -28,7 +28,7 @@ constexpr Rate rates[] = {
     {"sm_89", 256, 4, 128, 0, 0},      {"sm_90", 256, 128, 128, 512, 512},
     {"sm_100", 256, 128, 128, 0, 0},   {"sm_120", 256, 4, 128, 0, 0},
     {"gfx908", 128, 64, 0, 0, 0},      {"gfx90a", 256, 128, 0, 0, 0},
-    {"gfx942", 256, 128, 0, 0, 0},
+    {"gfx942", 256, 128, 0, 0, 0},     {"gfx950", 256, 128, 0, 0, 0},
 };
 
 std::string_view base_name(std::string_view arch) { return arch.substr(0, arch.find(':')); }
@@ -65,6 +65,8 @@ std::optional<double> matrix_rate(std::string_view arch) {
   const std::string_view name = base_name(arch);
   if (name == "sm_80") return 2048;
   if (name == "sm_90") return 4096;
+  if (name == "gfx942") return 2048;
+  if (name == "gfx950") return 4096;
   return std::nullopt;
 }
 

@@ -140,7 +140,11 @@ void for_each_in_threads(std::uint64_t count, const std::function<void(std::uint
     }
   };
   std::vector<std::thread> others;
-  for (std::uint64_t i = 1; i < threads; ++i) others.emplace_back(work);
+  try {
+    for (std::uint64_t i = 1; i < threads; ++i) others.emplace_back(work);
+  } catch (const std::exception&) {
+    // Without another thread those that there are do the rest.
+  }
   work();
   for (std::thread& other : others) other.join();
   if (failure) std::rethrow_exception(failure);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <sstream>
 
 #include "base/text.hpp"
@@ -79,25 +80,31 @@ std::vector<Trap> conv_traps() {
   };
 }
 
-/// Takes one word of a line after the shape; false if it is none.
-bool take_word(Problem& problem, std::optional<DType>& dtype, std::string_view word) {
+/// What a word of a line after the shape says.
+enum class LineWord { transposes, batch, dtype };
+
+/// Takes one word of a line after the shape; absent if it is none.
+std::optional<LineWord> take_word(Problem& problem, std::optional<DType>& dtype,
+                                  std::string_view word) {
   constexpr std::string_view batch = "batch=";
   auto* const product = std::get_if<MatmulProblem>(&problem);
   const bool has_transposes =
       word.size() == 2 && word.find_first_not_of("nt") == std::string_view::npos;
   if (product != nullptr && has_transposes) {
     set_transposes(*product, word);
-    return true;
+    return LineWord::transposes;
   }
   if (product != nullptr && word.starts_with(batch)) {
     const auto count = base::parse_number<std::uint64_t>(word.substr(batch.size()));
-    if (!count || *count == 0 || *count > (1u << 20)) return false;
+    if (!count || *count == 0 || *count > (1u << 20)) return std::nullopt;
     product->batch = *count;
-    return true;
+    return LineWord::batch;
   }
   dtype = dtype_from_name(word);
-  if (product != nullptr && dtype == DType::i8) return true;
-  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
+  const bool has_type =
+      dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
+  if (has_type || (product != nullptr && dtype == DType::i8)) return LineWord::dtype;
+  return std::nullopt;
 }
 
 /// The dimension that is halved first.
@@ -291,10 +298,17 @@ std::vector<Problem> parse_shapes(std::string_view text, const std::string& path
     if (!(words >> word)) continue;
     Problem problem = usual;
     std::optional<DType> dtype;
+    std::map<LineWord, std::string> taken;
     try {
       set_shape(problem, word);
       while (words >> word) {
-        if (take_word(problem, dtype, word)) continue;
+        if (const auto kind = take_word(problem, dtype, word)) {
+          const auto [earlier, is_new] = taken.emplace(*kind, word);
+          if (is_new) continue;
+          throw Error(ErrorCode::invalid_argument, "read shape",
+                      "'" + word + "' follows '" + earlier->second + "', which it would replace",
+                      "give one of them, or write two lines");
+        }
         throw Error(
             ErrorCode::invalid_argument, "read shape", "unknown word '" + word.substr(0, 60) + "'",
             is_product ? "write MxNxK, then any of nn, nt, tn, tt, f16, bf16, f32, f64, i8, batch=N"

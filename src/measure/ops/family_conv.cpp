@@ -141,9 +141,12 @@ std::vector<OperationCase> conv_cases(ConvKind kind, DType dtype,
 }
 
 void add_conv(std::vector<OperationEntry>& list, ConvKind kind, const char* name,
-              const char* description, const Dims& image) {
-  OperationEntry entry{
-      name, "convolution", description, {DType::f16, DType::bf16, DType::f32, DType::f64}, 3};
+              const char* description, const Dims& image, const Dims& small_image) {
+  OperationEntry entry{name,
+                       std::string(convolution_group),
+                       description,
+                       {DType::f16, DType::bf16, DType::f32, DType::f64},
+                       3};
   entry.is_elementwise = false;
   entry.is_exact = false;
   entry.cases = [kind](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
@@ -151,8 +154,9 @@ void add_conv(std::vector<OperationEntry>& list, ConvKind kind, const char* name
   };
   // The reference is to end within seconds.
   entry.rank = image.size() + 1;
-  entry.dims_of_size = [image](std::uint64_t size_bytes, DType dtype) {
-    return dims_of_images(size_bytes, dtype, image, 4);
+  entry.dims_of_size = [image, small_image](std::uint64_t size_bytes, DType dtype) {
+    const bool is_small = size_bytes / element_size_bytes(dtype) < Layout(image).element_count();
+    return dims_of_images(size_bytes, dtype, is_small ? small_image : image, 4);
   };
   list.push_back(std::move(entry));
 }
@@ -160,12 +164,12 @@ void add_conv(std::vector<OperationEntry>& list, ConvKind kind, const char* name
 }  // namespace
 
 void add_conv_operations(std::vector<OperationEntry>& list) {
-  add_conv(list, {false, true}, "conv1d", "convolution along an axis", {64, 784});
-  add_conv(list, {false, false}, "conv2d", "convolution of images", {64, 28, 28});
+  add_conv(list, {false, true}, "conv1d", "convolution along an axis", {64, 784}, {16, 196});
+  add_conv(list, {false, false}, "conv2d", "convolution of images", {64, 28, 28}, {16, 14, 14});
   add_conv(list, {true, true}, "conv_transpose1d", "transposed convolution along an axis",
-           {64, 784});
+           {64, 784}, {16, 196});
   add_conv(list, {true, false}, "conv_transpose2d", "transposed convolution of images",
-           {64, 28, 28});
+           {64, 28, 28}, {16, 14, 14});
 }
 
 }  // namespace hiptool::measure

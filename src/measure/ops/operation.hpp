@@ -107,6 +107,12 @@ struct OperationEntry {
   std::size_t rank = 0;
 };
 
+/// Of the families in family_conv.cpp.
+inline constexpr std::string_view convolution_group = "convolution";
+
+/// The shape that is timed for an input of about that size; 0 elements if none is so small.
+Dims dims_of_size(const OperationEntry& operation, std::uint64_t size_bytes, DType dtype);
+
 /// Every operation, in the order in which `ops` runs them; opens no driver.
 const std::vector<OperationEntry>& operations();
 

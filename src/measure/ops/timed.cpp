@@ -12,6 +12,7 @@
 #include "measure/kernel/work.hpp"
 #include "measure/ops/judge.hpp"
 #include "measure/ops/sweep.hpp"
+#include "ops/matmul_launch.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::measure {
@@ -28,21 +29,20 @@ constexpr std::uint64_t row_elements = 4096;
 
 std::uint64_t count_of_dims(const Dims& dims) { return Layout(dims).element_count(); }
 
-/// The largest shape of that size, and 0 elements if there is none.
-Dims dims_of_size(std::uint64_t size_bytes, DType dtype) {
+Dims rows_of_size(std::uint64_t size_bytes, DType dtype) {
   const std::uint64_t count = size_bytes / element_size_bytes(dtype);
   if (count < 2 * row_elements) return {count};
   return {count / row_elements, row_elements};
 }
 
-Dims timed_dims(const OperationEntry& operation, const WorkContext& context, DType dtype) {
-  Dims dims = context.shape;
-  if (dims.empty()) {
-    dims = operation.dims_of_size ? operation.dims_of_size(context.size_bytes, dtype)
-                                  : dims_of_size(context.size_bytes, dtype);
-  }
+Dims of_rank(const OperationEntry& operation, Dims dims) {
   if (dims.size() < operation.rank) dims.insert(dims.begin(), operation.rank - dims.size(), 1);
   return dims;
+}
+
+Dims timed_dims(const OperationEntry& operation, const WorkContext& context, DType dtype) {
+  return context.shape.empty() ? dims_of_size(operation, context.size_bytes, dtype)
+                               : of_rank(operation, context.shape);
 }
 
 /// The part of that shape whose data repeats, and to which the reference is applied.
@@ -234,7 +234,8 @@ class OperationWork final : public KernelWork {
     const bool is_half = element_size_bytes(dtype_) == 2;
     if (!is_half) return multiply_add_rate(context.arch, context.dtype);
     const bool has_units =
-        call_.by_matrix_units && has_matrix_instructions(device.platform(), context.arch);
+        call_.by_matrix_units &&
+        ops::matrix_units_of(device.platform(), context.arch) != ops::MatrixUnits::none;
     return has_units ? matrix_rate(context.arch) : std::nullopt;
   }
 
@@ -378,6 +379,11 @@ class OperationWork final : public KernelWork {
 };
 
 }  // namespace
+
+Dims dims_of_size(const OperationEntry& operation, std::uint64_t size_bytes, DType dtype) {
+  return of_rank(operation, operation.dims_of_size ? operation.dims_of_size(size_bytes, dtype)
+                                                   : rows_of_size(size_bytes, dtype));
+}
 
 std::unique_ptr<KernelWork> operation_work(const Device& device, const WorkContext& context,
                                            const OperationEntry& operation) {

@@ -2,6 +2,7 @@
 #include "scenarios/tools.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -10,13 +11,22 @@
 #include "hiptool/copy.hpp"
 
 namespace hiptool::scenarios {
+namespace {
+
+std::atomic<std::size_t> checks{0};
+
+}  // namespace
+
+std::size_t checks_made() { return checks; }
 
 void expect(bool fact, std::string_view what) {
+  ++checks;
   if (!fact) throw ScenarioFailed(std::string(what));
 }
 
 void expect_equal(std::span<const std::byte> found, std::span<const std::byte> expected,
                   std::string_view what) {
+  ++checks;
   const auto [left, right] =
       std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
   if (left == found.end() && right == expected.end()) return;
@@ -26,6 +36,7 @@ void expect_equal(std::span<const std::byte> found, std::span<const std::byte> e
 }
 
 void expect_error(ErrorCode code, int native_code, const std::function<void()>& function) {
+  ++checks;
   try {
     function();
   } catch (const Error& error) {

@@ -24,6 +24,9 @@ class ScenarioFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// How many checks of the functions below, which throw ScenarioFailed, this process has made.
+std::size_t checks_made();
+
 void expect(bool fact, std::string_view what);
 
 /// Names the first byte that differs.

@@ -103,7 +103,7 @@ class Sweep {
 
   void expect_right(const Scenario& scenario) {
     if (scenario.holds_host_functions && subject_.platform != Platform::cpu) {
-      std::cout << "skipped: " << scenario.name << ": it holds what the delays are made of\n";
+      std::cout << "skipped case: " << scenario.name << ": it holds what the delays are made of\n";
       return;
     }
     for (int seed = 1; seed <= seeds_; ++seed) {

@@ -14,6 +14,7 @@
 #include "scenarios/platform.hpp"
 #include "scenarios/tools.hpp"
 #include "support.hpp"
+#include "waiting.hpp"
 
 namespace hiptool::sweep {
 namespace {
@@ -54,11 +55,7 @@ std::string to_text(const test::LiveCounts& live) {
 
 /// What a stream still has to free goes a little later.
 bool comes_back_to(const Accounting& before) {
-  for (int attempt = 0; attempt < 10'000; ++attempt) {
-    if (hip::cpu::live_objects() == before) return true;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return false;
+  return test::comes_true([&] { return hip::cpu::live_objects() == before; });
 }
 
 /// What a run may leave behind whose calls failed and which no object owns: another device is
@@ -91,8 +88,11 @@ Outcome run(const Subject& subject, const scenarios::Scenario& scenario,
   }
   outcome.notes = trace->notes();
   const test::LiveCounts left = table.live() - live_before;
-  if (!left.is_empty()) outcome.leaked = to_text(left);
-  if (!comes_back_to(before)) outcome.leaked += " (and the cpu platform's own account)";
+  if (!left.is_empty()) {
+    outcome.leaked = to_text(left);
+  } else if (!comes_back_to(before)) {
+    outcome.leaked = "what only the cpu platform's own account knows";
+  }
   return outcome;
 }
 
@@ -106,7 +106,7 @@ void for_each_scenario(const Subject& subject, std::span<const scenarios::Scenar
     if (reason.empty()) {
       visit(scenario);
     } else {
-      std::cout << "skipped: " << scenario.name << ": " << reason << '\n';
+      std::cout << "skipped case: " << scenario.name << ": " << reason << '\n';
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
+#include "fakes/cuda/hold.hpp"
 
 using namespace hiptool::fake;
 using namespace hiptool::hip;
@@ -25,6 +26,7 @@ void* damaged_part(CUdeviceptr to, std::size_t bytes) {
 
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
+  if (bytes >= slow_from_bytes) hold("copy");
   if (bytes >= slow_from_bytes && enter_stream(stream) == CUDA_SUCCESS) {
     slow_down("FAKE_CUDA_SLOW_COPY", stream);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Devices and their contexts.
+/// Devices and their contexts. FAKE_CUDA_MEMORY_GIB and FAKE_CUDA_INTEGRATED are lists, an item for
+/// each device.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -25,18 +26,17 @@ constexpr std::array attribute_values{
     AttributeValue{7, 65535},    AttributeValue{8, 49152},       AttributeValue{9, 65536},
     AttributeValue{10, 32},      AttributeValue{11, 2147483647}, AttributeValue{12, 65536},
     AttributeValue{13, 1980000}, AttributeValue{16, 132},        AttributeValue{17, 0},
-    AttributeValue{18, 0},       AttributeValue{19, 1},          AttributeValue{20, 0},
-    AttributeValue{31, 1},       AttributeValue{32, 1},          AttributeValue{34, 0},
-    AttributeValue{36, 3201000}, AttributeValue{37, 6144},       AttributeValue{38, 62914560},
-    AttributeValue{39, 2048},    AttributeValue{40, 3},          AttributeValue{41, 1},
-    AttributeValue{50, 0},       AttributeValue{75, 9},          AttributeValue{76, 0},
-    AttributeValue{78, 1},       AttributeValue{81, 233472},     AttributeValue{82, 65536},
-    AttributeValue{83, 1},       AttributeValue{85, 0},          AttributeValue{86, 0},
-    AttributeValue{88, 0},       AttributeValue{89, 1},          AttributeValue{91, 1},
-    AttributeValue{95, 1},       AttributeValue{97, 232448},     AttributeValue{99, 1},
-    AttributeValue{100, 0},      AttributeValue{101, 0},         AttributeValue{102, 1},
-    AttributeValue{106, 32},     AttributeValue{113, 1},         AttributeValue{115, 1},
-    AttributeValue{119, 9},
+    AttributeValue{19, 1},       AttributeValue{20, 0},          AttributeValue{31, 1},
+    AttributeValue{32, 1},       AttributeValue{34, 0},          AttributeValue{36, 3201000},
+    AttributeValue{37, 6144},    AttributeValue{38, 62914560},   AttributeValue{39, 2048},
+    AttributeValue{40, 3},       AttributeValue{41, 1},          AttributeValue{50, 0},
+    AttributeValue{75, 9},       AttributeValue{76, 0},          AttributeValue{78, 1},
+    AttributeValue{81, 233472},  AttributeValue{82, 65536},      AttributeValue{83, 1},
+    AttributeValue{85, 0},       AttributeValue{86, 0},          AttributeValue{88, 0},
+    AttributeValue{89, 1},       AttributeValue{91, 1},          AttributeValue{95, 1},
+    AttributeValue{97, 232448},  AttributeValue{99, 1},          AttributeValue{100, 0},
+    AttributeValue{101, 0},      AttributeValue{102, 1},         AttributeValue{106, 32},
+    AttributeValue{113, 1},      AttributeValue{115, 1},         AttributeValue{119, 9},
 };
 
 bool has_no_peer(CUdevice device, CUdevice peer) {
@@ -44,9 +44,12 @@ bool has_no_peer(CUdevice device, CUdevice peer) {
   return text_from(variable, "") == "*" || fault_of(variable, device) == std::to_string(peer);
 }
 
-CUresult write_uuid(CUuuid* uuid, CUdevice device) {
+/// With FAKE_CUDA_MIG=1 the devices are instances of one divided GPU.
+bool is_divided() { return number_from("FAKE_CUDA_MIG", 0) != 0; }
+
+CUresult write_uuid(CUuuid* uuid, CUdevice device, int byte) {
   const CUresult result = enter_device(device);
-  if (result == CUDA_SUCCESS) std::memset(uuid->bytes, 0xA0 + device, sizeof(uuid->bytes));
+  if (result == CUDA_SUCCESS) std::memset(uuid->bytes, byte, sizeof(uuid->bytes));
   return result;
 }
 
@@ -68,14 +71,24 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  const std::string own = "Fake GPU " + std::to_string(device);
+  const std::string own = is_divided() ? "Fake GPU 0 MIG " + std::to_string(device + 1) + "g.10gb"
+                                       : "Fake GPU " + std::to_string(device);
   const std::string text = text_from("FAKE_CUDA_NAME", own.c_str());
   std::snprintf(name, static_cast<std::size_t>(length), "%s", text.c_str());
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
-CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
+/// The first version gives the divided GPU's uuid, the second one the instance's.
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  return write_uuid(uuid, device, 0xA0 + (is_divided() ? 0 : device));
+}
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  return write_uuid(uuid, device, (is_divided() ? 0xB0 : 0xA0) + device);
+}
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
+  if (const int gib = item_from("FAKE_CUDA_MEMORY_GIB", device); gib >= 0) {
+    *bytes = static_cast<std::size_t>(gib) << 30;
+    return enter_device(device);
+  }
   return forward_after(enter_device(device), &Api::hipDeviceTotalMem, bytes, device);
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
@@ -84,6 +97,11 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   constexpr int pci_bus_id = 33;
   if (static_cast<int>(attribute) == pci_bus_id) {
     *value = device;
+    return CUDA_SUCCESS;
+  }
+  constexpr int integrated = 18;
+  if (static_cast<int>(attribute) == integrated) {
+    *value = item_from("FAKE_CUDA_INTEGRATED", device) > 0 ? 1 : 0;
     return CUDA_SUCCESS;
   }
   constexpr int multiprocessors = 16;

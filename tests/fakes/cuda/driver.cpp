@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-/// Start, version and errors. FAKE_CUDA_INIT is the answer of cuInit, FAKE_CUDA_INIT_SLEEP_S how
-/// long it takes: a driver that hangs. FAKE_CUDA_INIT_SIGNAL is the signal that cuInit ends with.
+/// Start, version and errors. FAKE_CUDA_INIT is the answer of cuInit, FAKE_CUDA_INIT_SIGNAL the
+/// signal that it ends with. FAKE_CUDA_HOLD=init is a driver that hangs.
 #include <array>
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/hold.hpp"
 
 using namespace hiptool::fake;
 
@@ -58,7 +57,7 @@ extern "C" {
 
 CUresult cuInit(unsigned flags) {
   if (const int number = number_from("FAKE_CUDA_INIT_SIGNAL", 0); number != 0) std::raise(number);
-  std::this_thread::sleep_for(std::chrono::seconds(number_from("FAKE_CUDA_INIT_SLEEP_S", 0)));
+  hold("init");
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   const int result = number_from("FAKE_CUDA_INIT", 0);
   if (result != 0) return static_cast<CUresult>(result);

@@ -12,6 +12,7 @@
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
 #include "fakes/cuda/faulty_kernels.hpp"
+#include "fakes/cuda/hold.hpp"
 #include "fakes/cuda/image.hpp"
 
 using namespace hiptool::fake;
@@ -154,6 +155,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     extra = list.data();
   }
   const std::string name = name_of(function);
+  hold(name);
   const ProductFault fault(name, stream, arguments);
   result = launch_faulty(name, stream, arguments, [&](void** changed) {
     return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Devices. FAKE_HIP_ARCH chooses their kind; with FAKE_HIP_ATTRIBUTE_ERRORS=1 no attribute can be
-/// read.
+/// read. FAKE_HIP_MEMORY_GIB and FAKE_HIP_INTEGRATED are lists, an item for each device.
 #include "fakes/hip/devices.hpp"
 
 #include <algorithm>
@@ -51,10 +51,10 @@ int version_part(bool is_major) {
 /// What the processor does not say of itself, or not as a GPU would.
 std::optional<int> own_attribute(int attribute, int ordinal) {
   switch (attribute) {
-    case 0: return 1;         // ECC
-    case 2: return 2;         // async engines
-    case 5: return 1700000;   // clock, kHz
-    case 16: return 0;        // integrated
+    case 0: return 1;        // ECC
+    case 2: return 2;        // async engines
+    case 5: return 1700000;  // clock, kHz
+    case 16: return std::max(0, item_from("FAKE_HIP_INTEGRATED", ordinal));
     case 19: return 8 << 20;  // L2
     case 23: return version_part(true);
     case 57: return 2048;     // threads of a multiprocessor
@@ -147,6 +147,10 @@ hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
 }
 
 hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t device) {
+  if (const int gib = item_from("FAKE_HIP_MEMORY_GIB", device); gib >= 0 && bytes != nullptr) {
+    *bytes = static_cast<std::size_t>(gib) << 30;
+    return enter_device(device);
+  }
   return forward_after(enter_device(device), &Api::hipDeviceTotalMem, bytes, device);
 }
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int ordinal) {

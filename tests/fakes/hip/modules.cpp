@@ -25,7 +25,7 @@ hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, con
   if (function == nullptr || name == nullptr) return hipErrorInvalidValue;
   return find_function(function, module, name);
 }
-/// A block that is too large is an invalid value before 7.0.
+/// A block that is too large is an invalid value, in 6.4.3 and 7.2.4 alike.
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
                                  unsigned grid_z, unsigned block_x, unsigned block_y,
                                  unsigned block_z, unsigned shared_bytes, hipStream_t stream,
@@ -33,8 +33,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
   const hipError_t error =
       forward_after(enter_stream(stream), &Api::hipModuleLaunchKernel, function, grid_x, grid_y,
                     grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
-  const bool is_block_error = error == hipErrorInvalidConfiguration;
-  return is_block_error && is_before_7() ? hipErrorInvalidValue : error;
+  return error == hipErrorInvalidConfiguration ? hipErrorInvalidValue : error;
 }
 
 hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/// Start, versions and errors. FAKE_HIP_INIT is the answer of hipInit, FAKE_HIP_INIT_SIGNAL the
-/// signal that it ends with, FAKE_HIP_VERSION the version where another than the fake's own is
-/// wanted.
+/// Start, versions and errors. FAKE_HIP_INIT is the answer of hipInit, FAKE_HIP7_INIT that of HIP 7
+/// alone, FAKE_HIP_INIT_SIGNAL the signal that it ends with, FAKE_HIP_VERSION the version where
+/// another than the fake's own is wanted.
+#undef NDEBUG
+#include <cassert>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -13,11 +15,12 @@ using namespace hiptool::fake;
 
 namespace {
 
-/// The last two numbers of the list moved in HIP 10.
+/// The last two numbers of the list moved in the HIP of ROCm 10.
 const char* name_after_the_list(int number) {
   constexpr int tbd_before_10 = 1054;
   constexpr int tbd_since_10 = 1055;
-  const bool is_since_10 = variant.major >= 10;
+  constexpr int first_version_of_10 = 71500000;
+  const bool is_since_10 = variant.version >= first_version_of_10;
   if (number == (is_since_10 ? tbd_since_10 : tbd_before_10)) return "hipErrorTbd";
   return is_since_10 && number == tbd_before_10 ? "hipErrorInvalidClusterSize" : nullptr;
 }
@@ -27,11 +30,14 @@ const char* name_after_the_list(int number) {
 extern "C" {
 
 hipError_t hipInit(unsigned flags) {
+  // The HSA runtime takes the chip to be another one, and its code for that one fails assertions.
+  assert(text_from("HSA_OVERRIDE_GFX_VERSION", "").empty() && "Unknown chip revision");
   if (const int number = number_from("FAKE_HIP_INIT_SIGNAL", 0); number != 0) {
     if (number == SIGABRT) std::abort();
     std::raise(number);
   }
-  if (const int error = number_from("FAKE_HIP_INIT", 0); error != 0) {
+  const int of_hip7 = variant.major == 7 ? number_from("FAKE_HIP7_INIT", 0) : 0;
+  if (const int error = number_from("FAKE_HIP_INIT", of_hip7); error != 0) {
     return static_cast<hipError_t>(error);
   }
   count_devices();

@@ -4,12 +4,15 @@
 /// of its start, FAKE_NVML_REASONS the bits of why clocks are held down, of the
 /// device FAKE_NVML_REASONS_AT alone if that is set; FAKE_NVML_BARE lets all
 /// optional questions answer "not supported", FAKE_NVML_OLD those of newer drivers; FAKE_NVML_MIG
-/// turns MIG on; readings last as long as the file FAKE_NVML_HANG exists.
+/// turns MIG on; readings last as long as the file FAKE_NVML_HANG exists, and then make
+/// one of that name with ".reached" after it.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "hip/nvidia/nvml.hpp"
 
@@ -72,6 +75,9 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned length) {
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, int type, unsigned* megahertz) {
   // A driver that hangs.
   const char* hang = std::getenv("FAKE_NVML_HANG");
+  if (hang != nullptr && access(hang, F_OK) == 0) {
+    close(creat((std::string(hang) + ".reached").c_str(), 0600));
+  }
   while (hang != nullptr && access(hang, F_OK) == 0) usleep(1000);
   return answer(megahertz, type == NVML_CLOCK_SM ? 1980 : 3201);
 }

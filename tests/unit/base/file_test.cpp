@@ -57,7 +57,7 @@ TEST_CASE_FIXTURE(Fixture, "a read fills its span or says where the file ends") 
   file.read_at(bytes, 6);
   CHECK(static_cast<char>(bytes[0]) == '6');
   CHECK(static_cast<char>(bytes[3]) == '9');
-  CHECK(has(message_of([&] { file.read_at(bytes, 7); }), "ends at offset 10, 1 bytes too early"));
+  CHECK(has(message_of([&] { file.read_at(bytes, 7); }), "ends at offset 10, 1 byte too early"));
   // Also for a read that starts beyond the end.
   CHECK(has(message_of([&] { file.read_at(bytes, 30); }), "ends at offset 10, 24 bytes too early"));
 }

@@ -14,6 +14,7 @@
 
 #include "hiptool/error.hpp"
 #include "support.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using base::read_input_file;
@@ -71,7 +72,7 @@ TEST_CASE("input file: pipes") {
   SUBCASE("the writer is slow") {
     std::thread writer([&ends] {
       for (const char* part : {"a", "b", "c"}) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        CHECK(test::become_idle());  // the reader waits
         CHECK(::write(ends[1], part, 1) == 1);
       }
       ::close(ends[1]);
@@ -93,7 +94,7 @@ TEST_CASE("input file: a wait for the writer of a pipe can be cancelled") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CancelToken cancel;
   std::thread other([&cancel] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    test::become_idle();
     cancel.cancel();
   });
   try {

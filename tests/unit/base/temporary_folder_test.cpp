@@ -85,9 +85,23 @@ TEST_CASE("a handler that ends the process can remove the folders, and nothing e
     std::ofstream(folder.path() / "a" / ("a file with a long name " + std::to_string(i))) << "x";
   }
   fs::create_directory_symlink(parent.path(), folder.path() / "link");
-  base::remove_temporary_folders();
+  base::remove_temporary_paths();
   CHECK_FALSE(fs::exists(folder.path()));
   CHECK(fs::exists(parent.path() / "outside"));
+}
+
+TEST_CASE("the same handler removes files that are not complete, and keeps those that are") {
+  const test::TemporaryFolder parent;
+  const fs::path partial = parent.path() / "out.part";
+  const fs::path complete = parent.path() / "out";
+  std::ofstream(partial) << "x";
+  std::ofstream(complete) << "x";
+  const base::TemporaryPath first(partial);
+  base::TemporaryPath second(complete);
+  second.keep();
+  base::remove_temporary_paths();
+  CHECK_FALSE(fs::exists(partial));
+  CHECK(fs::exists(complete));
 }
 
 TEST_CASE("TMPDIR that is empty means /tmp, one that cannot be used is named") {

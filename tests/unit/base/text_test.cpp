@@ -32,6 +32,9 @@ TEST_CASE("one is one thing, every other count several") {
   CHECK(hiptool::base::count_of(0, "tensor") == "0 tensors");
   CHECK(hiptool::base::count_of(1, "tensor") == "1 tensor");
   CHECK(hiptool::base::count_of(4096, "tensor") == "4 096 tensors");
+  CHECK(hiptool::base::plain_count_of(0, "byte") == "0 bytes");
+  CHECK(hiptool::base::plain_count_of(1, "byte") == "1 byte");
+  CHECK(hiptool::base::plain_count_of(4096, "byte") == "4096 bytes");
 }
 
 TEST_CASE("a message with a compiler's output becomes one line that has the reason") {
@@ -49,4 +52,36 @@ TEST_CASE("a message with a compiler's output becomes one line that has the reas
         "the process ended with exit code 6: hipRTC is not installed");
   CHECK(one_line_of("it was ended by signal 6\nfree(): invalid size\r\nsecond:\nthird") ==
         "it was ended by signal 6: free(): invalid size: second");
+}
+
+TEST_CASE("text input loses its byte order mark, and UTF-16 becomes UTF-8") {
+  using hiptool::base::decode_text;
+  using namespace std::string_literals;
+  CHECK(decode_text("").empty());
+  CHECK(decode_text("a\xEF\xBB\xBF") == "a\xEF\xBB\xBF");  // a mark is at the start only
+  CHECK(decode_text("\xEF\xBB\xBF") == "");
+  CHECK(decode_text("\xEF\xBB\xBF\xC3\xA9\r\n") == "\xC3\xA9\r\n");
+  CHECK(decode_text("\xFF\xFE"s) == "");
+  CHECK(decode_text("\xFF\xFE"
+                    "a\0\xE9\0\xAC\x20"s) == "a\xC3\xA9\xE2\x82\xAC");
+  CHECK(decode_text("\xFE\xFF"
+                    "\0a\x20\xAC"s) == "a\xE2\x82\xAC");
+  CHECK(decode_text("\xFF\xFE\x3D\xD8\x00\xDE"s) == "\xF0\x9F\x98\x80");  // a pair of units
+  // Half a pair or half a unit is replaced.
+  CHECK(decode_text("\xFF\xFE\x3D\xD8"
+                    "a\0"s) ==
+        "\xEF\xBF\xBD"
+        "a");
+  CHECK(decode_text("\xFF\xFE\x00\xDE"s) == "\xEF\xBF\xBD");
+  CHECK(decode_text("\xFF\xFE"
+                    "a\0b"s) == "a\xEF\xBF\xBD");
+}
+
+TEST_CASE("words of a shell are quoted where they need it") {
+  using hiptool::base::quoted_for_shell;
+  CHECK(quoted_for_shell("/a/b-c_1.gguf") == "/a/b-c_1.gguf");
+  CHECK(quoted_for_shell("a b") == "'a b'");
+  CHECK(quoted_for_shell("it's") == "'it'\\''s'");
+  CHECK(quoted_for_shell("$(x)") == "'$(x)'");
+  CHECK(quoted_for_shell("") == "''");
 }

@@ -22,7 +22,7 @@ def main():
         wrong += [f"{archive}: {name} could be taken for the whole program"
                   for name in names if not ALLOWED.search(name)]
     print("\n".join(wrong))
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if wrong or not archives else 0)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
       {{"make-model", "--sed", "3"}, "unknown option '--sed'", "did you mean '--seed'?"},
       {{"make-model", "m.bin"}, "cannot infer the model format", "--format"},
       {{"make-model", "m.gguf", "--size", "-1"}, "--size: '-1' is not a size", "64MiB"},
-      {{"make-model", "m.gguf", "--size", ""}, "is not a size", "64MiB"},
+      {{"make-model", "m.gguf", "--size", ""}, "--size has an empty value", "leave out --size"},
       {{"make-model", "m.gguf", "--size", "12xyz"}, "is not a size", "64MiB"},
       {{"make-model", "m.gguf", "--tensors", "0"}, "expected a whole number from 1 to", ""},
       {{"make-model", "m.gguf", "--tensors", "1e3"}, "expected a whole number from 1 to", ""},

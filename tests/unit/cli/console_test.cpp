@@ -119,7 +119,7 @@ TEST_CASE("a descriptor whose reader is gone answers EPIPE") {
 
 TEST_CASE("a descriptor on a full device answers ENOSPC") {
   const int full = ::open("/dev/full", O_WRONLY);
-  if (full < 0) return;
+  REQUIRE(full >= 0);  // each Linux has it
   CHECK(DescriptorStream(full).write("text") == ENOSPC);
   ::close(full);
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/temporary_folder.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
 
@@ -62,6 +63,22 @@ TEST_CASE("output file: withdrawing takes away what was committed, and only that
     CHECK_FALSE(std::filesystem::exists(target));
   }
   CHECK(entries(folder.path()) == 0);
+}
+
+TEST_CASE("output file: a handler that ends the process leaves no part of a file") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path target = folder.path() / "m";
+  OutputFile file(target, 2);
+  file.write_at(bytes, 0);
+  CHECK(entries(folder.path()) == 1);
+  base::remove_temporary_paths();
+  CHECK(entries(folder.path()) == 0);
+  {
+    OutputFile complete(target, 2);
+    complete.commit();
+    base::remove_temporary_paths();
+  }
+  CHECK(std::filesystem::exists(target));
 }
 
 TEST_CASE("output file: standard output is refused, not a file named -") {

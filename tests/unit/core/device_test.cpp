@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -167,6 +168,29 @@ TEST_CASE("DeviceGuard sets only when different and restores after exceptions, o
   }
   threads.clear();
   CHECK(failures.load() == 0);
+}
+
+TEST_CASE("DeviceGuard puts the device back after the Device it was made of is gone") {
+  Platforms platforms(with_cpu_devices(2));
+  const Device first = platforms.devices(Platform::cpu)[0];
+  const hip::Api& api = core::api_of(first);
+  const auto current = [&] {
+    int ordinal = -1;
+    REQUIRE(api.hipGetDevice(&ordinal) == hip::hipSuccess);
+    return ordinal;
+  };
+  {
+    auto device = std::make_unique<Device>(platforms.devices(Platform::cpu)[1]);
+    const DeviceGuard guard(*device);
+    device.reset();
+    CHECK(current() == 1);
+  }
+  CHECK(current() == 0);
+  {
+    const DeviceGuard guard(platforms.devices(Platform::cpu)[1]);
+    CHECK(current() == 1);
+  }
+  CHECK(current() == 0);
 }
 
 TEST_CASE("an invalid number of cpu devices is refused by name") {

@@ -19,6 +19,7 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/stream.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int thread_count = 16;
 
-// Counts, and takes long enough for all threads to arrive while one binds.
+// Counts, and waits until all threads have arrived while one binds.
 class CountingBinder final : public hip::Binder {
  public:
   std::atomic<int> binds{0};
@@ -35,7 +36,7 @@ class CountingBinder final : public hip::Binder {
 
   hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
     ++binds;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    test::become_idle();
     if (failures_left.fetch_sub(1) > 0) throw std::bad_alloc();
     if (unusable_left.fetch_sub(1) > 0) {
       hip::Binding binding;

@@ -13,6 +13,7 @@
 #include "hiptool/event.hpp"
 #include "support.hpp"
 #include "unit/core/gate.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using hiptool::test::Gate;
@@ -29,7 +30,8 @@ TEST_CASE("a stream that waits for an event is ordered after the other stream") 
   std::promise<void> ran;
   auto ran_future = ran.get_future();
   second.launch_host_function([&ran] { ran.set_value(); });
-  CHECK(ran_future.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  CHECK(test::become_idle());
+  CHECK(ran_future.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
   CHECK_FALSE(first.is_done());
   CHECK_FALSE(second.is_done());
   CHECK_FALSE(reached.is_done());

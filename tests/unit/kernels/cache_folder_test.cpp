@@ -68,6 +68,19 @@ TEST_CASE("a cache folder and its files are for their user alone, whatever the u
   CHECK(folder.reason().empty());
 }
 
+TEST_CASE("an entry larger than any kernel is not read into memory") {
+  const test::TemporaryFolder parent;
+  CacheFolder folder(parent.path());
+  std::ofstream(parent.path() / "a") << "bytes";
+  fs::permissions(parent.path() / "a", fs::perms::owner_read | fs::perms::owner_write);
+  fs::resize_file(parent.path() / "a", std::uintmax_t{1} << 40);  // without blocks
+  CHECK_FALSE(folder.read("a").has_value());
+  CHECK(contains(folder.reason(), "too large"));
+  CHECK_FALSE(folder.is_distrusted());
+  fs::resize_file(parent.path() / "a", 5);
+  CHECK(folder.read("a") == "bytes");
+}
+
 TEST_CASE("what a killed process of the same number left does not stop a cache") {
   const test::TemporaryFolder parent;
   CacheFolder folder(parent.path());
@@ -135,10 +148,7 @@ TEST_CASE("a file that others can write to, or a link, is compiled again and rep
 }
 
 TEST_CASE("what belongs to another user is not used") {
-  if (geteuid() != 0) {
-    MESSAGE("skipped: only root can give a file away");
-    return;
-  }
+  if (geteuid() != 0) return test::skip_case("only root can give a file away");
   const test::TemporaryFolder parent;
   const fs::path path = parent.path() / "cache";
   const fs::path link = parent.path() / "link";

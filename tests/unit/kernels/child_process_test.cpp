@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +13,7 @@
 
 #include "hiptool/error.hpp"
 #include "support.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using namespace hiptool::kernels;
@@ -24,13 +26,11 @@ using namespace std::chrono_literals;
 /// At most a zombie is left: init reaps it when it finds the time.
 bool dies(pid_t process) {
   const std::string stat = "/proc/" + std::to_string(process) + "/stat";
-  for (int i = 0; i < 6000; ++i) {
+  return test::comes_true([&] {
     const std::string text = read_text(stat);
     const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos || text[name_end + 2] == 'Z') return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
+    return name_end == std::string::npos || text[name_end + 2] == 'Z';
+  });
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("a child's process group ends with it, after a timeout, a cancel and a
 
   CancelToken cancel;
   std::thread canceller([&] {
-    while (!fs::exists(mark)) std::this_thread::sleep_for(1ms);
+    test::comes_true([&] { return fs::exists(mark); });
     cancel.cancel();
   });
   const auto cancelled = test::code_of([&] {
@@ -67,6 +67,28 @@ TEST_CASE("a child's process group ends with it, after a timeout, a cancel and a
 
   CHECK(run_child({"/bin/sh", "-c", start}, work, {100s}).status == 0);
   CHECK(dies(take_started()));
+}
+
+TEST_CASE("a compiler's own processes end with this one, whatever it dies of") {
+  const test::TemporaryFolder folder;
+  const std::string mark = folder / "mark";
+  const std::string script =
+      "sleep 300 & echo $! > " + mark + ".new; mv " + mark + ".new " + mark + "; wait";
+  const WorkFolder work;
+  const pid_t owner = fork();
+  if (owner == 0) {
+    try {
+      run_child({"/bin/sh", "-c", script}, work, {300s});
+    } catch (...) {
+    }
+    _exit(0);
+  }
+  REQUIRE(owner > 0);
+  while (!fs::exists(mark)) std::this_thread::sleep_for(1ms);
+  const pid_t grandchild = std::stoi(read_text(mark));
+  kill(owner, SIGKILL);
+  waitpid(owner, nullptr, 0);
+  CHECK(dies(grandchild));
 }
 
 TEST_CASE("a child whose end nobody is told of did not fail for that") {

@@ -69,7 +69,7 @@ CompileRequest embedded_request(Platform platform, const std::string& arch,
 bool is_missing(Platform platform) {
   const hip::RtcLibrary& library = hip::find_rtc(platform);
   if (library.api != nullptr) return false;
-  MESSAGE("skipped: " << library.reason);
+  test::skip_case(library.reason);
   return true;
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("hipRTC names the GPUs whose matrix units are used") {
   const auto error = failure(
       [] { compile_in_process(embedded_request(Platform::amd, "gfx90a", "ops_matmul_tile")); });
   REQUIRE(error.has_value());
-  CHECK(contains(*error, "gfx942, gfx11 and gfx12"));
+  CHECK(contains(*error, "gfx942, gfx950, gfx11 and gfx12"));
 }
 
 TEST_CASE("NVRTC compiles every embedded source for compute_80 without a GPU" *
@@ -266,11 +266,9 @@ TEST_CASE("a child process: its words, its image, its failure, its abort, its si
   CHECK(contains(*aborted, "signal 6"));
   CHECK(contains(*aborted, "munmap_chunk"));
 
-  const auto start = std::chrono::steady_clock::now();
-  const auto hanging = failure([&] { compile("exec sleep 100", 200ms); });
+  const auto hanging = failure([&] { compile("exec sleep 86400", 200ms); });
   REQUIRE(hanging.has_value());
   CHECK(hanging->code() == ErrorCode::timed_out);
-  CHECK(std::chrono::steady_clock::now() - start < 50s);
 
   CHECK(failure([&] { compile("exit 0"); }).has_value());  // no image is no success
   const Compile absent = compile_in_child(folder.path() / "absent", 1s);
@@ -281,10 +279,7 @@ TEST_CASE("a child process: its words, its image, its failure, its abort, its si
 
 TEST_CASE("hiptool itself compiles as a child process") {
   const char* program = ::getenv("HIPTOOL_PROGRAM");
-  if (program == nullptr) {
-    MESSAGE("skipped: HIPTOOL_PROGRAM does not name the program");
-    return;
-  }
+  if (program == nullptr) return test::skip_case("HIPTOOL_PROGRAM does not name the program");
   const Compile compile = compile_in_child(program, 60s);
   for (const auto platform : {Platform::amd, Platform::nvidia}) {
     if (is_missing(platform)) continue;
@@ -302,7 +297,7 @@ TEST_CASE("hiptool itself compiles as a child process") {
     if (is_missing(Platform::amd)) break;
     CAPTURE(arch);
     if (failure([&] { compile(embedded_request(Platform::amd, arch, "fill")); })) {
-      MESSAGE("skipped: this hipRTC does not know " << arch);
+      test::skip_case("this hipRTC does not know " + std::string(arch));
       continue;
     }
     CHECK(compile(embedded_request(Platform::amd, arch, "ops_matmul_tile")).size() > 64);

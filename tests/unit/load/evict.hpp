@@ -10,6 +10,10 @@
 
 namespace hiptool::test {
 
+/// Why a case that needs a cold file skips.
+constexpr const char* no_cold_file =
+    "the file system of the temporary folder keeps cached pages or refuses direct reads";
+
 /// True if nothing of the file is cached afterwards; some file systems (tmpfs) have nowhere to drop
 /// pages to.
 inline bool evict(const std::filesystem::path& path) {

@@ -16,6 +16,7 @@
 #include "hiptool/load.hpp"
 #include "small_model.hpp"
 #include "unit/load/watched_device.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using hiptool::test::code_of;
@@ -109,7 +110,9 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases are in order and every w
     CHECK(observer.completed_bytes == model.tensor_bytes());
     REQUIRE(report.verdict_time_s.has_value());
     for (std::size_t i = 0; i < report.phases.size(); ++i) {
-      CHECK(report.phases[i].duration_s >= 0);
+      const double end_s = report.phases[i].start_s + report.phases[i].duration_s;
+      CHECK(report.phases[i].duration_s > 0);
+      CHECK(end_s <= *report.verdict_time_s + 1e-9);
       if (i > 0) CHECK(report.phases[i].start_s >= report.phases[i - 1].start_s);
     }
     check_weights(loaded);
@@ -285,11 +288,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader runs while de
   bool is_reading = false;
   const OpenDevices open_devices = [&] {
     ++calls;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!is_reading && std::chrono::steady_clock::now() < deadline) {
-      is_reading = !timeline.spans().empty();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    is_reading = test::comes_true([&] { return !timeline.spans().empty(); });
     return std::vector<Device>{device};
   };
   load_model(model, open_devices, 1, chosen);

@@ -49,6 +49,8 @@ TEST_CASE("memory peak: the published figure of the board that is named, and of 
   CHECK(memory_peak(Platform::amd, xtx)->source == std::string("sku-table"));
   CHECK(peak(Platform::amd, memory("AMD Radeon RX 7900 XT", "gfx1100", 1, 1)) == 800e9);
   CHECK(peak(Platform::amd, memory("AMD Instinct MI300X VF", "gfx942", 1, 1)) == 5.3e12);
+  CHECK(peak(Platform::amd, memory("AMD Instinct MI350X", "gfx950", 1, 1)) == 8e12);
+  CHECK(peak(Platform::amd, memory("AMD Instinct MI355X", "gfx950", 1, 1)) == 8e12);
   CHECK(peak(Platform::amd, memory("AMD Radeon RX 9070 XT", "gfx1201", 1, 1)) == 640e9);
   const DeviceInfo other = memory("AMD Radeon RX 9070 GRE", "gfx1201", 1124, 192);
   CHECK(memory_peak(Platform::amd, other)->source == std::string("memory-clock"));
@@ -63,7 +65,7 @@ TEST_CASE("memory peak: absent where no public source gives a figure or the tran
     CAPTURE(name);
     CHECK_FALSE(memory_peak(Platform::amd, memory(name, "gfx942", 1300, 8192)));
   }
-  CHECK_FALSE(memory_peak(Platform::amd, memory("AMD Instinct MI355X", "gfx950", 1900, 8192)));
+  CHECK_FALSE(memory_peak(Platform::amd, memory("AMD Instinct MI360X", "gfx950", 1900, 8192)));
 }
 
 TEST_CASE("memory peak: by the clock for boards whose figure could not be confirmed") {

@@ -51,6 +51,8 @@ TEST_CASE("thresholds: rates in any unit and shares") {
   CHECK((rate.of == Threshold::Of::bytes_per_s));
   CHECK(parse_threshold(" h2d >= 1.5 GiB/s ", copies).bound == 1.5 * (1u << 30));
   CHECK(parse_threshold("h2d>=2000MB/s", copies).bound == 2e9);
+  CHECK(parse_threshold("H2D.Pinned.1GiB>=48GB/s", copies).selector == "h2d.pinned.1GiB");
+  CHECK(parse_threshold("H2D.Latency<=20us", copies).of == Threshold::Of::latency_s);
   CHECK(parse_threshold("h2d>=7b/s", copies).bound == 7);
   CHECK(parse_threshold("h2d>=0.5TB/s", copies).bound == 5e11);
   const Threshold share = parse_threshold("h2d>=90%", copies);

@@ -77,6 +77,40 @@ TEST_CASE("config.json: a plain language model") {
   CHECK(summary.warnings.empty());
 }
 
+TEST_CASE("config.json: YaRN serves more tokens than the training had") {
+  // huggingface.co/Qwen/Qwen3-8B, "Processing Long Texts": 32768 x 4, while
+  // max_position_embeddings stays 40960; vLLM derives the same.
+  const auto context_of = [](const std::string& rope) {
+    return Folder(R"({"model_type": "qwen3", "max_position_embeddings": 40960, )" + rope + "}")
+        .summary()
+        .context_length;
+  };
+  const std::string yarn = R"({"rope_type": "yarn", "factor": 4.0,
+      "original_max_position_embeddings": 32768})";
+  CHECK(context_of("\"rope_scaling\": " + yarn) == 131'072);
+  CHECK(context_of("\"rope_parameters\": " + yarn) == 131'072);  // transformers 5
+  CHECK(context_of(R"("rope_scaling": {"type": "yarn", "factor": 2,
+      "original_max_position_embeddings": 32768})") == 65'536);
+  // gpt-oss: already counted; never less than the training.
+  CHECK(context_of(R"("rope_scaling": {"rope_type": "yarn", "factor": 1.0,
+      "original_max_position_embeddings": 4096})") == 40'960);
+  // Other kinds have counted it, and some numbers are none.
+  for (const char* rope : {R"({"rope_type": "linear", "factor": 4.0,
+                               "original_max_position_embeddings": 32768})",
+                           R"({"rope_type": "yarn", "factor": 4.0})",
+                           R"({"rope_type": "yarn", "original_max_position_embeddings": 32768})",
+                           R"({"rope_type": "yarn", "factor": "4",
+                               "original_max_position_embeddings": 32768})",
+                           R"({"rope_type": "yarn", "factor": 1e300,
+                               "original_max_position_embeddings": 32768})",
+                           R"({"rope_type": "yarn", "factor": -4,
+                               "original_max_position_embeddings": 32768})",
+                           "null", "7", "[]", R"({"rope_type": 7})"}) {
+    CAPTURE(rope);
+    CHECK(context_of(std::string("\"rope_scaling\": ") + rope) == 40'960);
+  }
+}
+
 TEST_CASE("config.json: other spellings, a window that is not used, as many KV heads as heads") {
   const ModelSummary summary = Folder(R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 2,
       "n_head": 12, "n_embd": 768, "n_positions": 1024, "head_dim": 100, "sliding_window": 9,
@@ -134,10 +168,10 @@ TEST_CASE("config.json: what cannot be used is a warning and no failure") {
     CAPTURE(warning);
     CHECK(warning.find(part) != std::string::npos);
   };
-  says("", "not a JSON object");
-  says("{\"num_hidden_layers\": 2", "not a JSON object");
+  says("", "it ends before a value");
+  says("{\"num_hidden_layers\": 2", "it ends before ',' or '}'");
   says("[1]", "not a JSON object");
-  says("{\"a\": \"\xff\"}", "not a JSON object");
+  says("{\"a\": \"\xff\"}", "a string is not valid UTF-8");
   says(R"({"num_hidden_layers": 1.5})", "not a whole number");
   says(R"({"num_hidden_layers": -3})", "out of range");
   says(R"({"num_hidden_layers": 18446744073709551615})", "out of range");

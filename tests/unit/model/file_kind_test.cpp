@@ -15,6 +15,10 @@ TEST_CASE("files that are no model are named for what they are") {
   check_refused("\n  <HTML><body>error</body>", "input_failed", "web page");
   check_refused(R"({"architectures":["LlamaForCausalLM"]})", "input_failed", "JSON text");
   check_refused("[]", "input_failed", "JSON text");
+  check_refused("\xEF\xBB\xBF[]        ", "input_failed", "JSON text");
+  check_refused(std::string("\0\x05\x16\x07\0\x02\0\0Mac OS X        ", 24), "input_failed",
+                "AppleDouble");
+  check_refused(std::string("\xFF\xFE{\0\"\0a\0\"\0", 10), "input_failed", "UTF-16");
   check_refused("PK\x03\x04 archive/data.pkl", "input_failed", "zip archive");
   check_refused("\x80\x02\x8a\x0alFFFFFFF", "input_failed", "pickle");
   check_refused("\x1f\x8b\x08gggggggggg", "input_failed", "gzip");
@@ -44,8 +48,44 @@ TEST_CASE("files that are no model are named for what they are") {
   tar.replace(257, 5, "ustar");
   check_refused(tar, "input_failed", "tar archive");
   check_refused("FUGG\0\0\0\3xxxxxxxx", "input_failed", "big-endian GGUF");
-  check_refused("Entry not found", "input_failed", "neither GGUF nor safetensors",
-                "45 6e 74 72 79 20 6e 6f");
+  check_refused("\x45\x6e\x74\x01 not found", "input_failed", "neither GGUF nor safetensors",
+                "45 6e 74 01 20 6e 6f 74");
+  // A llamafile is a program for Windows, too.
+  check_refused("MZqFpD='\n", "input_failed", "a program (Windows or llamafile)");
+  check_refused("lmgg\x94\xca\0\0xxxxxxxx", "input_failed", "format from before GGUF");
+}
+
+TEST_CASE("texts in the place of a model are quoted, with what they are") {
+  // What Hugging Face answers with status 404 and 401.
+  check_refused("Entry not found", "input_failed", "a text, not a model: 'Entry not found'");
+  check_refused("Invalid username or password.", "input_failed", "'Invalid username or password.'");
+  check_refused("Access to model m is restricted.\nLog in.", "input_failed", "is restricted.'");
+  check_refused(R"({"error":"Invalid credentials in Authorization header"})", "input_failed",
+                "error message of a server");
+  check_refused("FROM ./m.gguf\nPARAMETER temperature 1\n", "input_failed", "Modelfile of Ollama");
+  check_refused("#version: 0.2\n\xc4\xa0 t\n", "input_failed", "merges of a tokenizer");
+  for (const char* start : {"{%- if tools %}", "{{ bos_token }}", "{# a comment #}"}) {
+    check_refused(start, "input_failed", "chat template (Jinja)");
+  }
+}
+
+TEST_CASE("files that accompany a model are named") {
+  check_refused(R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"eos_token_id":2})",
+                "input_failed", "the configuration of a model (config.json)");
+  check_refused(R"({"version":"1.0","added_tokens":[],"model":{"type":"BPE"}})", "input_failed",
+                "a tokenizer (tokenizer.json)");
+  check_refused(R"({"add_bos_token":true,"tokenizer_class":"LlamaTokenizer"})", "input_failed",
+                "tokenizer_config.json");
+  check_refused(R"({"base_model_name_or_path":"a/b","peft_type":"LORA"})", "input_failed",
+                "adapter_config.json");
+  check_refused(R"({"eos_token_id":2})", "input_failed", "generation_config.json");
+  check_refused(R"({"a":1})", "input_failed", "neither the index of a set nor a manifest");
+  check_refused(std::string("\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", 16), "input_failed",
+                "SentencePiece tokenizer");
+  const std::string name = "blk.0.attn_q.weight";
+  std::string imatrix("\2\0\0\0", 4);
+  imatrix += std::string(1, static_cast<char>(name.size())) + std::string(3, '\0') + name;
+  check_refused(imatrix + std::string(64, '\1'), "input_failed", "importance matrix (imatrix");
 }
 
 TEST_CASE("formats from before GGUF") {
@@ -60,7 +100,7 @@ TEST_CASE("files that are damaged at their start") {
   check_refused("GGU", "corrupt_data", "only 3 bytes");
   check_refused("GGUF", "corrupt_data", "version needs 4 bytes");
   check_refused(std::string(4096, '\0'), "corrupt_data", "begins with zero bytes");
-  check_refused("\x10\0\0", "corrupt_data", "only 1 bytes");
+  check_refused("\x10\0\0", "corrupt_data", "only 1 byte");
 }
 
 TEST_CASE("paths that are no file") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "model/cut_file.hpp"
 #include "refusal.hpp"
 #include "support.hpp"
 
@@ -154,6 +155,160 @@ TEST_CASE("folder: models that were passed over are named, parts of the chosen o
   // Who names a file is not told.
   const ModelFile named = ModelFile::open(folder.path() / "b.gguf");
   CHECK(named.warnings().empty());
+}
+
+TEST_CASE("folder: of several the model, then what is not consolidated") {
+  const TemporaryFolder folder;
+  const auto found = [&] { return ModelFile::open(folder.path()).tensors()[0].name; };
+  write_file(folder.path() / "consolidated.safetensors", tensors("consolidated"));
+  CHECK(found() == "consolidated");
+  write_file(folder.path() / "other.safetensors", tensors("other"));
+  CHECK(found() == "other");
+  write_file(folder.path() / "model.safetensors", tensors("model"));
+  CHECK(found() == "model");
+  check_message(note_of(folder.path()), folder.path().string(), "3 models;",
+                "this is 'model.safetensors'", "'consolidated.safetensors', 'other.safetensors'");
+  write_file(folder.path() / "consolidated.safetensors.index.json",
+             R"({"weight_map":{"consolidated":"consolidated.safetensors"}})");
+  CHECK(found() == "consolidated");  // the only index
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map":{"other":"other.safetensors"}})");
+  CHECK(found() == "other");
+}
+
+TEST_CASE("folder: attributes of macOS are skipped, and named where there is nothing else") {
+  const TemporaryFolder folder;
+  const std::string apple("\0\x05\x16\x07\0\x02\0\0Mac OS X        ", 24);
+  for (const char* name : {"._m.gguf", "._model.safetensors", "._model.safetensors.index.json",
+                           "._m-00001-of-00002.gguf"}) {
+    write_file(folder.path() / name, apple);
+  }
+  check_message(refusal_of(folder.path()), "input_failed", "AppleDouble", "'._m.gguf'");
+  check_message(refusal_of(folder.path() / "._m.gguf"), "input_failed", "AppleDouble");
+  write_file(folder.path() / "m.gguf", gguf("of.gguf"));
+  CHECK(ModelFile::open(folder.path(), {true}).tensors()[0].name == "of.gguf");
+  CHECK(note_of(folder.path()).empty());
+}
+
+TEST_CASE("folder: pieces of bytes are joined by cat") {
+  const TemporaryFolder folder;
+  const std::string bytes = gguf("t");
+  const auto write = [&](const std::string& name, std::size_t begin, std::size_t end) {
+    write_file(folder.path() / name, bytes.substr(begin, end - begin));
+  };
+  const auto hint_of = [](const fs::path& path) {
+    try {
+      ModelFile::open(path);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string("accepted");
+  };
+  for (const auto& [first, second] :
+       {std::pair("m.gguf.part1of2", "m.gguf.part2of2"),
+        std::pair("m.gguf-split-a", "m.gguf-split-b"), std::pair("m.gguf.001", "m.gguf.002"),
+        std::pair("m.gguf.part9", "m.gguf.part10"), std::pair("m.GGUF.part-aa", "m.GGUF.part-ab"),
+        std::pair("m.gguf.aa", "m.gguf.ab"),
+        std::pair("m.safetensors.part_01", "m.safetensors.part_02"),
+        std::pair("m.gguf.part-1-of-2", "m.gguf.part-2-of-2")}) {
+    const std::string name = first;  // CAPTURE cannot take a structured binding
+    CAPTURE(name);
+    write(first, 0, 40);
+    write(second, 40, bytes.size());
+    const std::string command = "`cat " + (folder.path() / first).string() + " " +
+                                (folder.path() / second).string() + " > ";
+    for (const fs::path& given :
+         {folder.path() / first, folder.path() / second, fs::path(folder.path())}) {
+      CHECK(refusal_of(given).find("cut into") != std::string::npos);
+      CHECK(hint_of(given).find(command) != std::string::npos);
+    }
+    fs::remove(folder.path() / first);
+    fs::remove(folder.path() / second);
+  }
+  write("m.gguf.part2of3", 40, 50);
+  check_message(refusal_of(folder.path()), "input_failed", "cut into 3 pieces", "2 are missing");
+  CHECK(hint_of(folder.path()).find("download all pieces") != std::string::npos);
+  write("m.gguf", 0, bytes.size());
+  CHECK(hint_of(folder.path() / "m.gguf.part2of3")
+            .find("name " + (folder.path() / "m.gguf").string()) != std::string::npos);
+  CHECK(ModelFile::open(folder.path()).tensors().size() == 1);
+  // Whatever a whole model is called, it is read.
+  write("whole.gguf.part1", 0, bytes.size());
+  CHECK(ModelFile::open(folder.path() / "whole.gguf.part1").tensors().size() == 1);
+}
+
+TEST_CASE("folder: names that are no pieces") {
+  for (const char* name :
+       {"m.gguf", "m.gguf.part", "m.gguf.bak", "m.gguf.gz", "m.gguf.1", ".gguf.aa", "m.gguf.md",
+        "m.gguf.part1of", "m.gguf.part1of2x", "m.gguf.sha256", "m.gguf.part123456", "m.bin.001",
+        "m-00001-of-00002.gguf"}) {
+    CAPTURE(std::string(name));
+    CHECK_FALSE(model::parse_piece_name(name).has_value());
+  }
+}
+
+TEST_CASE("folder: shards of GGUF that cat has joined") {
+  const TemporaryFolder folder;
+  std::string bytes;
+  for (std::uint16_t number = 0; number < 2; ++number) {
+    Gguf shard = Gguf().architecture();
+    shard.pair("split.no", 2, Bytes().number(number));
+    shard.pair("split.count", 2, Bytes().number<std::uint16_t>(2));
+    shard.pair("split.tensors.count", 5, Bytes().u32(2));
+    shard.tensor("t" + std::to_string(number), {8}, 0, 0).data(32);
+    bytes += shard.bytes();
+  }
+  const std::size_t half = bytes.size() / 2;
+  for (const char* name : {"m.gguf", "m-00001-of-00002.gguf"}) {
+    write_file(folder.path() / name, bytes);
+    check_message(refusal_of(folder.path() / name), "input_failed", "joined by `cat`",
+                  "the first ends at byte " + std::to_string(half));
+  }
+  // What follows a model of one file is ignored, and named if it is another model.
+  write_file(folder.path() / "n.gguf", gguf("a") + gguf("b"));
+  const ModelFile model = ModelFile::open(folder.path() / "n.gguf");
+  REQUIRE(model.warnings().size() == 1);
+  check_message(model.warnings()[0], model.path().string(), "another GGUF file begins at byte");
+}
+
+TEST_CASE("folder: only later shards") {
+  const TemporaryFolder folder;
+  Gguf shard = Gguf().architecture();
+  shard.pair("split.no", 2, Bytes().number<std::uint16_t>(2));
+  shard.pair("split.count", 2, Bytes().number<std::uint16_t>(3));
+  shard.pair("split.tensors.count", 5, Bytes().u32(3));
+  shard.tensor("t", {8}, 0, 0).data(32);
+  write_file(folder.path() / "m-00003-of-00003.gguf", shard.bytes());
+  check_message(refusal_of(folder.path()), "input_failed", "m-00001-of-00003.gguf",
+                "the set of 3 that 'm-00003-of-00003.gguf' belongs to", "1 other file of it");
+  fs::remove(folder.path() / "m-00003-of-00003.gguf");
+  write_file(folder.path() / "w-00002-of-00003.safetensors", tensors("b"));
+  check_message(refusal_of(folder.path()), "input_failed", "index 'w.safetensors.index.json'",
+                "'w-00001-of-00003.safetensors', 'w-00003-of-00003.safetensors'");
+}
+
+TEST_CASE("folder: what downloaders leave beside a file of full length") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "m.gguf";
+  write_file(path, gguf("t"));
+  CHECK(ModelFile::open(path, {true}).warnings().empty());
+  for (const char* end : {".aria2", ".part", ".crdownload", ".incomplete", "-partial", ".!qB"}) {
+    const fs::path other = path.string() + end;
+    write_file(other, "x");
+    const ModelFile model = ModelFile::open(path, {true});
+    REQUIRE(model.warnings().size() == 1);
+    check_message(model.warnings()[0], path.string(), other.filename().string(), "not finished");
+    fs::remove(other);
+  }
+  const fs::path blob = folder.path() / "blobs" / digest;
+  fs::create_directory(blob.parent_path());
+  fs::rename(path, blob);
+  fs::create_symlink("blobs/" + digest, path);
+  write_file(blob.string() + ".incomplete", "x");
+  REQUIRE(ModelFile::open(path).warnings().size() == 1);
+  // A link that leads to itself is no reason to hang.
+  fs::create_symlink("loop.gguf", folder.path() / "loop.gguf");
+  CHECK(refusal_of(folder.path() / "loop.gguf") != "accepted");
 }
 
 TEST_CASE("folder: a gguf set is one model") {

@@ -87,7 +87,7 @@ TEST_CASE("gguf set: a missing file is named") {
                 "'m-00003-of-00003.gguf'");
   std::filesystem::remove(set.path(3));
   check_message(refusal_of(set.path(1)), "input_failed", set.path(2).string(),
-                "(and 1 other files of it)");
+                "(and 1 other file of it)");
 }
 
 TEST_CASE("gguf set: names and counts that contradict each other") {

@@ -77,6 +77,23 @@ TEST_CASE("gguf: a sound file of version 2 and 3") {
   }
 }
 
+TEST_CASE("gguf: types of other programs are named with what to do") {
+  const auto refused = [](std::uint32_t id, std::string_view cause) {
+    check_refused(one_tensor({256, 2}, id, 4096).bytes(), "input_failed", cause);
+  };
+  // ik_llama.cpp's ggml.h.
+  refused(137, "type 137 (IQ2_K) is a type of ik_llama.cpp");
+  refused(139, "type 139 (IQ4_K) is a type of ik_llama.cpp");
+  refused(144, "type 144 (IQ4_KS) is a type of ik_llama.cpp");
+  refused(338, "type 338 is a type of ik_llama.cpp");
+  refused(31, "type 31 (Q4_0_4_4) was removed from ggml");
+  refused(36, "type 36 (IQ4_NL_4_4, or I2_S of BitNet.cpp) was removed from ggml");
+  refused(99'999, "type 99999 is not a tensor type of ggml");
+  CHECK(model::refusal_of_gguf_type(139).hint.find("use ik_llama.cpp, or download") == 0);
+  CHECK(model::refusal_of_gguf_type(33).hint.find("Q4_0") != std::string::npos);
+  CHECK(model::refusal_of_gguf_type(99'999).hint.find("update hiptool") == 0);
+}
+
 TEST_CASE("gguf: every type has its size") {
   for (const model::GgufType& type : model::gguf_types()) {
     const std::uint64_t id = type.id;
@@ -85,7 +102,7 @@ TEST_CASE("gguf: every type has its size") {
     Gguf gguf = one_tensor({256, 2}, type.id, 4096);
     if (type.entry.name.empty()) {
       check_refused(gguf.bytes(), "input_failed", "tensor 't' " + at(first_tensor),
-                    "type " + std::to_string(id) + " was removed from ggml");
+                    "type " + std::to_string(id) + " (", ") was removed from ggml");
       continue;
     }
     CHECK(model::find_gguf_type(type.entry.name) == &type);
@@ -324,7 +341,7 @@ TEST_CASE("gguf: tensor entries") {
                 "type 43 is not a tensor type");
   check_refused(one_tensor({33}, 8).bytes(), "corrupt_data", "a row of 33 elements", "Q8_0");
   check_refused(one_tensor({8, 32}, 8).bytes(), "corrupt_data", "a row of 8 elements");
-  check_refused(one_tensor({}, 8).bytes(), "corrupt_data", "a row of 1 elements");
+  check_refused(one_tensor({}, 8).bytes(), "corrupt_data", "a row of 1 element is");
   CHECK(open_bytes(one_tensor({}).bytes(), true).tensors()[0].size_bytes == 4);
   CHECK(open_bytes(one_tensor({0, 5}).bytes(), true).tensors()[0].size_bytes == 0);
 }

@@ -38,7 +38,7 @@ double cost_of_refusal_mib(const std::string& bytes) {
 }
 
 // More tensors than are read without a survey; the last one is written by the caller.
-constexpr std::uint64_t many = 400'000;
+constexpr std::uint64_t many = test::is_sanitized ? 160'000 : 400'000;
 
 std::string large_gguf(std::string_view last_name, std::uint32_t last_type,
                        std::uint64_t last_offset) {
@@ -118,7 +118,7 @@ TEST_CASE("survey: a large sound header is read as others are") {
   CHECK(gguf.find("x") == &gguf.tensors()[many]);
   const ModelFile safe = open_bytes(large_safetensors(last_entry("x", many)), true);
   CHECK(safe.tensors().size() == many + 1);
-  CHECK(safe.find("399999")->file_offset + 2 == safe.file_bytes());
+  CHECK(safe.find(std::to_string(many - 1))->file_offset + 2 == safe.file_bytes());
 }
 
 TEST_CASE("survey: warnings of a large header are given once") {

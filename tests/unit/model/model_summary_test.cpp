@@ -114,12 +114,15 @@ TEST_CASE("summary: heads of each layer, where a hybrid model's have none") {
 }
 
 TEST_CASE("summary: only every n-th layer of some recurrent models attends") {
-  Gguf file = llama();
-  add_u32(file, "llama.full_attention_interval", 4);
+  Gguf file;
+  file.pair("general.architecture", type_text, Bytes().text("qwen3next"));
+  add_u32(file, "qwen3next.block_count", 8);
+  add_u32(file, "qwen3next.embedding_length", 2048);
+  add_u32(file, "qwen3next.attention.head_count", 16);
+  add_u32(file, "qwen3next.attention.head_count_kv", 2);
+  add_u32(file, "qwen3next.full_attention_interval", 4);
   const ModelSummary summary = summary_of(file);
-  CHECK(std::vector<std::uint64_t>(summary.kv_heads.begin(), summary.kv_heads.begin() + 5) ==
-        std::vector<std::uint64_t>{0, 0, 0, 8, 0});
-  CHECK(summary.kv_heads.back() == 8);
+  CHECK(summary.kv_heads == std::vector<std::uint64_t>{0, 0, 0, 2, 0, 0, 0, 2});
 }
 
 TEST_CASE("summary: a model without attention needs no lengths") {

@@ -66,8 +66,8 @@ TEST_CASE("ollama: blob and manifest") {
 
 TEST_CASE("ollama: manifests that lead to no model") {
   const Store store;
-  check_message(store.refusal(""), "input_failed", "lists no layer of type");
-  check_message(store.refusal("1,[],{\"mediaType\":5},{}"), "input_failed", "no layer of type");
+  check_message(store.refusal(""), "input_failed", "lists no layer of a type of models");
+  check_message(store.refusal("1,[],{\"mediaType\":5},{}"), "input_failed", "no layer of a type");
   check_message(store.refusal(layer("model", layer_digest, 1)), "corrupt_data",
                 "the manifest says 1");
   const std::string good = layer("model", layer_digest, store.model.size());
@@ -91,4 +91,29 @@ TEST_CASE("ollama: a blob that is not a model") {
   write_file(store.blob, "");
   check_message(store.refusal(layer("model", layer_digest, 0)), "corrupt_data",
                 "the file is empty");
+}
+
+TEST_CASE("Docker Model Runner: manifests and blobs") {
+  const TemporaryFolder folder;
+  const std::string bytes = Gguf().architecture().tensor("t", {8}, 0, 0).data(32).bytes();
+  const fs::path path = folder.path() / "manifests" / "sha256" / std::string(64, 'a');
+  const fs::path blob = folder.path() / "blobs" / "sha256" / layer_digest;
+  fs::create_directories(path.parent_path());
+  fs::create_directories(blob.parent_path());
+  write_file(blob, bytes);
+  const auto layers = [&](const std::string& type) {
+    return manifest(R"({"mediaType":"application/vnd.docker.ai.license","digest":"sha256:)" +
+                    std::string(64, '1') + R"("},{"mediaType":"application/vnd.)" + type +
+                    R"(","digest":"sha256:)" + layer_digest + R"(","size":)" +
+                    std::to_string(bytes.size()) + "}");
+  };
+  for (const char* type : {"docker.ai.gguf.v3", "docker.ai.safetensors", "cncf.model.weight.v1.raw",
+                           "cncf.model.weight.v1.gguf"}) {
+    write_file(path, layers(type));
+    const ModelFile model = ModelFile::open(path);
+    CHECK(model.files()[0].path == blob);
+    CHECK(model.files()[0].published_sha256 == layer_digest);
+  }
+  write_file(path, layers("docker.ai.mmproj"));
+  check_message(refusal_of(path), "input_failed", "no layer of a type of models");
 }

@@ -16,10 +16,12 @@ TEST_CASE("published digests stand in names and in what links lead to") {
   CHECK(model::published_sha256("sha256-" + digest) == digest);
   CHECK(model::published_sha256("sha256:" + digest) == digest);
   CHECK(model::published_sha256("blobs/" + digest) == digest);
+  CHECK(model::published_sha256("models/blobs/sha256/" + digest) == digest);
   for (const std::string& name :
-       {digest, "blobs/" + digest + ".gguf", "sha256-" + digest.substr(1), "sha1-" + digest,
-        "blobs/" + std::string(40, 'a'), "blobs/" + std::string(64, 'A'),
-        "blobs/" + std::string(64, 'g'), "sha256-" + digest + "-partial"}) {
+       {digest, "sha256/" + digest, "manifests/sha256/" + digest, "blobs/" + digest + ".gguf",
+        "sha256-" + digest.substr(1), "sha1-" + digest, "blobs/" + std::string(40, 'a'),
+        "blobs/" + std::string(64, 'A'), "blobs/" + std::string(64, 'g'),
+        "sha256-" + digest + "-partial"}) {
     CAPTURE(name);
     CHECK_FALSE(model::published_sha256(name).has_value());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include "model/parts.hpp"
 #include "refusal.hpp"
 #include "support.hpp"
 
@@ -86,8 +87,9 @@ TEST_CASE("safetensors set: a shard without its index is a file of its own") {
 
 TEST_CASE("safetensors set: names that leave the folder are refused") {
   const ShardSet set;
-  for (const char* name : {"../secret.safetensors", "/etc/passwd", "sub/model.safetensors", "", ".",
-                           "..", "a\\\\b.safetensors", "a\\u0000b", "a\\nb"}) {
+  for (const char* name : {"../secret.safetensors", "/etc/passwd", "", ".", "..",
+                           "a\\\\b.safetensors", "a\\u0000b", "a\\nb", "sub/../../secret",
+                           "sub/../b", "./b", "sub//b", "sub/", "sub/.", "a/b/c/d/e/f/g/h/i/j"}) {
     CAPTURE(name);
     check_message(set.refusal_of_map("{\"a\":\"" + second_name + "\",\"z\":\"" + name + "\"}"),
                   "corrupt_data", "index.json: tensor 'z' at offset ",
@@ -202,6 +204,86 @@ TEST_CASE("safetensors set: an index with more than one can believe in") {
   CHECK(refusal_of(set.index()) == "accepted");
   set.write_index(map, entries(65'537, "0"));
   check_message(refusal_of(set.index()), "corrupt_data", "more than 65536 keys");
+}
+
+TEST_CASE("safetensors set: files in folders below the index") {
+  const ShardSet set;
+  const std::filesystem::path folder = set.folder.path();
+  const std::string map = R"({"a":"sub/deep/x.safetensors","z":"other/x.safetensors"})";
+  std::filesystem::create_directories(folder / "sub" / "deep");
+  std::filesystem::create_directories(folder / "other");
+  std::filesystem::rename(set.second(), folder / "sub" / "deep" / "x.safetensors");
+  std::filesystem::rename(set.first(), folder / "other" / "x.safetensors");
+  set.write_index(map);
+  const ModelFile model = ModelFile::open(folder, {true});
+  CHECK(model.folder() == folder);  // where its config.json is
+  REQUIRE(model.files().size() == 2);
+  CHECK(model::name_in_model(model, model.files()[0]) == "other/x.safetensors");
+  CHECK(model::name_in_model(model, model.files()[1]) == "sub/deep/x.safetensors");
+  CHECK(model.find("a")->file == 1);
+  std::filesystem::remove(folder / "other" / "x.safetensors");
+  check_message(refusal_of(folder), "input_failed", "other/x.safetensors", "it is missing");
+}
+
+TEST_CASE("safetensors set: links below the index that lead out of its folder") {
+  const ShardSet set;
+  const TemporaryFolder outside;
+  const std::filesystem::path folder = set.folder.path();
+  write_file(outside.path() / "x.safetensors", one_tensor("a", 5));
+  set.write_index(R"({"a":"sub/x.safetensors"})");
+  const auto refused = [&] {
+    check_message(refusal_of(set.index()), "corrupt_data", "does not name a file of the index");
+  };
+  std::filesystem::create_directory_symlink(outside.path(), folder / "sub");
+  refused();
+  std::filesystem::remove(folder / "sub");
+  std::filesystem::create_directory(folder / "sub");
+  std::filesystem::create_symlink(outside.path() / "x.safetensors",
+                                  folder / "sub" / "x.safetensors");
+  refused();
+  std::filesystem::remove(folder / "sub" / "x.safetensors");
+  std::filesystem::create_symlink("x.safetensors", folder / "sub" / "x.safetensors");
+  check_message(refusal_of(set.index()), "input_failed", "x.safetensors");  // a circle
+  std::filesystem::remove(folder / "sub" / "x.safetensors");
+  std::filesystem::create_symlink("../" + second_name, folder / "sub" / "x.safetensors");
+  CHECK(ModelFile::open(set.index()).tensors().size() == 1);
+}
+
+TEST_CASE("safetensors set: files below a snapshot of the cache are links to its blobs") {
+  const TemporaryFolder parent;
+  const std::filesystem::path root = parent.path() / "models--me--it";
+  const std::filesystem::path snapshot = root / "snapshots" / "0123abc";
+  std::filesystem::create_directories(root / "blobs");
+  std::filesystem::create_directories(snapshot / "sub");
+  write_file(root / "blobs" / std::string(64, 'b'), one_tensor("a", 5));
+  std::filesystem::create_symlink("../../../blobs/" + std::string(64, 'b'),
+                                  snapshot / "sub" / "x.safetensors");
+  write_file(snapshot / "model.safetensors.index.json",
+             R"({"weight_map":{"a":"sub/x.safetensors"}})");
+  CHECK(ModelFile::open(root).files()[0].published_sha256 == std::string(64, 'b'));
+}
+
+TEST_CASE("safetensors set: an index behind a byte order mark") {
+  const ShardSet set;
+  const std::string map = R"({"weight_map":{"a":")" + second_name + "\"}}";
+  write_file(set.index(), "\xEF\xBB\xBF" + map);
+  CHECK(ModelFile::open(set.index()).tensors().size() == 1);
+  write_file(set.index(), "\xEF\xBB\xBF\xEF\xBB\xBF" + map);
+  CHECK(refusal_of(set.index()) != "accepted");
+  write_file(set.index(), "\xEF\xBB\xBF");
+  CHECK(refusal_of(set.index()) != "accepted");
+  write_file(set.index(), "\xFF\xFE{\0\"\0"s);
+  check_message(refusal_of(set.index()), "input_failed", "UTF-16");
+}
+
+TEST_CASE("safetensors: files that cat has joined") {
+  const ShardSet set;
+  const std::string first = one_tensor("a", 5);
+  write_file(set.first(), first + one_tensor("b", 3));
+  check_message(refusal_of(set.first()), "input_failed", "joined by `cat`",
+                "ends at byte " + std::to_string(first.size()));
+  write_file(set.first(), first + "12345678x");
+  check_message(refusal_of(set.first()), "corrupt_data", "9 bytes follow the last tensor");
 }
 
 TEST_CASE("safetensors set: names that no file can have") {

@@ -217,8 +217,8 @@ TEST_CASE("safetensors: ranges") {
   check_refused(bytes("[1]", "[4,8]", 8), "corrupt_data", tensor_place, "begin at 4 where 0");
   check_refused(bytes("[1]", "[0,4]", 3), "corrupt_data", tensor_place, "end at 4",
                 "3 bytes of data", "incomplete");
-  check_refused(bytes("[1]", "[0,4]", 5), "corrupt_data", "1 bytes follow the last tensor");
-  check_refused(safetensors("{}", 1), "corrupt_data", "1 bytes follow");
+  check_refused(bytes("[1]", "[0,4]", 5), "corrupt_data", "1 byte follows the last tensor");
+  check_refused(safetensors("{}", 1), "corrupt_data", "1 byte follows");
   const auto two = [](std::string_view first, std::string_view second) {
     return safetensors(
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":" + std::string(first) +

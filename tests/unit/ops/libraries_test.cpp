@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cases.hpp"
 #include "hiptool/conv.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/matmul.hpp"
@@ -421,8 +422,7 @@ TEST_CASE("cpu: OpenBLAS computes f32 and f64, our kernels the halves") {
   const Product first(DType::f32, {5, 7}, {7, 6});
   multiply(backend, DType::f32, first, by_library());
   if (status_of(backend, "OpenBLAS").path.empty()) {
-    MESSAGE("skipped: ", status_of(backend, "OpenBLAS").reason);
-    return;
+    return test::skip_case(status_of(backend, "OpenBLAS").reason);
   }
   check_products(backend, DType::f32, "OpenBLAS");
   check_products(backend, DType::f64, "OpenBLAS");

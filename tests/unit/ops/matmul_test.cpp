@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cases.hpp"
 #include "hiptool/error.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/matmul_launch.hpp"
@@ -325,7 +326,7 @@ TEST_CASE("matrix units read both factors in every layout") {
   // On the processor the instructions are imitated.
   const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::warps
                                                                   : backend.state().matrix_units;
-  if (units == ops::MatrixUnits::none) return;
+  if (units == ops::MatrixUnits::none) return test::skip_case("no matrix units here");
   std::size_t turn = 0;
   for (const auto& size : std::vector<std::array<std::uint64_t, 3>>{{40, 48, 24}, {24, 56, 272}}) {
     for (const auto& [of_a, of_b] : {std::pair(0, 0), {0, 1}, {1, 0}, {1, 1}}) {
@@ -354,7 +355,7 @@ TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sum
   const Backend backend(test::device(platforms));
   const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::groups
                                                                   : backend.state().matrix_units;
-  if (units != ops::MatrixUnits::groups) return;
+  if (units != ops::MatrixUnits::groups) return test::skip_case("no matrix units of four warps");
   struct Case {
     std::uint64_t batch, m, k, n;
     double beta;
@@ -396,7 +397,7 @@ TEST_CASE("matrix units of one warp take over where the driver refuses the image
   const bool is_cpu = device.platform() == Platform::cpu;
   const auto units = is_cpu ? ops::MatrixUnits::groups
                             : ops::matrix_units_of(device.platform(), device.info().arch);
-  if (units != ops::MatrixUnits::groups) return;
+  if (units != ops::MatrixUnits::groups) return test::skip_case("no matrix units of four warps");
   // Drivers before CUDA 12 read PTX up to 7.
   const bool is_old = std::getenv("FAKE_CUDA_PTX_MAJOR") != nullptr;
   const Values a = factors(DType::f16, {16, 24}, 41, true);
@@ -426,7 +427,7 @@ TEST_CASE("matrix units of one warp take over where the driver refuses the image
 TEST_CASE("halves whose rows matrix units cannot read are copied") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  if (backend.device().platform() != Platform::cpu) return;
+  if (backend.device().platform() != Platform::cpu) return test::skip_case("for the cpu only");
   const Values a = factors(DType::f16, {17, 19}, 24, false);
   const Values b = factors(DType::f16, {19, 131}, 25, false);
   const auto expected = ops::reference::matmul(DType::f16, a, b);

@@ -84,3 +84,18 @@ TEST_CASE("kfd nodes: a node that a container may not read is no CPU") {
   const SyntheticTree empty;
   CHECK(read_kfd_nodes(empty.root()).empty());
 }
+
+TEST_CASE("kfd nodes: parallel XGMI links are counted by the bandwidth of one") {
+  const SyntheticTree tree;
+  tree.write(nodes + "1/gpu_id", "12345");
+  const std::string link = "type 11\nnode_from 1\nnode_to 2\nweight 15\n";
+  tree.write(nodes + "1/io_links/0/properties", link + "min_bandwidth 50000\nmax_bandwidth 200000");
+  tree.write(nodes + "1/io_links/1/properties", link + "min_bandwidth 0\nmax_bandwidth 0");
+  tree.write(nodes + "1/io_links/2/properties", link + "max_bandwidth 64000");
+  const auto found = read_kfd_nodes(tree.root());
+  REQUIRE(found.size() == 1);
+  REQUIRE(found[0].links.size() == 3);
+  CHECK(found[0].links[0].parallel == 4);
+  CHECK(found[0].links[1].parallel == 0);
+  CHECK(found[0].links[2].parallel == 0);
+}

@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Fixture, "a sample is exact for all and nothing, and near for 
   CHECK(*system::estimate_cached_bytes(path) == file_bytes);
   CHECK(*system::estimate_cached_bytes(descriptor, 100, 2'000'000) == 2'000'000);
   CHECK(*system::estimate_cached_bytes(descriptor, 100, 0) == 0);
-  if (!evict()) return;
+  if (!evict()) return test::skip_case("the file system keeps cached pages");
   CHECK(*system::estimate_cached_bytes(path) == 0);
   read(range_bytes, 2 * range_bytes);
   CHECK(*system::estimate_cached_bytes(descriptor, range_bytes, range_bytes) == range_bytes);

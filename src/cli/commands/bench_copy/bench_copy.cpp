@@ -95,10 +95,11 @@ Command bench_copy_command() {
           "devices. The device's events time each copy, and the data of every sample is "
           "checked. Each rate is shown with the limit that it is compared with and the source "
           "of that limit.\n\n"
-          "Without options the first GPU is measured with pinned host memory in a few "
-          "seconds. --fail-below and --baseline turn the measurement into a test: exit 1 if a "
+          "Without options the discrete GPU with the most memory is measured with pinned host "
+          "memory in a few seconds. --fail-below and --baseline turn the measurement into a test: "
+          "exit 1 if a "
           "rate is too low.",
-      .examples = {{"hiptool bench-copy", "the first GPU, in seconds"},
+      .examples = {{"hiptool bench-copy", "the largest GPU, in seconds"},
                    {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
                    {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
                    {"hiptool bench-copy --device all", "each GPU by itself"},

@@ -28,8 +28,7 @@ auto parse_words(const std::string& text, const std::string& option,
                  const std::vector<std::string>& choices, Parse parse) {
   std::vector<typename decltype(parse(text))::value_type> values;
   for (const std::string& word : split_list(text, option)) {
-    check_choice(word, choices, option);
-    values.push_back(*parse(word));
+    values.push_back(*parse(choice_of(word, choices, option)));
   }
   return values;
 }
@@ -173,8 +172,8 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   if (!options.testcases.empty()) {
     request.templates.clear();
     for (const std::string& text : options.testcases) {
-      for (const std::string& name : split_list(text, "--testcase")) {
-        check_choice(name, measure::testcase_names(), "--testcase");
+      for (const std::string& word : split_list(text, "--testcase")) {
+        const std::string name = choice_of(word, measure::testcase_names(), "--testcase");
         const auto templates = measure::testcase_templates(name);
         request.templates.insert(request.templates.end(), templates.begin(), templates.end());
       }

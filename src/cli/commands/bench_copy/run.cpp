@@ -160,6 +160,9 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   note_devices(environment, *platforms, devices);
+  if (devices.size() == 1) {
+    context.output.explain_devices(explain_default(*platforms, context.devices));
+  }
   outcome.left_out = devices_left_out(*platforms, context.devices, devices);
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
   const std::vector<PlannedCopy> plan = plan_bench_copy(request, devices, nodes);

@@ -25,6 +25,7 @@ constexpr std::size_t reasons_in_summary = 2;
 
 const char* limit_word(std::string_view source) {
   if (source == "pcie-link") return "the link";
+  if (source == "xgmi-link") return "the XGMI links";
   // Copies within a device read and write each byte, so limit_of() halves the peak.
   if (source == "memory-clock" || source == "sku-table") return "half the peak bandwidth";
   return "the limit";

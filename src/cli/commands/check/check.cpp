@@ -39,6 +39,8 @@ Runner add_check(CLI::App& app) {
   add_text(app, "--write-expect", "FILE", options->write_expect,
            "write such a file from this machine, if it is accepted; {rank} and {host} "
            "are replaced");
+  add_flag(app, "--force", options->force,
+           "let --write-expect replace any file, not only an earlier one of its kind");
   add_text(app, "--margin", "PERCENT", options->margin,
            "with --write-expect: how far below this machine's rates, such as 10%; 5% if not given");
   add_text(app, "--spread", "PERCENT", options->spread,
@@ -57,10 +59,23 @@ Runner add_check(CLI::App& app) {
         constexpr bool is_quiet = true;  // the run reports the name
         CommandFiles files;
         files.inputs = {{options->expect, "--expect"}, {options->model, "--model"}};
-        files.outputs = {
-            {name_for_this_rank(options->write_expect, environment, is_quiet), "--write-expect"}};
+        files.outputs = {{name_for_this_rank(options->write_expect, environment, is_quiet),
+                          "--write-expect", [](const std::filesystem::path& path) {
+                            return names_format(path, "hiptool.expect/");
+                          }}};
+        files.force = options->force;
         return files;
       }};
+}
+
+std::vector<OptionRule> rules_of_check() {
+  const OptionUse rated{"--stage", {"copy", "memory", "kernels", "libraries"}};
+  const OptionUse leveled{"--stage", {"copy", "memory", "kernels", "operations", "libraries"}};
+  return {{"--model", {OptionUse{"--stage", {"model"}}}, {}, {"--stage"}},
+          {"--size", {rated}, {}, {"--stage"}},
+          {"--spread", {rated}, {}, {"--stage"}},
+          {"--level", {leveled}, {}, {"--stage"}},
+          {"--force", {"--write-expect"}}};
 }
 
 std::vector<CompletionWords> words_of_check() { return {{"--stage", measure::check_stages()}}; }
@@ -88,6 +103,7 @@ Command check_command() {
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_check,
+      .rules = rules_of_check(),
       .completion_words = words_of_check,
   };
 }

@@ -23,14 +23,6 @@ bool has_hung(const PlatformAnswer& answer) {
   return answer.kind == PlatformAnswer::Kind::hung || answer.kind == PlatformAnswer::Kind::crashed;
 }
 
-/// Whether the selection is for devices of the cpu platform alone.
-bool is_for_cpu_only(const DeviceSelection& selection) {
-  if (selection.platform) return *selection.platform == Platform::cpu;
-  return !selection.ids.empty() &&
-         std::all_of(selection.ids.begin(), selection.ids.end(),
-                     [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
-}
-
 DeviceSelection all_unless_named(DeviceSelection selection) {
   if (selection.ids.empty()) selection.ids = {"all"};
   return selection;
@@ -115,7 +107,15 @@ void add_machine_fault(const measure::Fault& fault, double time_s,
 
 }  // namespace
 
-void examine_machine(Context& context, Platforms& platforms, CheckedMachine& machine) {
+bool is_for_cpu_only(const DeviceSelection& selection) {
+  if (selection.platform) return *selection.platform == Platform::cpu;
+  return !selection.ids.empty() &&
+         std::all_of(selection.ids.begin(), selection.ids.end(),
+                     [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
+}
+
+void examine_machine(const measure::ProbePatience& patience, Context& context, Platforms& platforms,
+                     CheckedMachine& machine) {
   const std::vector<std::string>& ids = context.devices.ids;
   machine.is_whole =
       !context.devices.platform && (ids.empty() || ids == std::vector<std::string>{"all"});
@@ -124,7 +124,7 @@ void examine_machine(Context& context, Platforms& platforms, CheckedMachine& mac
   if (!is_for_cpu_only(machine.selection)) {
     DeviceSelection every;
     every.platform = machine.selection.platform;
-    machine.diagnosis = diagnose(every, context);
+    machine.diagnosis = diagnose(every, patience, context);
   }
   machine.doctor_s = base::seconds_since(start);
   machine.dead = dead_platforms(machine.diagnosis, machine.selection);

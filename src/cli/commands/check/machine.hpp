@@ -24,8 +24,12 @@ struct CheckedMachine {
   std::vector<Device> devices;
 };
 
+/// Whether the selection is for devices of the cpu platform alone.
+bool is_for_cpu_only(const DeviceSelection& selection);
+
 /// Examines the machine and chooses devices. Throws Error where none can be used.
-void examine_machine(Context& context, Platforms& platforms, CheckedMachine& machine);
+void examine_machine(const measure::ProbePatience& patience, Context& context, Platforms& platforms,
+                     CheckedMachine& machine);
 
 /// Adds the results of the doctor to the outcome, which has the devices, and reports them;
 /// `missing` are GPUs that are expected and were not found.

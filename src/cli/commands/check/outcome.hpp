@@ -19,6 +19,7 @@ struct CheckCommandOptions {
   std::string model;
   std::string expect;
   std::string write_expect;
+  bool force = false;            ///< it replaces a file of another kind
   std::string margin;            ///< "5%"; empty: that
   std::string spread;            ///< the same
   std::string timeout;           ///< seconds; empty: 30

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/check/expectations.hpp"
 #include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
+#include "cli/commands/make_model/sample_model.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -50,17 +49,10 @@ double parse_percent(const std::string& text, const char* option, double usual) 
   return *percent / 100;
 }
 
-double parse_timeout(const std::string& text) {
-  if (text.empty()) return measure::CheckOptions().patience_s;
-  const auto seconds = base::parse_number<double>(text);
-  if (seconds && *seconds > 0 && *seconds <= 86400) return *seconds;
-  throw usage_error(fmt::format("--timeout: '{}' is not a number of seconds up to 86400", text),
-                    "write it as 60");
-}
-
 /// What the options demand, read before a driver is opened.
 struct CheckRequest {
   measure::CheckOptions options;
+  measure::ProbePatience patience;  ///< of the doctor
   double margin = 0.05;
 };
 
@@ -70,19 +62,26 @@ bool has_any(const std::vector<std::string>& stages, const std::vector<std::stri
   });
 }
 
-CheckRequest read_request(const CheckCommandOptions& options, const Environment& environment) {
+CheckRequest read_request(const CheckCommandOptions& options, const Context& context) {
+  const Environment& environment = context.environment;
   CheckRequest request;
   request.options.level = *measure::parse_check_level(options.level.value_or("quick"));
   if (!options.stages.empty()) {
     request.options.stages.clear();
     for (const std::string& stage : split_list(options.stages, "--stage")) {
-      check_choice(stage, measure::check_stages(), "--stage");
-      add_once(request.options.stages, stage);
+      add_once(request.options.stages, choice_of(stage, measure::check_stages(), "--stage"));
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
   request.options.spread = parse_percent(options.spread, "--spread", request.options.spread);
-  request.options.patience_s = parse_timeout(options.timeout);
+  if (!options.spread.empty() && is_for_cpu_only(context.devices)) {
+    throw usage_error("--spread compares GPUs of a kind, and only the processor was chosen",
+                      "leave --spread out, or choose GPUs with --device");
+  }
+  if (!options.timeout.empty()) {
+    request.options.patience_s = parse_timeout(options.timeout);
+    request.patience = measure::ProbePatience::of_seconds(request.options.patience_s);
+  }
   request.options.size_bytes = options.size_bytes;
   if (options.size_bytes % 4096 != 0 || options.size_bytes > most_size_bytes) {
     throw usage_error(fmt::format("--size: {} is not a multiple of 4 KiB up to 1 GiB",
@@ -103,8 +102,9 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
     request.options.floors = measure::read_floors(options.expect, &environment.cancel);
   }
   if (!options.model.empty()) {
-    DecoderSpec::read(open_model(options.model, {}, environment.getenv));
-    request.options.model = {options.model, false};
+    const ModelFile model = context.open_model(options.model, {});
+    DecoderSpec::read(model);
+    request.options.model = {model.path(), false};
   }
   return request;
 }
@@ -129,14 +129,12 @@ CheckedDevice checked_device(const Device& device) {
 }
 
 /// A small decoder of quantised and plain types.
-std::filesystem::path make_small_model(const std::filesystem::path& folder) {
+ModelWriterOptions small_model() {
   ModelWriterOptions options;
-  options.path = folder / "check.gguf";
-  options.format = ModelFormat::gguf;
   options.types = {"Q4_K", "Q6_K", "Q8_0", "F16"};
   options.seed = 1;
   options.decoder = SampleDecoder{"llama", RopeScaling::none, 0, false};
-  return write_model(options).path;
+  return options;
 }
 
 /// Whether a stage that was chosen was run on a device, or for an empty id on any. The doctor
@@ -203,7 +201,7 @@ void judge_outcome(CheckOutcome& outcome) {
 
 void run_check_steps(const CheckCommandOptions& options, Context& context, CheckOutcome& outcome) {
   Environment& environment = context.environment;
-  CheckRequest request = read_request(options, environment);
+  CheckRequest request = read_request(options, context);
   std::optional<ExportFile> expectations;
   if (!options.write_expect.empty()) {
     expectations.emplace(options.write_expect, "--write-expect FILE");
@@ -211,13 +209,13 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   outcome.level = request.options.level;
   outcome.stages = request.options.stages;
   outcome.expect = options.expect;
-  outcome.model = options.model;
+  if (!options.model.empty()) outcome.model = request.options.model.path.string();
   outcome.spread = request.options.spread;
 
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
   CheckedMachine machine;
   try {
-    examine_machine(context, *platforms, machine);
+    examine_machine(request.patience, context, *platforms, machine);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::cancelled) throw;
     outcome.result.was_cancelled = true;
@@ -242,10 +240,10 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   outcome.has_no_gpu = machine.has_no_gpu && !missing;
   if (outcome.has_no_gpu) outcome.no_gpu_reasons = reasons_of_platforms(machine.diagnosis);
   add_doctor(machine, missing, context, outcome);
-  std::optional<base::TemporaryFolder> folder;
+  std::optional<SampleModel> made;
   if (request.options.model.is_made) {
-    folder.emplace("check");
-    request.options.model.path = make_small_model(folder->path());
+    made.emplace("check", small_model());
+    request.options.model.path = made->path();
   }
   request.options.child = {environment.program, request.options.patience_s,
                            context.devices.nvidia_ordinals, environment.system_root.string()};

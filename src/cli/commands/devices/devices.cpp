@@ -27,6 +27,7 @@ struct DevicesOptions {
   std::string id;                      ///< empty: all devices
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
   bool doctor = false;
+  std::string timeout;
   bool topology = false;
   std::string costs;                 ///< path of a document of bench-copy
   std::optional<std::string> watch;  ///< seconds
@@ -100,7 +101,11 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   const Environment& environment = context.environment;
   Findings findings;
   if (options.doctor) {
-    Diagnosis diagnosis = diagnose(selection, context);
+    measure::ProbePatience patience;
+    if (!options.timeout.empty()) {
+      patience = measure::ProbePatience::of_seconds(parse_timeout(options.timeout));
+    }
+    Diagnosis diagnosis = diagnose(selection, patience, context);
     findings.inventory = std::move(diagnosis.inventory);
     findings.checks = std::move(diagnosis.checks);
     findings.libraries = std::move(diagnosis.evidence.libraries);
@@ -226,6 +231,9 @@ report::Line prove_hint() {
 
 int run_devices(DevicesOptions options, Context& context) {
   separate_watched_id(options);
+  if (!options.timeout.empty() && !options.doctor) {
+    throw usage_error("--timeout belongs to --doctor", "give --doctor too");
+  }
   if (!options.costs.empty() && !options.topology) {
     throw usage_error("--costs belongs to --topology", "give --topology too");
   }
@@ -279,6 +287,8 @@ Runner add_devices(CLI::App& app) {
   add_flag(app, "--doctor", options->doctor,
            "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
            "of checks, also with --topology");
+  add_text(app, "--timeout", "SECONDS", options->timeout,
+           "with --doctor: a driver that answers nothing for so long hangs; 4.5 if not given");
   add_flag(app, "--topology", options->topology,
            "how the devices reach each other and network cards, with NUMA nodes, CPUs and PCIe "
            "paths; CSV is the table of pairs");

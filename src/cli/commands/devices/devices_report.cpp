@@ -155,6 +155,7 @@ std::string usable_platform_text(const PlatformStatus& status) {
   // The cpu platform has no runtime; its version only says which HIP it is written for.
   if (is_gpu(status.platform) && !status.runtime_version.empty()) {
     text += ", runtime " + status.runtime_version;
+    if (!status.release.empty()) text += " of " + status.release;
   }
   if (!status.driver_version.empty()) text += ", driver " + status.driver_version;
   if (!status.library.empty()) text += ", " + status.library;
@@ -173,6 +174,7 @@ report::Array platforms_value(const Inventory& inventory) {
         {"status", status.usable ? "ok" : "unavailable"},
         {"library", text_or_absent(status.library)},
         {"runtime_version", text_or_absent(status.runtime_version)},
+        {"release", text_or_absent(status.release)},
         {"driver_version", text_or_absent(status.driver_version)},
         {"reason", text_or_absent(status.reason)},
         {"hint", text_or_absent(status.hint)},

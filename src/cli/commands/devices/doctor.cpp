@@ -23,8 +23,6 @@ using measure::DeviceFacts;
 using measure::Inventory;
 using measure::Severity;
 
-constexpr std::chrono::milliseconds patience{4500};
-
 DeviceFacts facts_of(const measure::DoctorGpu& gpu, const std::filesystem::path& root) {
   DeviceFacts facts;
   facts.id = gpu.id;
@@ -98,7 +96,8 @@ void take_results(std::vector<measure::ProbeResult> results, Diagnosis& diagnosi
   }
 }
 
-std::vector<measure::ProbeResult> probe(const std::vector<Platform>& platforms, Context& context) {
+std::vector<measure::ProbeResult> probe(const std::vector<Platform>& platforms,
+                                        const measure::ProbePatience& patience, Context& context) {
   Environment& environment = context.environment;
   measure::ProbeOptions options;
   options.root = environment.system_root;
@@ -168,7 +167,8 @@ void add_unknown(const std::vector<Check>& checks, std::vector<report::Line>& li
 
 }  // namespace
 
-Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
+Diagnosis diagnose(const DeviceSelection& selection, const measure::ProbePatience& patience,
+                   Context& context) {
   Environment& environment = context.environment;
   Diagnosis diagnosis;
   measure::Evidence& evidence = diagnosis.evidence;
@@ -182,7 +182,7 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
   const bool has_cpu = !selection.platform || *selection.platform == Platform::cpu;
   std::vector<Platform> probed = asked;
   if (has_cpu && !environment.program.empty()) probed.push_back(Platform::cpu);
-  take_results(probe(probed, context), diagnosis);
+  take_results(probe(probed, patience, context), diagnosis);
   for (system::PciDevice& gpu : system::list_gpus(evidence.root)) {
     const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
     if (std::find(asked.begin(), asked.end(), platform) == asked.end()) continue;

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "measure/doctor/doctor.hpp"
+#include "measure/doctor/probe.hpp"
 #include "measure/inventory.hpp"
 #include "report/report.hpp"
 
@@ -17,9 +18,10 @@ struct Diagnosis {
 };
 
 /// Queries the selected platforms and keeps the selected devices. No driver is opened in this
-/// process if the environment names the program; a driver that hangs is detected within 5 s. Throws
+/// process if the environment names the program, where the patience limits each call. Throws
 /// Error(unavailable) for a device that does not exist.
-Diagnosis diagnose(const DeviceSelection& selection, Context& context);
+Diagnosis diagnose(const DeviceSelection& selection, const measure::ProbePatience& patience,
+                   Context& context);
 
 /// The fields of `checks` of the JSON document.
 report::Table checks_table(const std::vector<measure::Check>& checks);

@@ -8,6 +8,7 @@
 #include "cli/commands/inspect/facts.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/document.hpp"
+#include "model/model_kind.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -94,6 +95,8 @@ Object flat_fields(const ModelFacts& facts) {
   Object fields{{"path", facts.path},
                 {"format", to_string(model.format())},
                 {"format_version", model.format_version()},
+                {"kind", to_string(model.kind())},
+                {"goes_with", report::text_or_absent(model::goes_with(model))},
                 {"files", static_cast<std::uint64_t>(model.files().size())},
                 {"tensors", static_cast<std::uint64_t>(model.tensors().size())},
                 {"bytes", model.tensor_bytes()},

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/load/report.hpp"
+#include "model/model_kind.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -61,9 +62,14 @@ std::string model_name(const std::string& path) {
 }
 
 ModelFacts read_facts(std::string path, ModelFile model) {
-  std::string name = model_name(path);
+  std::string name = model_name(model.path().string());
   ModelSummary summary = summarize(model);
   model::TokenizerInfo tokenizer = model::read_tokenizer(model);
+  // Both read the config.json.
+  std::erase_if(tokenizer.warnings, [&](const std::string& warning) {
+    const auto& others = summary.warnings;
+    return std::find(others.begin(), others.end(), warning) != others.end();
+  });
   ModelFacts facts{std::move(path),
                    std::move(name),
                    model,
@@ -94,8 +100,8 @@ std::string summary_text(const ModelFacts& facts) {
   const auto add = [&text](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
-  add(cut_to_width(report::printable(facts.summary.architecture.value_or("")),
-                   most_architecture_columns, false));
+  if (facts.model.kind() != ModelKind::model) add(model::model_kind_name(facts.model));
+  add(shown_text(facts.summary.architecture.value_or(""), most_architecture_columns, false));
   if (facts.model.tensors().empty()) {
     add("no tensors");
   } else {

@@ -60,7 +60,7 @@ ModelFacts read_facts(std::string path, ModelFile model);
 /// else the last name of the path.
 std::string model_name(const std::string& path);
 
-/// Bits of all tensors over their elements; absent without elements.
+/// Bits of all tensors over the model's parameters; absent without parameters.
 std::optional<double> bits_per_weight(const ModelFile& model);
 
 /// "Q4_K_M" where the file names its mix of types, else the type of most bytes; empty without
@@ -72,9 +72,6 @@ std::string summary_text(const ModelFacts& facts);
 
 /// Keys and values for people: format, layers, tokenizer, licence and so on.
 report::Table facts_table(const ModelFacts& facts, bool unicode);
-
-/// Why the number of parameters is not what people expect; absent where it is.
-std::optional<std::string> packed_note(const ModelFacts& facts);
 
 /// One row for each element type, and one for each group of equal layers.
 report::Table inspected_types_table(const ModelFacts& facts);
@@ -106,6 +103,10 @@ std::string value_text(const ModelFacts& facts, const std::string& key, bool is_
 
 /// "eight columns…": the text cut to so many columns.
 std::string cut_to_width(std::string_view text, std::size_t columns, bool unicode);
+
+/// The first line of a text, safe for a terminal and cut to so many columns, with "…" where
+/// something is left out. A text may have gigabytes, of which only what can be shown is looked at.
+std::string shown_text(std::string_view text, std::size_t columns, bool unicode);
 
 /// ---- document.cpp
 

@@ -18,7 +18,6 @@
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
-#include "cli/model_path.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
@@ -65,9 +64,10 @@ Inspection read_models(const InspectOptions& options, const Context& context) {
   for (const std::string& path : options.paths) {
     context.environment.cancel.throw_if_cancelled("inspect");
     try {
-      const ModelFile model =
-          open_model(path, {options.strict, options.opaque}, context.environment.getenv);
+      const ModelFile model = context.open_model(path, {options.strict, options.opaque});
       if (!is_known_set(model, inspection)) inspection.models.push_back(read_facts(path, model));
+    } catch (const FilesCollide&) {
+      throw;
     } catch (const Error& error) {
       inspection.refusals.push_back({path, error});
     }
@@ -101,6 +101,10 @@ report::Table short_tensors_table(const ModelFacts& facts) {
 }
 
 void add_warning_notes(const ModelFacts& facts, const std::string& prefix, report::Report& report) {
+  if (facts.model.path() != facts.path) {
+    report.notes.push_back(
+        {Tone::plain, "found " + facts.path + " at " + facts.model.path().string()});
+  }
   const auto add = [&](const std::string& warning) {
     report.notes.push_back({Tone::warning, "warning: " + prefix + warning});
   };
@@ -127,7 +131,6 @@ void show_model(const ModelFacts& facts, const InspectOptions& options, const Co
     report.tables.push_back(layers_table(facts));
   }
   add_details(facts, options, console, report);
-  if (const auto note = packed_note(facts)) report.notes.push_back({Tone::plain, *note});
   add_warning_notes(facts, "", report);
 }
 
@@ -229,7 +232,9 @@ CommandFiles files_of_inspect(const InspectOptions& options) {
 Runner add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   add_words(app, "MODEL", options->paths,
-            "model files, shards, indexes or folders, or Ollama blobs or manifests");
+            "model files, shards, indexes or folders, blobs or manifests of Ollama or Docker, or "
+            "names of "
+            "models in a local cache, such as org/name or llama3.2:1b");
   add_flag(app, "--metadata", options->metadata, "list every metadata key, arrays shortened");
   add_text(app, "--key", "NAME", options->key,
            "print only the value of this metadata key, an array whole with one element on each "

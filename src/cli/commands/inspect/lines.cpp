@@ -15,6 +15,8 @@
 #include "base/units.hpp"
 #include "cli/commands/inspect/facts.hpp"
 #include "cli/commands/load/report.hpp"
+#include "model/model_kind.hpp"
+#include "model/parts.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -104,7 +106,7 @@ void add_shape(const ModelSummary& summary, FactRows& rows) {
                                       : std::string());
   }
   rows.row("context");
-  if (summary.context_length) rows.add("", format_count(*summary.context_length) + " tokens");
+  if (summary.context_length) rows.add("", base::count_of(*summary.context_length, "token"));
 }
 
 void add_tokenizer(const ModelFacts& facts, FactRows& rows) {
@@ -164,6 +166,7 @@ Value share_value(std::uint64_t part, std::uint64_t whole) {
 report::Table facts_table(const ModelFacts& facts, bool unicode) {
   FactRows rows(unicode);
   rows.row("name").add("", rows.shown(facts.summary.name.value_or("")));
+  rows.row("use").add("", rows.shown(model::goes_with(facts.model)));
   add_format(facts, rows);
   add_shape(facts.summary, rows);
   add_tokenizer(facts, rows);
@@ -179,29 +182,20 @@ report::Table facts_table(const ModelFacts& facts, bool unicode) {
   return rows.take();
 }
 
-std::optional<std::string> packed_note(const ModelFacts& facts) {
-  const auto& types = facts.summary.types;
-  const bool is_named =
-      facts.model.format() == ModelFormat::safetensors && facts.summary.file_type.has_value();
-  if (!is_named || types.empty()) return std::nullopt;
-  const std::string& largest = types.front().type;
-  if (largest != "I32" && largest != "U8") return std::nullopt;
-  return *facts.summary.file_type + " packs several weights into one element of " + largest +
-         ": parameters and bits per weight count elements";
-}
-
 report::Table inspected_types_table(const ModelFacts& facts) {
   report::Table table = types_table(facts.summary);
   table.columns.push_back({"bits_per_weight", "Bits/weight", Unit::count});
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    std::uint64_t elements = 0;
+    std::uint64_t weights = 0;
+    std::uint64_t size_bytes = 0;
     for (const TensorInfo& tensor : facts.model.tensors()) {
-      if (tensor.type.name() == facts.summary.types[row].type) elements += tensor.elements;
+      if (tensor.weights == 0 || tensor.type.name() != facts.summary.types[row].type) continue;
+      weights += tensor.weights;
+      size_bytes += tensor.size_bytes;
     }
-    const double bits = static_cast<double>(facts.summary.types[row].size_bytes) * 8;
+    const double bits = static_cast<double>(size_bytes) * 8;
     table.rows[row].push_back(
-        elements == 0 ? Value()
-                      : Value(fmt::format("{:.2f}", bits / static_cast<double>(elements))));
+        weights == 0 ? Value() : Value(fmt::format("{:.2f}", bits / static_cast<double>(weights))));
   }
   return table;
 }
@@ -240,7 +234,7 @@ report::Table files_table(const ModelFacts& facts) {
         std::count_if(facts.model.tensors().begin(), facts.model.tensors().end(),
                       [file](const TensorInfo& tensor) { return tensor.file == file; });
     const auto& hash = facts.hashes[file];
-    table.rows.push_back({files[file].path.filename().string(), files[file].size_bytes,
+    table.rows.push_back({model::name_in_model(facts.model, files[file]), files[file].size_bytes,
                           static_cast<std::uint64_t>(tensors),
                           hash ? Value(hash->sha256.substr(0, shown_digits) + "...") : Value()});
   }
@@ -260,7 +254,12 @@ report::Table models_table(const std::vector<ModelFacts>& models) {
   for (const ModelFacts& facts : models) {
     const auto bits = bits_per_weight(facts.model);
     const std::uint64_t parameters = facts.model.parameters();
-    table.rows.push_back({facts.name, facts.summary.architecture,
+    std::string architecture = facts.summary.architecture.value_or("");
+    if (facts.model.kind() != ModelKind::model) {
+      if (!architecture.empty()) architecture += ' ';
+      architecture += to_string(facts.model.kind());
+    }
+    table.rows.push_back({facts.name, report::text_or_absent(architecture),
                           parameters == 0 ? Value() : Value(short_count(parameters)),
                           report::text_or_absent(type_text(facts)),
                           bits ? Value(fmt::format("{:.2f}", *bits)) : Value(),

@@ -36,7 +36,7 @@ Value array_value(const Elements& elements) {
 }
 
 // One line for people: texts of an array in quotation marks, "..." for what is left out.
-std::string shown_value(const Value& value, bool is_whole) {
+std::string shown_value(const Value& value, bool is_whole, std::size_t columns, bool unicode) {
   if (value.is_absent()) return "(arrays)";
   const auto* elements = std::get_if<Array>(&value.data());
   if (elements == nullptr) return report::format_value(value, Unit::none);
@@ -45,7 +45,7 @@ std::string shown_value(const Value& value, bool is_whole) {
     if (!text.empty()) text += ", ";
     const auto* word = std::get_if<std::string>(&element.data());
     text += word == nullptr ? report::format_value(element, Unit::none)
-                            : "\"" + report::printable(*word) + "\"";
+                            : "\"" + shown_text(*word, columns, unicode) + "\"";
   }
   return is_whole ? text : text + ", ...";
 }
@@ -91,6 +91,19 @@ std::string cut_to_width(std::string_view text, std::size_t columns, bool unicod
   return std::string(text.substr(0, bytes)).append(end);
 }
 
+std::string shown_text(std::string_view text, std::size_t columns, bool unicode) {
+  constexpr std::size_t most_bytes_of_column = 8;  // a letter with some accents
+  std::string_view start = text;
+  if (columns < start.size() / most_bytes_of_column) {
+    std::size_t end = columns * most_bytes_of_column;
+    while (end > 0 && (static_cast<unsigned char>(start[end]) & 0xC0) == 0x80) --end;
+    start = start.substr(0, end);
+  }
+  start = start.substr(0, start.find('\n'));
+  const std::string end = start.size() < text.size() ? (unicode ? " …" : " ...") : "";
+  return cut_to_width(report::printable(start) + end, columns, unicode);
+}
+
 Value metadata_value(const ModelFile& model, const MetadataEntry& entry,
                      std::uint64_t most_elements) {
   const std::string& key = entry.key;
@@ -128,12 +141,11 @@ report::Table metadata_table(const ModelFacts& facts, std::size_t width, bool un
   const std::size_t columns = std::max(width - std::min(width, used), smallest_value_columns);
   for (const MetadataEntry& entry : entries) {
     const Value value = metadata_value(facts.model, entry, most_shown_elements);
-    std::string text = entry.is_array ? shown_value(value, entry.count <= most_shown_elements)
-                                      : number_text(value, entry.type);
     const auto* whole = std::get_if<std::string>(&value.data());
-    if (whole != nullptr && whole->find('\n') != std::string::npos) {
-      text = report::printable(whole->substr(0, whole->find('\n'))) + (unicode ? " …" : " ...");
-    }
+    const bool is_whole = entry.count <= most_shown_elements;
+    const std::string text = whole != nullptr ? shown_text(*whole, columns, unicode)
+                             : entry.is_array ? shown_value(value, is_whole, columns, unicode)
+                                              : number_text(value, entry.type);
     table.rows.push_back({entry.key, type_name_of(entry), cut_to_width(text, columns, unicode)});
   }
   return table;

@@ -114,9 +114,10 @@ std::string decode_verdict(const DecodeOutcome& decode) {
   if (decode.share_of_peak) {
     rate += ", " + format_share(*decode.share_of_peak) + " of the memory bandwidth";
   }
-  const std::string count = decode.is_complete()
-                                ? base::count_of(decode.ids.size(), "token")
-                                : fmt::format("{} of {} tokens", decode.ids.size(), decode.wanted);
+  const std::string count =
+      decode.is_complete()
+          ? base::count_of(decode.ids.size(), "token")
+          : fmt::format("{} of {}", decode.ids.size(), base::count_of(decode.wanted, "token"));
   return fmt::format("decoded {} on {}{}", count, fmt::join(decode.devices, " and "), rate);
 }
 
@@ -139,10 +140,11 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
   if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
   const std::uint64_t tokens = decode.prompt_ids.size() + decode.wanted;
   if (decode.trained_tokens > 0 && tokens > decode.trained_tokens) {
-    lines.push_back({report::Tone::warning,
-                     fmt::format("warning: the model was trained for {} tokens; prompt and decoded "
-                                 "tokens are {}",
-                                 format_count(decode.trained_tokens), format_count(tokens))});
+    lines.push_back(
+        {report::Tone::warning,
+         fmt::format("warning: the model was trained for {}; prompt and decoded "
+                     "tokens are {}",
+                     base::count_of(decode.trained_tokens, "token"), format_count(tokens))});
   }
   return lines;
 }

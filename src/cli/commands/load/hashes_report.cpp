@@ -84,7 +84,12 @@ std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
   if (!outcome.checked_manifest.empty()) {
     const bool is_all = outcome.manifest_check->covers_metadata;
     add((is_all ? "same    tensors and metadata are as in " : "same    the tensors are as in ") +
-        outcome.checked_manifest + (is_all ? "" : ", which does not cover the metadata"));
+        outcome.checked_manifest);
+    if (!is_all) {
+      lines.push_back({report::Tone::warning,
+                       "warning: metadata were not compared: " + outcome.checked_manifest +
+                           " has none; write it again with --write-manifest FILE.json"});
+    }
   }
   if (!outcome.written_manifest.empty()) add("wrote   " + outcome.written_manifest);
   return lines;

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/load/decode.hpp"
+#include "cli/commands/load/manifest_text.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
@@ -24,28 +25,6 @@
 namespace hiptool::cli {
 namespace {
 
-void check_prove_options(const LoadArguments& options) {
-  const bool has_golden = !options.write_golden.empty() || !options.check_golden.empty();
-  if (!options.prove && (has_golden || !options.layers.empty())) {
-    throw usage_error("--layers, --write-golden and --check-golden apply only to --prove",
-                      "add --prove");
-  }
-  if (!options.prove) return;
-  if (has_golden && !options.layers.empty()) {
-    throw usage_error("a golden is of all layers", "leave out --layers");
-  }
-  if (!options.write_golden.empty() && !options.check_golden.empty()) {
-    throw usage_error("--write-golden and --check-golden are two runs", "give one of them");
-  }
-  if (options.decode > 0) {
-    throw usage_error("--prove and --decode are two runs", "give one of them");
-  }
-  if (options.dry_run) {
-    throw usage_error("--prove computes on a device, which --dry-run does not open",
-                      "leave out --dry-run; `--device cpu` needs no GPU");
-  }
-}
-
 void check_paths(const LoadArguments& options) {
   if (options.demo && !options.paths.empty()) {
     throw usage_error("--demo makes its own model and takes no file",
@@ -55,9 +34,6 @@ void check_paths(const LoadArguments& options) {
     throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
   }
   if (options.paths.size() < 2) return;
-  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end()) {
-    throw usage_error("one of the PATHs is empty", "check the variable that it comes from");
-  }
   // Each is one file, which several models would overwrite, or which describes one model.
   for (const auto& [name, value] : {std::pair("--trace", &options.trace),
                                     std::pair("--write-manifest", &options.write_manifest),
@@ -109,8 +85,11 @@ void check_options(const LoadArguments& options) {
         "does not",
         "leave out --split, or use layer or replicate");
   }
-  if (options.kv_type && options.context == 0) {
-    throw usage_error("--kv-type is that of the KV cache of --context", "add --context N");
+  const bool has_kv_options =
+      options.kv_type || options.kv_type_k || options.kv_type_v || options.parallel != 1;
+  if (has_kv_options && options.context == 0) {
+    throw usage_error("--kv-type, --kv-type-k, --kv-type-v and --parallel require --context",
+                      "add --context N");
   }
   if (options.decode > 0 && options.dry_run) {
     throw usage_error("--decode computes on a device, which --dry-run does not open",
@@ -119,7 +98,6 @@ void check_options(const LoadArguments& options) {
   if (options.decode == 0 && !options.prove && !options.prompt_ids.empty()) {
     throw usage_error("--prompt-ids applies only to --decode and --prove", "add --decode N");
   }
-  check_prove_options(options);
   if (options.decode == 0 && options.sampling.are_given()) {
     throw usage_error("--temperature, --top-k, --top-p and --seed apply only to --decode",
                       "add --decode N");
@@ -185,16 +163,25 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
   files.inputs.push_back({options.check_manifest, "--check-manifest"});
   files.inputs.push_back({options.check_golden, "--check-golden"});
-  const auto add_output = [&](const std::string& path, const char* option) {
+  const auto add_output = [&](const std::string& path, const char* option,
+                              bool (*is_of_its_kind)(const std::filesystem::path&)) {
     if (path.empty()) return;
     constexpr bool is_quiet = true;  // name_outputs reports the name
-    files.outputs.push_back({name_for_this_rank(path, environment, is_quiet), option});
+    files.outputs.push_back(
+        {name_for_this_rank(path, environment, is_quiet), option, is_of_its_kind});
   };
-  add_output(options.trace, "--trace");
-  add_output(options.write_manifest, "--write-manifest");
-  add_output(options.write_golden, "--write-golden");
+  add_output(options.trace, "--trace", nullptr);
+  add_output(options.write_manifest, "--write-manifest", is_manifest);
+  add_output(options.write_golden, "--write-golden", [](const std::filesystem::path& path) {
+    return names_format(path, "hiptool.golden/");
+  });
+  files.force = options.force;
   return files;
 }
+
+// As llama.cpp's --cache-type-k and --cache-type-v.
+const std::vector<std::string> kv_types{"f32",  "f16",    "bf16", "q8_0", "q4_0",
+                                        "q4_1", "iq4_nl", "q5_0", "q5_1"};
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadArguments>();
@@ -203,8 +190,10 @@ Runner add_load(CLI::App& app) {
   auto io = std::make_shared<std::optional<std::string>>();
   auto prompt_ids = std::make_shared<std::string>();
   auto layers = std::make_shared<std::string>();
-  add_words(app, "PATH", options->paths,
-            "models, each a file, shard, index or folder, or an Ollama blob or manifest");
+  add_words(
+      app, "PATH", options->paths,
+      "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, or the "
+      "name of a model in a local cache, such as org/name or llama3.2:1b");
   add_choice(
       app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
       "how to verify the bytes on the device; auto: full, or fast for files that are not cached; "
@@ -238,8 +227,16 @@ Runner add_load(CLI::App& app) {
              "also reserve memory for a KV cache of that many tokens, such as 8192 or 8k, and for "
              "compute buffers, and report whether it fits",
              std::uint64_t{1} << 30);
-  add_choice(app, "--kv-type", "TYPE", options->kv_type, {"f16", "q8_0", "q4_0"},
+  add_choice(app, "--kv-type", "TYPE", options->kv_type, kv_types,
              "of the KV cache of --context, f16 if not given");
+  add_choice(app, "--kv-type-k", "TYPE", options->kv_type_k, kv_types,
+             "of its keys, where they differ from --kv-type");
+  add_choice(app, "--kv-type-v", "TYPE", options->kv_type_v, kv_types,
+             "of its values, where they differ from --kv-type");
+  add_count(app, "--parallel", options->parallel,
+            "sequences that each have a KV cache of --context tokens; llama.cpp's -np N with -c N "
+            "times as large",
+            1, 1024);
   add_count(app, "--decode", options->decode,
             "then continue a prompt with that many tokens, each the most likely one unless "
             "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
@@ -262,7 +259,11 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--self-test", options->self_test,
            "plant five faults in device memory afterwards and check that each is caught");
   add_flag(app, "--check-tensors", options->check_tensors,
-           "check values and scales on the device for NaN and infinity; exit 1 if there are any");
+           "check values and scales on the device for NaN and infinity, exit 1 if there are any; "
+           "also name tensors that hold nothing but zeros");
+  add_flag(app, "--force", options->force,
+           "let --write-manifest and --write-golden replace any file; without it they replace only "
+           "earlier ones of their kind");
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
   return {
       [options, split, verify, io, prompt_ids, layers](Context& context) {
@@ -287,6 +288,44 @@ Runner add_load(CLI::App& app) {
       [options] { return !options->dry_run && options->context == 0; }};
 }
 
+/// What is known from the options that are given; the checks above know their values. What is said
+/// first comes first.
+std::vector<OptionRule> rules_of_load() {
+  std::vector<OptionRule> rules{
+      {"--force", {"--write-manifest", "--write-golden"}},
+      {"--layers", {"--prove"}},
+      {"--write-golden", {"--prove"}},
+      {"--check-golden", {"--prove"}},
+      {"--layers",
+       {},
+       {"--write-golden", "--check-golden"},
+       {},
+       "a golden is of all layers",
+       "leave out --layers"},
+      {"--write-golden",
+       {},
+       {"--check-golden"},
+       {},
+       "--write-golden and --check-golden are two runs",
+       "give one of them"},
+      {"--prove", {}, {"--decode"}, {}, "--prove and --decode are two runs", "give one of them"},
+      {"--prove",
+       {},
+       {"--dry-run"},
+       {},
+       "--prove computes on a device, which --dry-run does not open",
+       "leave out --dry-run; `--device cpu` needs no GPU"},
+      {"--split", {"--context", "--device", "--platform"}, {}, {"--dry-run"}},
+      {"--verify", {}, {"--dry-run"}},
+      {"--io", {}, {"--dry-run"}}};
+  // A golden is computed on the host: nothing is loaded, and no device is opened.
+  for (const char* option : {"--verify", "--sha256", "--io", "--split", "--context", "--self-test",
+                             "--check-tensors", "--device", "--platform"}) {
+    rules.push_back({option, {}, {"--write-golden"}});
+  }
+  return rules;
+}
+
 std::vector<CompletionWords> words_of_load() {
   return {{"--split", {"bytes", "layer", "replicate"}}};
 }
@@ -304,7 +343,8 @@ Command load_command() {
           "its memory after the last copy, and these are compared with digests of a second "
           "reading of the file. The first line of the report is the verdict, with the rate as "
           "a share of what the link allows.\n\n"
-          "Without --device the first GPU is used. If a GPU is present but cannot be used, "
+          "Without --device the discrete GPU with the most memory is used; of equal ones the "
+          "first. If a GPU is present but cannot be used, "
           "the command fails with exit 3 and the reason; the processor is the default only on "
           "machines without a GPU. --dry-run reads headers only and opens no driver; with "
           "--context it reports whether the model and its KV cache fit.\n\n"
@@ -316,7 +356,7 @@ Command load_command() {
           "--prove computes the model on the device and compares every layer with a "
           "computation in double precision on the processor. --decode continues a prompt. "
           "--demo makes a small model first, for a trial without a model of your own.",
-      .examples = {{"hiptool load model.gguf", "onto the first GPU, verified"},
+      .examples = {{"hiptool load model.gguf", "onto the largest GPU, verified"},
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},
                    {"hiptool load *.gguf", "several models, in turn"},
@@ -331,6 +371,7 @@ Command load_command() {
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
       .add = add_load,
+      .rules = rules_of_load(),
       .completion_words = words_of_load,
   };
 }

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "load/verify/digest.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -119,7 +120,7 @@ class Names {
   explicit Names(const ModelFile& model) {
     std::uint32_t index = 0;
     for (const ModelPart& part : model.files()) {
-      files_.emplace(part.path.filename().string(), index++);
+      files_.emplace(model::name_in_model(model, part), index++);
     }
   }
 
@@ -136,10 +137,15 @@ class Names {
   }
 
  private:
+  // Whatever folders are in front of a file's name.
   std::optional<std::uint32_t> find(std::string_view path) const {
-    const std::size_t slash = path.rfind('/');
-    const auto found = files_.find(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
-    return found == files_.end() ? std::nullopt : std::optional(found->second);
+    while (true) {
+      const auto found = files_.find(path);
+      if (found != files_.end()) return found->second;
+      const std::size_t slash = path.find('/');
+      if (slash == std::string_view::npos) return std::nullopt;
+      path.remove_prefix(slash + 1);
+    }
   }
 
   std::map<std::string, std::uint32_t, std::less<>> files_;
@@ -229,7 +235,7 @@ std::vector<ManifestDifference> compare_hashes(const Manifest& manifest, const M
   }
   if (!names_a_file) {
     differences.compare_model("file name", manifest.lines.front().name,
-                              model.files().front().path.filename().string());
+                              model::name_in_model(model, model.files().front()));
     return differences.take();
   }
   for (std::size_t i = 0; i < covered.tensors.size(); ++i) {

@@ -11,10 +11,12 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "cli/distinct_files.hpp"
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
+#include "model/parts.hpp"
 #include "model/text.hpp"
 #include "model/unique_keys.hpp"
 
@@ -297,6 +299,15 @@ void append_line(std::string& text, HashKind kind, const std::string& hash,
 
 }  // namespace
 
+bool is_manifest(const std::filesystem::path& path) {
+  if (names_format(path, "hiptool.manifest/")) return true;
+  try {
+    return read_manifest(path).kind.has_value();  // lines
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Manifest read_manifest(const std::filesystem::path& path) {
   const base::File file = base::File::open(path);
   Manifest manifest;
@@ -305,20 +316,26 @@ Manifest read_manifest(const std::filesystem::path& path) {
     throw Error(ErrorCode::input_failed, "read manifest",
                 path.string() + " is too large for a manifest", "is it the model itself?");
   }
-  std::array<std::byte, 64> start{};
-  const auto head =
-      std::span(start).first(std::min<std::uint64_t>(start.size(), file.size_bytes()));
-  file.read_at(head, 0);
-  const auto first = std::find_if(head.begin(), head.end(), [](std::byte byte) {
-    return std::string_view(" \t\r\n").find(static_cast<char>(byte)) == std::string_view::npos;
-  });
-  if (first != head.end() && *first == std::byte{'{'}) {
-    DigestReader(file, manifest).read();
+  const auto read = [&file](std::uint64_t size_bytes) {
+    std::string text(static_cast<std::size_t>(size_bytes), '\0');
+    file.read_at(std::as_writable_bytes(std::span(text)), 0);
+    return text;
+  };
+  constexpr std::uint64_t head_bytes = 64;
+  std::string head = read(std::min(head_bytes, file.size_bytes()));
+  const bool is_utf16 = base::is_utf16(head);
+  head = base::decode_text(std::move(head));
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || head[first] != '{') {
+    const std::string text = base::decode_text(read(file.size_bytes()));
+    read_lines(text, manifest);
     return manifest;
   }
-  std::string text(file.size_bytes(), '\0');
-  file.read_at(std::as_writable_bytes(std::span(text)), 0);
-  read_lines(text, manifest);
+  if (is_utf16) {
+    throw Error(ErrorCode::input_failed, "read manifest", path.string() + " is JSON in UTF-16",
+                "save it as UTF-8, which JSON files must be in");
+  }
+  DigestReader(file, manifest).read();
   return manifest;
 }
 
@@ -344,7 +361,7 @@ std::string digest_manifest(const ModelFile& model, const ModelDigests& found) {
   for (std::size_t file = 0; file < model.files().size(); ++file) {
     const FileHashes::Metadata& metadata = found.metadata[file];
     text += file == 0 ? "\n    {\"file\": " : ",\n    {\"file\": ";
-    append_quoted(text, model.files()[file].path.filename().string());
+    append_quoted(text, model::name_in_model(model, model.files()[file]));
     text += ", \"bytes\": " + std::to_string(metadata.bytes) + ", " +
             digests(metadata.xxh3, metadata.sha256);
   }

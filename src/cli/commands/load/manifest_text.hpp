@@ -17,6 +17,9 @@ namespace hiptool::cli {
 /// twice.
 Manifest read_manifest(const std::filesystem::path& path);
 
+/// Whether the file is a manifest of either form.
+bool is_manifest(const std::filesystem::path& path);
+
 /// The form that a manifest of that name is written in: lines for .sha256, .xxh64 and .xxh3.
 std::optional<HashKind> manifest_kind_of_name(const std::filesystem::path& path);
 

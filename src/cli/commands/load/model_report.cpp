@@ -8,6 +8,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 
 namespace hiptool::cli {
@@ -115,7 +116,7 @@ std::vector<report::Line> summary_lines(const ModelSummary& summary) {
   }
   experts.write_to(lines, "experts");
   Words context;
-  if (summary.context_length) context.add("", format_count(*summary.context_length) + " tokens");
+  if (summary.context_length) context.add("", base::count_of(*summary.context_length, "token"));
   context.add("sliding window", summary.sliding_window);
   context.add("vocabulary", summary.vocabulary_size);
   context.write_to(lines, "context");

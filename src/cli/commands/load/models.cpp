@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
@@ -91,8 +92,8 @@ std::vector<std::vector<std::string>> hashes_by_model(const LoadArguments& argum
   }
   if (files == arguments.sha256.size()) return hashes;
   throw usage_error(
-      fmt::format("the {} models have {} files, and {} SHA-256 were given", hashes.size(), files,
-                  arguments.sha256.size()),
+      fmt::format("the {} models have {}, and {} SHA-256 were given", hashes.size(),
+                  base::count_of(files, "file"), arguments.sha256.size()),
       "give one for each file, in the order of the PATHs and of the files of each, or write them "
       "to SHA256SUMS next to the files, as sha256sum prints them, and use --verify published");
 }
@@ -142,6 +143,9 @@ void add_notes(const ModelResult& result, ModelLoad& load) {
   if (outcome.decode) {
     load.notes.push_back({report::Tone::plain, load.name + ": " + decode_verdict(*outcome.decode)});
     for (const report::Line& line : decode_lines(*outcome.decode)) load.notes.push_back(line);
+  }
+  if (!outcome.found_for.empty()) {
+    load.shared_notes.push_back({report::Tone::plain, "found " + found_text(outcome)});
   }
   if (!outcome.uncompared_hashes.empty()) {
     load.shared_notes.push_back({report::Tone::plain, load.name + ": " + uncompared_text(outcome)});

@@ -83,7 +83,13 @@ std::string passed_text(const ModelLoads& loads, const std::string& status, doub
   std::string text = fmt::format("{} {}", status, base::count_of(loads.size() - others, "model"));
   if (status != "empty") text += ", " + format_size(bytes);
   if (status == "planned") {
-    text += place.empty() ? ", no device was opened" : place + ", each of which fits";
+    const auto uncertain = std::count_if(loads.begin(), loads.end(), [](const ModelLoad& load) {
+      const Value& fit = member(load.report.document, "fit");
+      return !fit.is_absent() && report::text_of(member(fit, "verdict")) == "may not fit";
+    });
+    const std::string fits = uncertain == 0 ? ", each of which fits"
+                                            : fmt::format(", of which {} may not fit", uncertain);
+    text += place.empty() ? ", no device was opened" : place + fits;
   } else {
     text += place + " in " + format_duration(verdict_time_s);
   }

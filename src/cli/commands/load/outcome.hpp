@@ -45,6 +45,7 @@ struct DecodeOutcome {
 struct ProveOutcome {
   std::vector<std::string> devices;  ///< none: only a golden was written
   std::vector<std::uint32_t> prompt_ids;
+  std::uint64_t trained_tokens = 0;  ///< context that the model was trained for; 0: unknown
   prove::ProveResult result;
   std::string checked_golden;  ///< its path, where the device was compared with one
   std::string written_golden;
@@ -54,6 +55,7 @@ struct ProveOutcome {
 /// Complete at the end, partial if the run failed. `phases` begin at the run's start.
 struct LoadOutcome : LoadReport {
   std::optional<ModelFile> model;
+  std::string found_for;  ///< the name that led to the model's path; empty: the path was given
   std::optional<ModelSummary> summary;
   std::optional<ArenaLayout> layout;            ///< on one device, whichever it will be
   std::vector<std::string> device_names;        ///< by device of the plan: "NVIDIA H200"

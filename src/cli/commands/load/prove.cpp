@@ -2,6 +2,7 @@
 #include "cli/commands/load/prove.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -28,17 +29,21 @@ std::vector<std::size_t> parse_layers(const std::string& text) {
     throw usage_error("invalid --layers \"" + text + "\"",
                       "give layers and ranges separated by commas, such as 0,3-5");
   };
-  std::vector<std::size_t> layers;
+  std::map<std::size_t, std::size_t> ranges;  // a list may name the same one thousands of times
   for (const std::string& word : split_list(text, "--layers")) {
     const std::size_t dash = word.find('-');
     const auto first = base::parse_number<std::size_t>(word.substr(0, dash));
     const auto last =
         dash == word.npos ? first : base::parse_number<std::size_t>(word.substr(dash + 1));
     if (!first || !last || *first > *last || *last >= most) refuse();
-    for (std::size_t layer = *first; layer <= *last; ++layer) layers.push_back(layer);
+    std::size_t& known = ranges[*first];
+    known = std::max(known, *last);
   }
-  std::sort(layers.begin(), layers.end());
-  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  std::vector<std::size_t> layers;
+  for (const auto& [first, last] : ranges) {
+    const std::size_t next = layers.empty() ? 0 : layers.back() + 1;
+    for (std::size_t layer = std::max(first, next); layer <= last; ++layer) layers.push_back(layer);
+  }
   return layers;
 }
 
@@ -68,15 +73,19 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
     outcome.prompt_ids = request.golden->prompt_ids;
     outcome.checked_golden = request.golden_path;
   }
+  outcome.trained_tokens = spec.context_length;
   const std::uint64_t tokens = outcome.prompt_ids.size();
   ModelRuntime::Options options;
   options.context_tokens = tokens;
   options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
   ModelRuntime decoder = make_decoder(backends, model, spec, options);
-  const prove::ReferenceDecoder reference(model.model(), spec,
-                                          {.sequence_tokens = tokens, .cancel = &cancel});
+  prove::ReferenceDecoder reference(model.model(), spec,
+                                    {.sequence_tokens = tokens, .cancel = &cancel});
   prove::ProveOptions prove_options;
   prove_options.layers = request.layers;
+  if (const auto& verification = model.report().verification) {
+    prove_options.digests = verification->tensor_digests;
+  }
   prove_options.cancel = &cancel;
   // With a golden they are layers, until one is wrong.
   const std::uint64_t layers = spec.layers.size();
@@ -99,6 +108,7 @@ ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> pro
   const DecoderSpec spec = DecoderSpec::read(model);
   ProveOutcome outcome;
   outcome.prompt_ids = prompt_of(spec, std::move(prompt));
+  outcome.trained_tokens = spec.context_length;
   const std::uint64_t tokens = outcome.prompt_ids.size();
   prove::ReferenceDecoder reference(model, spec, {.sequence_tokens = tokens, .cancel = &cancel});
   progress.begin("reference");

@@ -101,6 +101,9 @@ std::string about(double time_s) {
   return fmt::format("{:.0f} h", time_s / 3600);
 }
 
+// A wrong number in the metadata gives the same wrong values everywhere.
+constexpr std::string_view assumption = "metadata as given";
+
 std::string layers_text(const ProveOutcome& prove) {
   return base::count_of(prove.result.layers.size(), "layer");
 }
@@ -175,8 +178,8 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   }
   if (!result.logits) {
     return {report::Tone::good,
-            fmt::format("proved: {} of {} {} right on {}", layers_text(prove), name,
-                        result.layers.size() == 1 ? "computes" : "compute", on)};
+            fmt::format("proved: {} of {} {} right on {}; {}", layers_text(prove), name,
+                        result.layers.size() == 1 ? "computes" : "compute", on, assumption)};
   }
   const LogitsResult& logits = *result.logits;
   const std::string figures =
@@ -184,8 +187,10 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
                   logits.max_error / logits.deviation, base::count_of(logits.tokens, "token"),
                   prove::logits_bound);
   if (result.is_right()) {
-    return {report::Tone::good, fmt::format("proved: {} computes right on {}: {}, {}", name, on,
-                                            figures, layers_text(prove))};
+    return {report::Tone::good,
+            fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "
+                        "only, {}",
+                        name, on, figures, layers_text(prove), assumption)};
   }
   const std::string what =
       logits.repeats ? figures + "; all layers are right"
@@ -226,6 +231,13 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove) {
     add(fmt::format("wrong   {} of {} of {} at token {}, bound {:.2g}",
                     format_count(wrong_one.wrong_values), format_count(wrong_one.values),
                     wrong_one.stage, wrong_one.position, wrong_one.bound));
+  }
+  const std::uint64_t tokens = prove.prompt_ids.size();
+  if (prove.trained_tokens > 0 && tokens > prove.trained_tokens) {
+    lines.push_back(
+        {report::Tone::warning,
+         fmt::format("warning: the model was trained for {}; the prompt has {}",
+                     base::count_of(prove.trained_tokens, "token"), format_count(tokens))});
   }
   return lines;
 }

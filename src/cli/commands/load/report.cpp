@@ -15,7 +15,9 @@
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
+#include "model/model_kind.hpp"
 #include "report/reader.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -62,6 +64,7 @@ Value model_value(const LoadOutcome& outcome) {
   Object fields{
       {"path", model.path().string()},
       {"format", to_string(model.format())},
+      {"kind", to_string(model.kind())},
       {"files", static_cast<std::uint64_t>(model.files().size())},
       {"tensors", static_cast<std::uint64_t>(model.tensors().size())},
       {"bytes", model.tensor_bytes()},
@@ -213,6 +216,7 @@ report::Line model_line(const LoadOutcome& outcome) {
   std::string text = "model   " + file_name(model) + ": ";
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
+  if (model.kind() != ModelKind::model) text += ", " + model::model_kind_name(model);
   if (outcome.summary && outcome.summary->architecture) {
     text += ", " + *outcome.summary->architecture;
   }
@@ -352,8 +356,9 @@ void add_summary(const LoadOutcome& outcome, const LoadArguments& options, repor
 }
 
 void add_fit(const LoadOutcome& outcome, report::Report& report) {
-  report.document.emplace_back("fit", fit_value(*outcome.fit));
+  report.document.emplace_back("fit", fit_value(*outcome.fit, *outcome.summary));
   append(report.verdict, fit_lines(*outcome.fit));
+  append(report.notes, fit_warnings(*outcome.fit, *outcome.summary));
   if (outcome.statistics) return;  // then the fit is not the result
   append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
   report.tables.push_back(fit_table(*outcome.fit));
@@ -379,6 +384,10 @@ std::vector<report::Table> listing_tables(const LoadOutcome& outcome,
   if (!outcome.self_test.empty()) tables.push_back(self_test_table(outcome));
   if (lists_tensors(outcome, options)) tables.push_back(tensors_table(outcome));
   return tables;
+}
+
+std::string found_text(const LoadOutcome& outcome) {
+  return outcome.found_for + " at " + outcome.model->path().string();
 }
 
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
@@ -422,6 +431,13 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   }
   if (outcome.model) {
     report.verdict.push_back(model_line(outcome));
+    if (!outcome.found_for.empty()) {
+      report.verdict.push_back({Tone::plain, "found   " + found_text(outcome)});
+    }
+    if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
+      report.notes.push_back(
+          {Tone::warning, "warning: this is no model by itself: " + report::one_line(use)});
+    }
     add_warnings(outcome.model->warnings(), report);
   }
   if (outcome.plan) add_warnings(outcome.plan->warnings, report);
@@ -436,6 +452,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.values) {
     add("values", values_value(outcome));
     report.verdict.push_back(values_line(outcome));
+    const std::string zeros = zeros_text(outcome);
+    if (!zeros.empty()) report.notes.push_back({Tone::warning, "warning: " + zeros});
   }
   append(report.tables, finding_tables(outcome));
   if (outcome.statistics && has_several_devices(outcome)) {

@@ -37,6 +37,9 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome);
 /// neither occurred.
 std::string failed_check_text(const LoadOutcome& outcome);
 
+/// "org/name at /cache/models--org--name": where a name led; requires found_for.
+std::string found_text(const LoadOutcome& outcome);
+
 // ---- placement_report.cpp
 
 /// "nvidia:0", "nvidia:0, nvidia:1" or "8 devices"; empty while no device is known.
@@ -57,17 +60,20 @@ report::Table full_tensors_table(const LoadOutcome& outcome);
 // ---- fit_report.cpp
 
 /// The field `fit` of `hiptool.load/1`.
-report::Value fit_value(const ModelFit& fit);
+report::Value fit_value(const ModelFit& fit, const ModelSummary& summary);
 
 /// The first line for a model that was only planned: "planned 4.37 GiB on amd:0, which fits ..." or
-/// "does not fit: ...".
+/// "may not fit: ...", "does not fit: ...".
 report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
                          std::size_t chosen_devices);
 
 /// The required memory by purpose, and the maximum context.
 std::vector<report::Line> fit_lines(const ModelFit& fit);
 
-/// Limits of the numbers, and a warning for a context beyond that of the training.
+/// Warnings of a context beyond that of the training, and of a KV cache that is a bound.
+std::vector<report::Line> fit_warnings(const ModelFit& fit, const ModelSummary& summary);
+
+/// What the numbers mean, and their limits.
 std::vector<report::Line> fit_notes(const ModelFit& fit, const ModelSummary& summary);
 
 /// One row for each device; no rows where nothing fits.
@@ -111,11 +117,14 @@ std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);
 
 // ---- values.cpp
 
-/// The result of `--check-tensors` for the document: {checked, nan, inf, tensors[]}.
+/// The result of `--check-tensors` for the document: {checked, nan, inf, tensors[], zeros[]}.
 report::Value values_value(const LoadOutcome& outcome);
 
 /// The same for people: a line, and a table of the tensors with such values.
 report::Line values_line(const LoadOutcome& outcome);
 report::Table values_table(const LoadOutcome& outcome);
+
+/// "2 tensors hold nothing but zeros: a, b; ..."; empty if there are none.
+std::string zeros_text(const LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

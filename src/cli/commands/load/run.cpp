@@ -4,22 +4,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
-#include <system_error>
 #include <utility>
 
-#include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/load/prove.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
-#include "cli/model_path.hpp"
+#include "cli/commands/make_model/sample_model.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
 #include "load/verify/verify_mode.hpp"
+#include "model/model_kind.hpp"
 #include "model/published_hash.hpp"
 #include "system/pci.hpp"
 
@@ -28,34 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes a model of random contents into the folder.
-fs::path write_demo(const fs::path& folder, const CancelToken& cancel) {
+ModelWriterOptions demo_options(const CancelToken& cancel) {
   ModelWriterOptions options;
-  options.path = folder / "demo.gguf";
   options.size_bytes = 64u << 20;
   options.tensors = 40;
   options.seed = 1;
   options.cancel = &cancel;
-  return write_model(options).path;
-}
-
-// The files of an opened model, with its index and configuration files.
-std::vector<NamedFile> files_of_model(const ModelFile& model) {
-  std::vector<NamedFile> files;
-  std::set<fs::path> folders;
-  std::error_code ignored;
-  for (const ModelPart& part : model.files()) {
-    files.push_back({part.path, "the model"});
-    folders.insert(fs::absolute(part.path, ignored).parent_path());
-  }
-  for (const fs::path& folder : folders) {
-    files.push_back({folder / "config.json", "the model's configuration"});
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      if (!entry.path().string().ends_with(".index.json")) continue;
-      files.push_back({entry.path(), "the model's index"});
-    }
-  }
-  return files;
+  return options;
 }
 
 class LoadRun {
@@ -66,29 +42,29 @@ class LoadRun {
 
   void run() {
     if (!arguments_.trace.empty()) outcome_.timeline = std::make_unique<Timeline>();
-    std::optional<base::TemporaryFolder> demo_folder;
+    std::optional<SampleModel> demo;
     fs::path path;
     if (arguments_.demo) {
       const auto timer = phase("make");
-      demo_folder.emplace("hiptool-demo");
-      path = write_demo(demo_folder->path(), context_.environment.cancel);
+      demo.emplace("demo", demo_options(context_.environment.cancel));
+      path = demo->path();
     } else {
       path = arguments_.paths.front();
     }
     {
       const auto timer = phase("parse");
-      outcome_.model = open_model(path.string(), {arguments_.strict, arguments_.opaque},
-                                  context_.environment.getenv);
+      outcome_.model = context_.open_model(path.string(), {arguments_.strict, arguments_.opaque});
+      if (outcome_.model->path() != path) outcome_.found_for = path.string();
       outcome_.layout = lay_out(*outcome_.model);
       // Before anything else reads the files and so changes what is in the page cache.
       load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
       find_uncompared_hashes();
     }
-    refuse_to_overwrite_parts();
     // Reports missing metadata before any file is hashed or device started.
     if (arguments_.context > 0) {
+      model::require_model(*outcome_.model, "size the KV cache");
       outcome_.summary = summarize(*outcome_.model);
-      kv_cache_bytes(*outcome_.summary, arguments_.context, kv_type());
+      kv_cache_bytes(*outcome_.summary, arguments_.context, kv_cache());
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     if (arguments_.prove) {
@@ -115,14 +91,20 @@ class LoadRun {
                     session_.step_prefix);
   }
 
-  KvType kv_type() const {
-    return kv_type_from_name(arguments_.kv_type.value_or("f16")).value_or(KvType::f16);
+  // add_choice() has checked the words.
+  KvCacheOptions kv_cache() const {
+    const std::string both = arguments_.kv_type.value_or("f16");
+    KvCacheOptions options;
+    options.keys = kv_type_from_name(arguments_.kv_type_k.value_or(both)).value_or(KvType::f16);
+    options.values = kv_type_from_name(arguments_.kv_type_v.value_or(both)).value_or(KvType::f16);
+    options.sequences = arguments_.parallel;
+    return options;
   }
 
   void find_uncompared_hashes() {
     if (arguments_.dry_run || arguments_.verify == VerifyMode::published) return;
     for (const ModelPart& part : outcome_.model->files()) {
-      outcome_.uncompared_hashes = model::find_hash_list(part);
+      outcome_.uncompared_hashes = model::find_hash_source(part);
       if (!outcome_.uncompared_hashes.empty()) return;
     }
   }
@@ -143,25 +125,8 @@ class LoadRun {
 
   void read_golden() {
     if (arguments_.check_golden.empty()) return;
-    golden_ = prove::read_golden(arguments_.check_golden);
-    prove::require_description(*golden_, DecoderSpec::read(*outcome_.model), arguments_.prompt_ids,
-                               arguments_.check_golden);
-  }
-
-  // The path may be an index or a folder, so all files of the model are known only now. Not even
-  // the document with the error may replace one of them.
-  void refuse_to_overwrite_parts() {
-    std::vector<NamedFile> outputs{{arguments_.trace, "--trace"},
-                                   {arguments_.write_manifest, "--write-manifest"},
-                                   {arguments_.write_golden, "--write-golden"}};
-    for (const auto& path : context_.output.export_paths()) outputs.push_back({path, "--export"});
-    try {
-      require_distinct_files(outputs, files_of_model(*outcome_.model));
-    } catch (const Error&) {
-      context_.output.discard_exports();
-      outcome_.timeline.reset();
-      throw;
-    }
+    golden_ = prove::read_golden(arguments_.check_golden, DecoderSpec::read(*outcome_.model),
+                                 arguments_.prompt_ids);
   }
 
   std::vector<Device> open_devices() {
@@ -200,14 +165,14 @@ class LoadRun {
     if (!memory) memory = load::read_fit_memory(open_devices());
     outcome_.chosen_devices = memory->chosen.size();
     load::check_fit_with_cache(*outcome_.model, *outcome_.summary, arguments_.split.kind,
-                               {arguments_.context, kv_type()}, *memory, outcome_.fit);
+                               {arguments_.context, kv_cache()}, *memory, outcome_.fit);
   }
 
   LoadOptions load_options(LoadObserver& observer) const {
     LoadOptions options;
     options.split = arguments_.split;
     options.context_tokens = arguments_.context;
-    options.kv_type = kv_type();
+    options.kv_cache = kv_cache();
     options.verify = outcome_.verify_mode;
     options.sha256 = arguments_.sha256;
     options.read.mode = arguments_.io;

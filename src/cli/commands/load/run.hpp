@@ -28,7 +28,10 @@ struct LoadArguments {
   std::string trace;                ///< the file for the timeline; empty: none
   LoadSplit split;
   std::uint64_t context = 0;              ///< tokens of the KV cache to reserve memory for; 0: none
-  std::optional<std::string> kv_type;     ///< of that cache: "f16" (the default), "q8_0", "q4_0"
+  std::optional<std::string> kv_type;     ///< of that cache: f16 (the default), q8_0, ...
+  std::optional<std::string> kv_type_k;   ///< of its keys, where it is another one
+  std::optional<std::string> kv_type_v;   ///< of its values
+  std::uint64_t parallel = 1;             ///< sequences with a cache of their own
   std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
   std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
   bool prove = false;
@@ -43,6 +46,7 @@ struct LoadArguments {
   bool demo = false;
   bool self_test = false;
   bool check_tensors = false;
+  bool force = false;  ///< goldens and manifests replace files of other kinds
 };
 
 /// What the loads of one command share.

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -25,10 +27,15 @@ report::Value values_value(const LoadOutcome& outcome) {
                                      {"file", outcome.model->files()[tensor.file].path.string()},
                                      {"file_offset", tensor.file_offset + finding.first_offset}});
   }
+  report::Array zeros;
+  for (const std::uint32_t tensor : outcome.values->zero_tensors) {
+    zeros.push_back(outcome.model->tensors()[tensor].name);
+  }
   return report::Object{{"checked", outcome.values->checked},
                         {"nan", outcome.values->nan},
                         {"inf", outcome.values->infinite},
-                        {"tensors", std::move(tensors)}};
+                        {"tensors", std::move(tensors)},
+                        {"zeros", std::move(zeros)}};
 }
 
 report::Line values_line(const LoadOutcome& outcome) {
@@ -44,6 +51,18 @@ report::Line values_line(const LoadOutcome& outcome) {
   }
   return {report::Tone::plain,
           fmt::format("values  {} floats and scales, all finite", format_count(values.checked))};
+}
+
+std::string zeros_text(const LoadOutcome& outcome) {
+  constexpr std::size_t most_named = 5;
+  const std::vector<std::uint32_t>& zeros = outcome.values->zero_tensors;
+  if (zeros.empty()) return {};
+  std::vector<std::string> names;
+  for (const std::uint32_t tensor : zeros) names.push_back(outcome.model->tensors()[tensor].name);
+  return base::count_of(zeros.size(), "tensor") + (zeros.size() == 1 ? " holds" : " hold") +
+         " nothing but zeros: " + first_of(names, most_named) +
+         "; if these are weights, the file is not complete: compare its SHA-256 with the "
+         "publisher's";
 }
 
 report::Table values_table(const LoadOutcome& outcome) {

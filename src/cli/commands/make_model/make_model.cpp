@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
@@ -20,14 +21,13 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::uint64_t default_size_bytes = 64u << 20;
-constexpr std::uint64_t no_size = UINT64_MAX;  // none was given
 
 struct MakeModelOptions {
   std::string path;
   std::optional<std::string> format;  ///< of the model; absent: from the extension
-  std::uint64_t size_bytes = no_size;
-  std::uint64_t tensors = 0;  ///< 0: 16, or one per type or shard if more
-  std::string types;          ///< comma-separated; empty: the default
+  std::uint64_t size_bytes = 0;       ///< 0: not given
+  std::uint64_t tensors = 0;          ///< 0: 16, or one per type or shard if more
+  std::string types;                  ///< comma-separated; empty: the default
   std::uint64_t seed = 1;
   std::uint64_t shards = 1;
   std::uint64_t vocabulary = 0;
@@ -90,7 +90,7 @@ SampleDecoder choose_decoder(const MakeModelOptions& options) {
   }
   decoder.window = options.window;
   decoder.is_tied = options.is_tied;
-  if (options.size_bytes != no_size) decoder.size_bytes = options.size_bytes;
+  if (options.size_bytes > 0) decoder.size_bytes = options.size_bytes;
   return decoder;
 }
 
@@ -110,9 +110,8 @@ report::Report make_report(const ModelWriterResult& result, ModelFormat format,
   report.document.emplace_back("wall_time_s", duration_s);
   report.verdict.push_back(
       {report::Tone::good,
-       fmt::format("wrote {}: {}, {} in {} {}{}", result.path.string(), to_string(format),
-                   format_size(result.file_bytes), result.tensors,
-                   result.tensors == 1 ? "tensor" : "tensors",
+       fmt::format("wrote {}: {}, {} in {}{}", result.path.string(), to_string(format),
+                   format_size(result.file_bytes), base::plain_count_of(result.tensors, "tensor"),
                    result.files == 1 ? "" : fmt::format(" and {} shards", result.files))});
   return report;
 }
@@ -124,7 +123,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   ModelWriterOptions writer;
   writer.path = options.path;
   writer.format = format;
-  writer.size_bytes = options.size_bytes != no_size ? options.size_bytes : default_size_bytes;
+  writer.size_bytes = options.size_bytes > 0 ? options.size_bytes : default_size_bytes;
   if (!options.types.empty()) writer.types = split_list(options.types, "--types");
   writer.tensors = choose_tensors(options, writer.types, format);
   writer.seed = options.seed;

@@ -129,15 +129,15 @@ void check_options(const ModelWriterOptions& options) {
           "use 1 to 1000000 tensors");
   const std::uint64_t tensors = options.decoder ? least_decoder_tensors : options.tensors;
   require(options.shards > 0 && options.shards <= most_shards && options.shards <= tensors,
-          "cannot split " + std::to_string(tensors) + " tensors over " +
-              std::to_string(options.shards) + " files",
+          "cannot split " + base::plain_count_of(tensors, "tensor") + " over " +
+              base::plain_count_of(options.shards, "file"),
           "use 1 to 65535 files, at most one per tensor");
   require(options.vocabulary == 0 ||
               (options.vocabulary <= most_tokens && options.format == ModelFormat::gguf),
-          "invalid vocabulary of " + std::to_string(options.vocabulary) + " tokens",
+          "invalid vocabulary of " + base::plain_count_of(options.vocabulary, "token"),
           "use at most 10000000 tokens, in a GGUF");
   require(options.size_bytes <= most_size_bytes,
-          "invalid model size of " + std::to_string(options.size_bytes) + " bytes",
+          "invalid model size of " + base::plain_count_of(options.size_bytes, "byte"),
           "use at most 2^60 bytes");
 }
 

@@ -106,10 +106,10 @@ const std::vector<Action>& actions() {
   return list;
 }
 
-const Action& find_action(const std::string& name) {
+const Action& find_action(const std::string& word) {
   std::vector<std::string> names;
   for (const Action& action : actions()) names.emplace_back(action.name);
-  check_choice(name, names, "ACTION");
+  const std::string name = choice_of(word, names, "ACTION");
   return *std::find_if(actions().begin(), actions().end(),
                        [&name](const Action& action) { return action.name == name; });
 }

@@ -49,7 +49,7 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
 }
 
 /// Rejects unknown families, groups and types and suggests the nearest name.
-void check_words(const KernelBenchOptions& bench) {
+void check_words(KernelBenchOptions& bench) {
   std::vector<std::string> names{"all", "ops"};
   std::vector<std::string> dtypes;
   for (const KernelFamily& family : measure::list_kernels()) {
@@ -70,7 +70,7 @@ void check_words(const KernelBenchOptions& bench) {
     throw Error(ErrorCode::not_found, "run-kernel", "unknown kernel '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
-  for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");
+  for (std::string& dtype : bench.dtypes) dtype = choice_of(dtype, dtypes, "--dtype");
 }
 
 /// Rejects options of operations where another kernel was chosen.

@@ -54,8 +54,7 @@ std::vector<DType> parse_dtypes(const RunKernelOptions& options, ProblemKind kin
   std::vector<DType> types;
   for (const std::string& list : options.dtypes) {
     for (const std::string& word : split_list(list, "--dtype")) {
-      check_choice(word, choices, "--dtype");
-      add_once(types, *dtype_from_name(word));
+      add_once(types, *dtype_from_name(choice_of(word, choices, "--dtype")));
     }
   }
   return types;
@@ -127,6 +126,44 @@ void leave_out_repeated(std::vector<LibraryTask>& tasks) {
   tasks = std::move(once);
 }
 
+std::vector<std::string> ids_of(const std::vector<Problem>& problems) {
+  std::vector<std::string> ids;
+  for (const Problem& one : problems) ids.push_back(measure::start_result(one, "own", "").id);
+  return ids;
+}
+
+/// The shapes of the file of --shapes; refuses an option where each line has its own word instead.
+std::vector<Problem> read_shapes(const RunKernelOptions& options, ProblemKind kind,
+                                 const std::vector<DType>& types, const CancelToken& cancel) {
+  const std::string text = base::read_input_file(options.shapes, most_shapes_bytes, &cancel);
+  const auto parse = [&](const RunKernelOptions& chosen, const std::vector<DType>& of_types) {
+    return measure::parse_shapes(text, options.shapes,
+                                 usual_problem(chosen, kind, of_types.front()), of_types);
+  };
+  std::vector<Problem> problems = parse(options, types);
+  const auto require_effect = [&](const char* option, const std::vector<Problem>& otherwise) {
+    if (ids_of(problems) != ids_of(otherwise)) return;
+    throw usage_error(
+        fmt::format("{} has no effect: every line of {} has its own", option, options.shapes),
+        "leave it out, or remove the word from the lines");
+  };
+  if (options.transpose) {
+    RunKernelOptions other = options;
+    other.transpose = options.transpose == "tt" ? "nn" : "tt";
+    require_effect("--transpose", parse(other, types));
+  }
+  if (options.batch > 0) {
+    RunKernelOptions other = options;
+    ++other.batch;
+    require_effect("--batch", parse(other, types));
+  }
+  if (!options.dtypes.empty()) {
+    const DType other = types == std::vector{DType::f64} ? DType::f32 : DType::f64;
+    require_effect("--dtype", parse(options, {other}));
+  }
+  return problems;
+}
+
 void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, LibraryPlan& plan) {
   plan.has_shapes = !options.shapes.empty() || !options.shape.empty();
   if (!options.shapes.empty() && !options.shape.empty()) {
@@ -146,9 +183,7 @@ void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, Libr
     for (const DType dtype : types)
       plan.tasks.push_back({usual_problem(options, plan.kind, dtype), ""});
   } else {
-    const std::string text = base::read_input_file(options.shapes, most_shapes_bytes, &cancel);
-    const Problem usual = usual_problem(options, plan.kind, types.front());
-    for (const Problem& one : measure::parse_shapes(text, options.shapes, usual, types)) {
+    for (const Problem& one : read_shapes(options, plan.kind, types, cancel)) {
       plan.tasks.push_back({one, ""});
     }
   }
@@ -185,8 +220,8 @@ LibraryPlan make_library_plan(const RunKernelOptions& options, Context& context)
   std::vector<std::string> choices = measure::implementations_of(plan.kind);
   choices.emplace_back("all");
   for (const std::string& list : options.libraries) {
-    for (const std::string& word : split_list(list, "--lib")) {
-      check_choice(word, choices, "--lib");
+    for (const std::string& given : split_list(list, "--lib")) {
+      const std::string word = choice_of(given, choices, "--lib");
       if (word == "all") {
         plan.is_every_library = true;
       } else {

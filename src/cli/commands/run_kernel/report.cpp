@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "cli/document.hpp"
 
 namespace hiptool::cli {
@@ -147,10 +148,12 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
     const report::WrongData& wrong = *result.wrong;
     return {
         report::Tone::bad,
-        fmt::format("wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
+        fmt::format("wrong result of {}: {} of {} of argument {} differ, first at {}: "
                     "expected {}, got {}, xor 0x{:x}; reading again {}",
-                    subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
-                    *wrong.first_index, report::format_value(wrong.expected, report::Unit::none),
+                    subject, wrong.count,
+                    base::plain_count_of(run.arguments[wrong.argument].count, "element"),
+                    wrong.argument, *wrong.first_index,
+                    report::format_value(wrong.expected, report::Unit::none),
                     report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
                     wrong.reread_agrees ? "gives the same"
                                         : "gives something else, so memory or copy is at fault")};
@@ -161,8 +164,8 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
   if (run.expected.empty()) {
     return {report::Tone::plain, fmt::format("ran {} in {}, result not checked", subject, time)};
   }
-  return {report::Tone::good,
-          fmt::format("ran {} in {}, {} elements as expected", subject, time, result.checked)};
+  return {report::Tone::good, fmt::format("ran {} in {}, {} as expected", subject, time,
+                                          base::plain_count_of(result.checked, "element"))};
 }
 
 /// The cause is a buffer that is too small, or a kernel that does not check its index.
@@ -172,8 +175,12 @@ void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
     std::string text =
         fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
                     outcome.device, write.argument, run.arguments[write.argument].text);
-    if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
-    if (write.behind_bytes > 0) text += fmt::format(" {} bytes after its end", write.behind_bytes);
+    if (write.before_bytes > 0) {
+      text += " " + base::plain_count_of(write.before_bytes, "byte") + " before it";
+    }
+    if (write.behind_bytes > 0) {
+      text += " " + base::plain_count_of(write.behind_bytes, "byte") + " after its end";
+    }
     verdict.push_back({report::Tone::bad, std::move(text)});
   }
 }

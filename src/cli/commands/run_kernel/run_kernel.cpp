@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/units.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
@@ -113,6 +114,15 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
   return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
+/// "default 256 MiB, on cpu 4 MiB and for operations 32 KiB to 1 MiB".
+std::string default_sizes_text() {
+  return fmt::format("default {}, on cpu {} and for operations {} to {}",
+                     format_size(measure::gpu_kernel_defaults.size_bytes),
+                     format_size(measure::cpu_kernel_defaults.size_bytes),
+                     format_size(measure::cpu_convolution_defaults.size_bytes),
+                     format_size(measure::cpu_usual_operation_defaults.size_bytes));
+}
+
 Runner add_run_kernel(CLI::App& app) {
   auto options = std::make_shared<RunKernelOptions>();
   add_words(app, "NAME", options->names,
@@ -124,7 +134,9 @@ Runner add_run_kernel(CLI::App& app) {
   add_text(
       app, "--size", "SIZES", options->size,
       "bytes of each array, rounded to a size the kernel supports, or for an operation down to the "
-      "largest shape that fits: 64MiB, a list, a range, or 90% of the free memory for all arrays");
+      "largest shape that fits: 64MiB, a list, a range, or 90% of the free memory for all "
+      "arrays; " +
+          default_sizes_text());
   add_text(app, "--shape", "SHAPE", options->shape,
            "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
            "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
@@ -165,7 +177,7 @@ Runner add_run_kernel(CLI::App& app) {
   add_text(app, "--grid", "X,Y,Z", options->grid, "blocks in the grid; Y and Z are 1 if not given");
   add_text(app, "--block", "X,Y,Z", options->block, "threads in a block");
   add_size(app, "--shared", options->shared_bytes,
-           "dynamic shared memory of a block, none if not given");
+           "dynamic shared memory of a block, none if not given", 0);
   add_texts(app, "--arg", "TYPE:VALUE", options->arguments,
             "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64; 0x... is bits), "
             "bytes:HEX for a struct, or buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED or "
@@ -186,6 +198,22 @@ Runner add_run_kernel(CLI::App& app) {
   return {[options](Context& context) { return run_run_kernel(*options, context); },
           [options](const Environment&) { return files_of_run_kernel(*options); },
           [] { return true; }};
+}
+
+/// What names of kernels do not take: the other refusals depend on which kernels are named.
+std::vector<OptionRule> rules_of_run_kernel() {
+  std::vector<OptionRule> rules;
+  for (const char* option :
+       {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--seconds",
+        "--fail-below", "--samples", "--device", "--platform"}) {
+    rules.push_back({option, {}, {"--list"}});
+  }
+  // Alone, --module prints what is in the file, and opens no device.
+  const std::vector<OptionUse> launch{"--grid", "--block", "--arg"};
+  for (const char* option : {"--samples", "--device", "--platform"}) {
+    rules.push_back({option, launch, {}, {"--module"}});
+  }
+  return rules;
 }
 
 std::vector<CompletionWords> run_kernel_words() {
@@ -238,6 +266,7 @@ Command run_kernel_command() {
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_run_kernel,
+      .rules = rules_of_run_kernel(),
       .completion_words = run_kernel_words,
   };
 }

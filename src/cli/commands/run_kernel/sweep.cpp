@@ -30,7 +30,7 @@ std::vector<std::pair<const char*, bool>> timing_options(const RunKernelOptions&
           {"--fail-below", !options.fail_below.empty()}};
 }
 
-void check_sweep_words(const SweepOptions& sweep) {
+void check_sweep_words(SweepOptions& sweep) {
   std::vector<std::string> names{"ops"};
   std::vector<std::string> types;
   for (const OperationEntry& operation : measure::operations()) {
@@ -54,7 +54,7 @@ void check_sweep_words(const SweepOptions& sweep) {
     throw Error(ErrorCode::not_found, "run-kernel", "unknown operation '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
-  for (const std::string& dtype : sweep.dtypes) check_choice(dtype, types, "--dtype");
+  for (std::string& dtype : sweep.dtypes) dtype = choice_of(dtype, types, "--dtype");
 }
 
 SweepOptions read_sweep(const RunKernelOptions& options, Context& context) {

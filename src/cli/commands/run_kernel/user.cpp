@@ -56,10 +56,11 @@ const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std:
 std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_bytes) {
   const base::File file = base::File::open(word.file);
   if (file.size_bytes() != size_bytes) {
-    throw Error(ErrorCode::input_failed, operation,
-                fmt::format("{} has {} bytes; buffer {} has {}", word.file, file.size_bytes(),
-                            word.argument, size_bytes),
-                "give the expected contents of the whole buffer to --expect");
+    throw Error(
+        ErrorCode::input_failed, operation,
+        fmt::format("{} has {}; buffer {} has {}", word.file,
+                    base::plain_count_of(file.size_bytes(), "byte"), word.argument, size_bytes),
+        "give the expected contents of the whole buffer to --expect");
   }
   std::vector<std::byte> bytes(size_bytes);
   file.read_at(bytes, 0);

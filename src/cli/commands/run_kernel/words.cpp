@@ -80,8 +80,8 @@ std::vector<measure::Arrangement> parse_layouts(const std::vector<std::string>& 
                                                 bool only_of_any_shape) {
   std::vector<measure::Arrangement> chosen;
   for (const std::string& list : lists) {
-    for (const std::string& word : split_list(list, "--layout")) {
-      check_choice(word, layout_names(), "--layout");
+    for (const std::string& given : split_list(list, "--layout")) {
+      const std::string word = choice_of(given, layout_names(), "--layout");
       const measure::Arrangement arrangement = *measure::arrangement_from_name(word);
       if (only_of_any_shape && !measure::takes_any_shape(arrangement)) {
         throw usage_error(fmt::format("--layout {} has shapes of its own and is not timed", word),

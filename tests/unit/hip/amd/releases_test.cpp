@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
+#include "cases.hpp"
 #include "hip/amd/runtime.hpp"
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
@@ -64,9 +65,17 @@ const Api& adapted() {
 bool has(const char* name) { return library().symbol(name) != nullptr; }
 
 /// The suite's kernels for all targets; empty where the build could not make them.
+/// Empty, and the case skipped, where the build made no AMD images.
 std::vector<char> read_bundle() {
-  std::ifstream file(test::fake_library("FAKE_HIP_BUNDLE"), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::string path = test::fake_library("FAKE_HIP_BUNDLE");
+  if (path.empty()) {
+    test::skip_case("this build has no AMD image for the fake device");
+    return {};
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bundle{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(bundle.empty());
+  return bundle;
 }
 
 bool is_rdna() {
@@ -150,17 +159,19 @@ TEST_CASE("a second registration of host memory is accepted, and ends with the f
 
 TEST_CASE("an object is for one architecture, a bundle for all of its own") {
   const std::vector<char> bundle = read_bundle();
-  if (bundle.empty()) return;  // no device compiler
+  if (bundle.empty()) return;
   const Api& hip = adapted();
   hipModule_t module = nullptr;
   REQUIRE(hip.hipModuleLoadData(&module, bundle.data()) == hipSuccess);
   CHECK(hip.hipModuleUnload(module) == hipSuccess);
   CHECK(hip.hipModuleUnload(module) == hipErrorInvalidHandle);
+  int objects = 0;
   int loaded = 0;
   int refused = 0;
   // Each object stands on a page of its own.
   for (std::size_t at = 4096; at + 4096 < bundle.size(); at += 4096) {
     if (std::memcmp(bundle.data() + at, "\177ELF", 4) != 0) continue;
+    ++objects;
     const hipError_t error = hip.hipModuleLoadData(&module, bundle.data() + at);
     if (error == hipErrorNoBinaryForGpu) ++refused;
     if (error != hipSuccess) continue;
@@ -168,12 +179,13 @@ TEST_CASE("an object is for one architecture, a bundle for all of its own") {
     CHECK(hip.hipModuleUnload(module) == hipSuccess);
   }
   CHECK(loaded == 1);
-  CHECK(refused >= 1);
+  CHECK(refused == objects - 1);
+  if (objects == 1) test::skip_case("this build has images for one AMD target only");
 }
 
 TEST_CASE("a block that is too large") {
   const std::vector<char> bundle = read_bundle();
-  if (bundle.empty()) return;  // no device compiler
+  if (bundle.empty()) return;
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
   REQUIRE(adapted().hipModuleLoadData(&module, bundle.data()) == hipSuccess);
@@ -186,8 +198,7 @@ TEST_CASE("a block that is too large") {
     return api.hipModuleLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments,
                                      nullptr);
   };
-  CHECK(launch(raw(), 1025, 1) ==
-        (release() < 7 ? hipErrorInvalidValue : hipErrorInvalidConfiguration));
+  CHECK(launch(raw(), 1025, 1) == hipErrorInvalidValue);
   CHECK(launch(adapted(), 1025, 1) == hipErrorInvalidConfiguration);
   CHECK(launch(adapted(), 64, 0) == hipErrorInvalidValue);
   CHECK(launch(adapted(), 64, 1) == hipSuccess);
@@ -195,12 +206,16 @@ TEST_CASE("a block that is too large") {
   CHECK(adapted().hipModuleUnload(module) == hipSuccess);
 }
 
-TEST_CASE("a number that moved in HIP 10") {
+TEST_CASE("a number that moved in the HIP of ROCm 10") {
+  int version = 0;
+  REQUIRE(adapted().hipRuntimeGetVersion(&version) == hipSuccess);
+  const bool has_moved = release() >= 7 && version >= 71500000;  // a fake of HIP 6 keeps its list
+
   const auto name = [](int number) {
     return std::string(adapted().hipGetErrorName(static_cast<hipError_t>(number)));
   };
-  CHECK(name(1054) == (release() >= 10 ? "hipErrorInvalidClusterSize" : "hipErrorTbd"));
-  CHECK(name(1055) == (release() >= 10 ? "hipErrorTbd" : "hipErrorUnknown"));
+  CHECK(name(1054) == (has_moved ? "hipErrorInvalidClusterSize" : "hipErrorTbd"));
+  CHECK(name(1055) == (has_moved ? "hipErrorTbd" : "hipErrorUnknown"));
 }
 
 TEST_CASE("the uuid is text, the bus id agrees with the attributes") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tool.hpp"
+#include "waiting.hpp"
 
 namespace hiptool::hip::cpu::test {
 namespace {
@@ -147,7 +148,7 @@ TEST_CASE("memory: freeing waits for the device's queued work") {
     gate.block(api, stream);
     REQUIRE(api.hipMemsetAsync(memory, 1, 4 * mib, stream) == hipSuccess);
     freeing = std::thread([&] { is_freed = api.hipFree(memory) == hipSuccess; });
-    std::this_thread::sleep_for(a_while);
+    CHECK(hiptool::test::become_idle());
     CHECK_FALSE(is_freed);
     CHECK(gate.holds());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tool.hpp"
+#include "waiting.hpp"
 
 namespace hiptool::hip::cpu::test {
 namespace {
@@ -115,7 +116,7 @@ TEST_CASE("streams: the device is synchronized when all its streams are done") {
     Gate gate;
     gate.block(api, stream);
     waiting = std::thread([&] { is_synchronized = api.hipDeviceSynchronize() == hipSuccess; });
-    std::this_thread::sleep_for(a_while);
+    CHECK(hiptool::test::become_idle());
     CHECK_FALSE(is_synchronized);
   }
   waiting.join();

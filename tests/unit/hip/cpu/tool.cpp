@@ -3,26 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include <thread>
-
 #include "hip/binding.hpp"
+#include "waiting.hpp"
 
 namespace hiptool::hip::cpu::test {
-namespace {
-
-constexpr std::chrono::seconds patience{10};
-
-template <class Condition>
-bool holds_in_time(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-}  // namespace
+using hiptool::test::comes_true;
 
 const Api& bound(int devices) {
   BindRequest request;
@@ -39,7 +24,7 @@ NothingLeaks::~NothingLeaks() { CHECK(live_objects() == before_); }
 
 Gate::~Gate() {
   open();
-  if (blocks_) CHECK(holds_in_time([this] { return left_.load(); }));
+  if (blocks_) CHECK(comes_true([this] { return left_.load(); }));
 }
 
 void Gate::block(const Api& api, hipStream_t stream) {
@@ -49,7 +34,7 @@ void Gate::block(const Api& api, hipStream_t stream) {
 
 void Gate::pass(void* self) {
   Gate& gate = *static_cast<Gate*>(self);
-  holds_in_time([&gate] { return gate.open_.load(); });
+  comes_true([&gate] { return gate.open_.load(); });
   gate.left_ = true;
 }
 

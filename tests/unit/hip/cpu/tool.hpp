@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 
 #include "hip/api.hpp"
@@ -24,7 +23,7 @@ class NothingLeaks {
   Accounting before_;
 };
 
-/// Holds up a stream until it is opened; gives up by itself after some seconds.
+/// Holds up a stream until it is opened; gives up by itself only where the test hangs.
 class Gate {
  public:
   Gate() = default;
@@ -46,8 +45,5 @@ class Gate {
 
 hipStream_t make_stream(const Api& api, unsigned flags = hipStreamNonBlocking);
 void* make_memory(const Api& api, std::size_t bytes);
-
-/// Long enough for another thread to do what it should not do.
-inline constexpr std::chrono::milliseconds a_while{30};
 
 }  // namespace hiptool::hip::cpu::test

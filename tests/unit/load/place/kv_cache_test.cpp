@@ -47,12 +47,6 @@ double cache_mib(const LoggedModel& shape, std::uint64_t context, KvType type = 
   return static_cast<double>(kv_cache_bytes(summary_of_logged(shape), context, type)) / logged_mib;
 }
 
-double compute_mib(const LoggedModel& shape, std::uint64_t context, std::uint64_t batch = 512) {
-  return static_cast<double>(
-             compute_buffer_bytes(summary_of_logged(shape), context, batch).value()) /
-         logged_mib;
-}
-
 }  // namespace
 
 TEST_CASE("KV cache: f16, as logged by llama.cpp") {
@@ -65,6 +59,9 @@ TEST_CASE("KV cache: f16, as logged by llama.cpp") {
   // github.com/ggml-org/llama.cpp/issues/10664 (n_ctx = 8192):
   // "KV self size = 224.00 MiB, K (f16): 112.00 MiB, V (f16): 112.00 MiB"
   CHECK(cache_mib(qwen2_5_1_5b, 8192) == 224.0);
+  // github.com/ikawrakow/ik_llama.cpp/pull/689, the log of llama.cpp itself (n_ctx = 131072):
+  // "KV buffer size = 23552.00 MiB"
+  CHECK(cache_mib(glm_4_5_air, 131'072) == 23'552.0);
 }
 
 TEST_CASE("KV cache: q8_0 and q4_0, as logged by llama.cpp") {
@@ -82,54 +79,34 @@ TEST_CASE("KV cache: q8_0 and q4_0, as logged by llama.cpp") {
   CHECK(cache_mib(mistral_small_24b, 6656, KvType::q4_0) == 292.5);
 }
 
-TEST_CASE("KV cache: layers with a sliding window are bounded from above") {
+TEST_CASE("KV cache: layers with a window, as logged by llama.cpp") {
   // github.com/ggml-org/llama.cpp/pull/17609 (gpt-oss 20B, 4096 tokens): the 12 layers with a
   // window have 18.00 MiB in 768 cells; the 12 others have 4096 cells.
-  const double logged = 18.0 + 12 * 4096 * 8 * (64 + 64) * 2 / logged_mib;
-  CHECK(cache_mib(gpt_oss_20b, 4096) > logged);
-  CHECK(cache_mib(gpt_oss_20b, 768) / 2 == 18.0);
+  ModelSummary summary = summary_of_logged(gpt_oss_20b);
+  for (std::uint64_t layer = 0; layer < 24; ++layer) {
+    summary.caches.push_back({8, 64, 64, 0, layer % 2 == 0 ? 128u : 0u, 0});
+  }
+  CHECK(static_cast<double>(kv_cache_bytes(summary, 4096)) / logged_mib == 18.0 + 96.0);
+  CHECK(static_cast<double>(kv_cache_bytes(summary, 256)) / logged_mib == 12.0);
+  KvCacheOptions options(KvType::q8_0);
+  options.values = KvType::q4_0;
+  options.sequences = 2;
+  CHECK(kv_cache_bytes(summary, 256, options) == 2 * 24 * 256 * 8 * (2 * 34 + 2 * 18));
 }
 
 TEST_CASE("KV cache: types, their names and what they do not divide") {
-  for (const KvType type : {KvType::f16, KvType::q8_0, KvType::q4_0}) {
+  for (const KvType type : {KvType::f16, KvType::q8_0, KvType::q4_0, KvType::f32, KvType::bf16,
+                            KvType::q4_1, KvType::q5_0, KvType::q5_1, KvType::iq4_nl}) {
     CHECK(kv_type_from_name(to_string(type)) == type);
   }
-  CHECK_FALSE(kv_type_from_name("q4_1").has_value());
+  CHECK_FALSE(kv_type_from_name("q6_K").has_value());
   const ModelSummary odd = summary_of_logged({2, 4, 4, 80});
   CHECK(kv_cache_bytes(odd, 256) == 2 * 4 * 256 * 160 * 2);
   CHECK_THROWS_WITH(kv_cache_bytes(odd, 256, KvType::q8_0),
                     doctest::Contains("do not divide the 80 elements of a head"));
   CHECK_THROWS_AS(kv_cache_bytes(odd, 256, KvType::q4_0), Error);
-  CHECK(load::layer_cache_bytes(summary_of_logged({2, 4, 4, 64}), 1, KvType::q8_0) ==
-        std::vector<std::uint64_t>(2, 256 * 4 * 128 / 32 * 34));
-}
-
-TEST_CASE("compute buffers: the logits, as logged by llama.cpp with flash attention") {
-  // github.com/abetlen/llama-cpp-python/issues/1943: "CUDA0 compute buffer size = 304.00 MiB"
-  CHECK(compute_mib(qwen2_5_coder_7b, 512) == 304.0);
-  // github.com/SciSharp/LLamaSharp/issues/1099: "CUDA0 compute buffer size = 300.75 MiB"
-  CHECK(compute_mib(qwen2_5_3b, 4096) == 300.75);
-  // github.com/ggml-org/llama.cpp/issues/10664 (n_ubatch = 8192): "4786.94 MiB"
-  CHECK(compute_mib(qwen2_5_1_5b, 8192, 8192) == doctest::Approx(4786.94).epsilon(1e-5));
-}
-
-TEST_CASE("compute buffers: long contexts have a large mask") {
-  // github.com/ikawrakow/ik_llama.cpp/pull/689, the log of llama.cpp itself for GLM-4.5-Air
-  // (n_ctx = 131072, n_ubatch = 4096): "KV buffer size = 23552.00 MiB", "compute buffer size =
-  // 3584.09 MiB".
-  CHECK(cache_mib(glm_4_5_air, 131'072) == 23'552.0);
-  CHECK(compute_mib(glm_4_5_air, 131'072, 4096) == 3584.0);
-}
-
-TEST_CASE("compute buffers: small contexts, and what is unknown") {
-  // Batches are no longer than the context.
-  CHECK(compute_mib(qwen2_5_coder_7b, 100) == 152.0);
-  ModelSummary summary = summary_of_logged(qwen2_5_coder_7b);
-  summary.has_latent_attention = true;
-  CHECK_FALSE(compute_buffer_bytes(summary, 512).has_value());
-  CHECK_FALSE(compute_buffer_bytes(summary_of_logged({2, 4, 4, 64, 256}), 512).has_value());
-  CHECK_FALSE(compute_buffer_bytes(summary_of_logged({2, 4, 4, 64, 0, 256}), 512).has_value());
-  summary = summary_of_logged(qwen2_5_coder_7b);
-  summary.vocabulary_size = UINT64_MAX;
-  CHECK_FALSE(compute_buffer_bytes(summary, 512).has_value());
+  CHECK(kv_type_from_name("Q8_0") == KvType::q8_0);
+  const auto layers = load::layer_cache_bytes(summary_of_logged({2, 4, 4, 64}), 1, KvType::q8_0);
+  REQUIRE(layers.size() == 2);
+  CHECK(layers[1].kv_cache == 256 * 4 * 128 / 32 * 34);
 }

@@ -127,6 +127,7 @@ TEST_CASE_FIXTURE(PlaceFixture, "place: without a context size there is a plan b
   CHECK(test::code_of([&] { load::place_model(model, {}, {}, {}, plan, fit); }) ==
         ErrorCode::invalid_argument);
   // This format has no metadata from which a cache could be sized.
-  CHECK(test::code_of([&] { load::place_model(model, devices, {}, {16}, plan, fit); }) ==
-        ErrorCode::not_found);
+  CHECK(test::code_of([&] {
+          load::place_model(model, devices, {}, {16, {}}, plan, fit);
+        }) == ErrorCode::not_found);
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "cases.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
 #include "unit/load/evict.hpp"
@@ -37,6 +38,10 @@ struct FileReaderFixture {
     options.request_bytes = 50'000;
     options.direct_request_bytes = 64u << 10;
     return options;
+  }
+
+  bool is_cold() const {
+    return test::evict(path) && load::DirectFile::open(base::File::open(path), false).is_open();
   }
 
   bool can_read_directly() const {
@@ -119,10 +124,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
   load::FileSet warm(model, options(ReadMode::automatic));
   CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
   CHECK(warm.choose_regions() == 1);
-  if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open()) {
-    CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
-    return;
-  }
+  if (!is_cold()) return test::skip_case(test::no_cold_file);
   load::FileSet files(model, options(ReadMode::automatic));
   CHECK(files.choose_regions() == 4);
   CHECK(load::FileSet(model, options(ReadMode::buffered)).choose_regions() == 4);
@@ -144,8 +146,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
 
 TEST_CASE_FIXTURE(FileReaderFixture,
                   "reading what is cached brings nothing else into the page cache") {
-  if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
-    return;
+  if (!is_cold()) return test::skip_case(test::no_cold_file);
   const base::File file = base::File::open(path);
   std::vector<std::byte> first(1'000'000);
   posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
@@ -171,8 +172,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
                   "a large uncached file is read both ways before one is chosen") {
   CHECK(load::FileSet(model, options(ReadMode::automatic)).trial() == nullptr);  // too small
   CHECK(load::FileSet(model, options(ReadMode::direct), 1, 1).trial() == nullptr);
-  if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
-    return;
+  if (!is_cold()) return test::skip_case(test::no_cold_file);
   auto chosen = options(ReadMode::automatic);
   chosen.depth = 1;  // where io_uring is missing, more would be told in a note
   load::FileSet files(model, chosen, 1, 100'000);
@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
     CHECK(load::FileSet(model, options(ReadMode::direct)).choose_direct(0, 0, 1) == nullptr);
     return;
   }
-  const auto message_of = [&](load::DirectResult result) -> std::string {
+  const auto message_of = [&](load::DirectResult result, ErrorCode expected) -> std::string {
     load::FileSet files(model, options(ReadMode::direct));
     load::FileReader reader(
         files, [] {}, std::make_unique<FailingEngine>(result));
@@ -225,15 +225,15 @@ TEST_CASE_FIXTURE(FileReaderFixture,
     try {
       reader.read(std::vector<load::ReadPart>{{0, 10, bytes}});
     } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::input_failed);
+      CHECK(error.code() == expected);
       return error.what();
     }
     return {};
   };
-  CHECK(message_of({EIO, 65'536, false}).find("m.safetensors at offset 65536") !=
-        std::string::npos);
-  CHECK(message_of({0, 90'000, false}).find("ends at offset 90000, 10010 bytes too early") !=
-        std::string::npos);
+  CHECK(message_of({EIO, 65'536, false}, ErrorCode::host_failed)
+            .find("m.safetensors at offset 65536") != std::string::npos);
+  CHECK(message_of({0, 90'000, false}, ErrorCode::input_failed)
+            .find("ends at offset 90000, 10010 bytes too early") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(FileReaderFixture,

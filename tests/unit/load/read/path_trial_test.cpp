@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -83,18 +85,20 @@ TEST_CASE("extents of the way before do not count, and the clock waits for them"
 
 TEST_CASE("reads after the decision do not change it, whichever thread reads") {
   PathTrial trial(1000);
+  std::atomic<std::int64_t> now_ms{0};
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       while (!trial.decision()) {
         const auto turn = trial.choose();
-        std::this_thread::sleep_for(turn.path == Path::direct ? 3ms : 1ms);
-        trial.report(turn, 100);
+        const std::int64_t took_ms = turn.path == Path::direct ? 3 : 1;
+        const std::chrono::milliseconds now(now_ms += took_ms);
+        trial.report(turn, 100, PathTrial::Clock::time_point(now));
       }
     });
   }
   threads.clear();
-  // Which one it is depends on when a busy machine lets the threads run.
+  // Which one it is depends on the order in which the threads report.
   const auto decided = trial.decision();
   REQUIRE(decided.has_value());
   const auto turn = trial.choose();

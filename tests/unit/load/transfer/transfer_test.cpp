@@ -335,7 +335,12 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is i
     table->reset();
     const std::vector<std::byte> mark(plan.devices[0].layout.arena_bytes, std::byte{0xEE});
     for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, mark);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // Whatever was still queued on any stream of a device ends here.
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      CHECK(table->api().hipSetDevice(static_cast<int>(i)) == hip::hipSuccess);
+      CHECK(table->api().hipDeviceSynchronize() == hip::hipSuccess);
+    }
+    CHECK(table->api().hipSetDevice(0) == hip::hipSuccess);
     for (const Buffer& arena : arenas) CHECK(test::bytes_of(arena) == mark);
   }
 }

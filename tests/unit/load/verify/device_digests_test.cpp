@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <set>
 
 #include "hiptool/error.hpp"
@@ -14,6 +15,7 @@
 #include "small_model.hpp"
 #include "unit/load/device_loader.hpp"
 #include "unit/load/watched_device.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
@@ -44,9 +46,13 @@ struct DeviceDigestsFixture : test::WatchedDevice {
   std::uint64_t module_loads() const {
     return table.count("hipModuleLoadData") + table.count("hipModuleLoadDataEx");
   }
-  void delay_module(std::chrono::milliseconds time) {
-    table.delay("hipModuleLoadData", time);
-    table.delay("hipModuleLoadDataEx", time);
+  /// The call that loads the module waits for that.
+  void hold_module(std::shared_future<void> opened) {
+    const auto wait = [opened] {
+      CHECK(opened.wait_for(test::hang_guard) == std::future_status::ready);
+    };
+    table.run_before("hipModuleLoadData", wait);
+    table.run_before("hipModuleLoadDataEx", wait);
   }
 };
 
@@ -76,16 +82,14 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture,
 TEST_CASE_FIXTURE(DeviceDigestsFixture,
                   "a kernel that takes long to load does not delay the load") {
   for (const bool reads_twice : {true, false}) {
-    constexpr std::chrono::milliseconds delay(1000);
     table.reset();
-    delay_module(delay);
-    const auto start = std::chrono::steady_clock::now();
+    std::promise<void> loaded;
+    hold_module(loaded.get_future().share());
     Verification verification(model, plan, arenas, reference(reads_twice));
     test::DeviceLoader loader(device, staged());
     loader.load(model, layout, arena, &verification);
-    CHECK(std::chrono::steady_clock::now() - start < delay);
+    loaded.set_value();
     const VerifyResult result = verification.finish();
-    CHECK(std::chrono::steady_clock::now() - start >= delay);
     CHECK(result.mismatch_count == 0);
     CHECK(result.blocks > 0);
     CHECK(module_loads() == 1);
@@ -93,16 +97,18 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture,
 }
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found no matter when the kernel is ready") {
-  for (const int delay_ms : {0, 700}) {
+  for (const bool is_late : {false, true}) {
     table.reset();
-    if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
+    std::promise<void> loaded;
+    if (is_late) hold_module(loaded.get_future().share());
     test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, arenas, reference());
-    // The table of tensors is copied with the kernel: before the load, or long behind it.
-    if (delay_ms == 0) verification.image();
+    // The table of tensors is copied with the kernel: before the load, or behind it.
+    if (!is_late) verification.image();
     // A chunk begins with a tensor, and may hold no more than a few bytes and a gap.
     table.corrupt_copy(4, 0);
     loader.load(model, layout, arena, &verification);
+    loaded.set_value();
     CHECK(verification.finish().mismatch_count == 1);
   }
 }

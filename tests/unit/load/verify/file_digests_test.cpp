@@ -2,8 +2,6 @@
 #include "load/verify/file_digests.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <chrono>
@@ -18,6 +16,7 @@
 #include "load/verify/blocks.hpp"
 #include "load/verify/readback.hpp"
 #include "small_model.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
@@ -68,21 +67,15 @@ Error failure(const std::function<void()>& function) {
   return Error(ErrorCode::internal, "test", "nothing was thrown");
 }
 
-/// Time on a processor of each thread of this process, in nanoseconds.
-std::map<std::string, std::uint64_t> thread_times() {
-  std::map<std::string, std::uint64_t> times;
-  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
-    std::ifstream file(task.path() / "schedstat");
-    file >> times[task.path().filename().string()];
-  }
-  times.erase(std::to_string(::syscall(SYS_gettid)));
-  return times;
+bool wait_for_bytes(const FileDigests& digests, std::uint64_t bytes) {
+  return test::comes_true([&] { return digests.statistics().bytes >= bytes; });
 }
 
-void wait_for_bytes(const FileDigests& digests, std::uint64_t bytes) {
-  while (digests.statistics().bytes < bytes) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
+/// How many ranges each thread has read.
+std::map<std::uint32_t, int> ranges_by_track(const Timeline& timeline) {
+  std::map<std::uint32_t, int> ranges;
+  for (const auto& span : timeline.spans()) ++ranges[span.track];
+  return ranges;
 }
 
 }  // namespace
@@ -110,28 +103,21 @@ TEST_CASE_FIXTURE(test::ModelFixture, "digests are those of the tensors, whateve
 TEST_CASE("no more threads than the limit run, and all run again when somebody waits") {
   const LargeModel large;
   const ModelFile model = ModelFile::open(large.path);
-  double highest = 0;  // share of one thread, of the time of all
-  for (int attempt = 0; attempt < 5 && highest < 0.9; ++attempt) {
-    FileDigests digests(model, {4});
-    digests.limit_threads(1);
-    wait_for_bytes(digests, 48u << 20);  // what each thread was at is done, on most machines
-    const auto before = thread_times();
-    wait_for_bytes(digests, 112u << 20);
-    std::uint64_t most = 0;
-    std::uint64_t all = 0;
-    for (const auto& [thread, time] : thread_times()) {
-      const auto start = before.find(thread);
-      const std::uint64_t spent = time - (start == before.end() ? 0 : start->second);
-      most = std::max(most, spent);
-      all += spent;
-    }
-    if (all > 0) highest = std::max(highest, static_cast<double>(most) / static_cast<double>(all));
-    const std::vector<std::byte> zeros(block_bytes);
-    const std::uint64_t zeros_digest = XXH3_64bits(zeros.data(), zeros.size());
-    CHECK(digests.get() ==
-          std::vector<std::uint64_t>(LargeModel::tensor_bytes / block_bytes, zeros_digest));
+  Timeline timeline;
+  FileDigests digests(model, {4, nullptr, &timeline});
+  digests.limit_threads(1);
+  const auto before = ranges_by_track(timeline);
+  REQUIRE(wait_for_bytes(digests, LargeModel::tensor_bytes));
+  int beyond = 0;  // threads that read more than the one range they may have been at
+  for (const auto& [track, ranges] : ranges_by_track(timeline)) {
+    const auto at_limit = before.find(track);
+    if (ranges > (at_limit == before.end() ? 0 : at_limit->second) + 1) ++beyond;
   }
-  CHECK(highest >= 0.9);
+  CHECK(beyond <= 1);
+  const std::vector<std::byte> zeros(block_bytes);
+  const std::uint64_t zeros_digest = XXH3_64bits(zeros.data(), zeros.size());
+  CHECK(digests.get() ==
+        std::vector<std::uint64_t>(LargeModel::tensor_bytes / block_bytes, zeros_digest));
 }
 
 TEST_CASE("reading completes although threads pause") {
@@ -139,14 +125,7 @@ TEST_CASE("reading completes although threads pause") {
   const ModelFile model = ModelFile::open(large.path);
   FileDigests digests(model, {4});
   digests.limit_threads(1);
-  wait_for_bytes(digests, LargeModel::tensor_bytes);
-  bool stands_still = false;
-  for (int i = 0; i < 2000 && !stands_still; ++i) {
-    const double before_s = digests.statistics().duration_s;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    stands_still = digests.statistics().duration_s == before_s;
-  }
-  CHECK(stands_still);
+  CHECK(test::comes_true([&] { return digests.wait_for(std::chrono::milliseconds(0)); }));
 }
 
 TEST_CASE("a file that changes while it is read is named, whatever happens to it") {

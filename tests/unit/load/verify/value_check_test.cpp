@@ -78,6 +78,21 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across t
   CHECK(result.findings[1].first_offset == 0);
 }
 
+TEST_CASE_FIXTURE(ValueCheckFixture, "tensors of zeros alone are named, whatever their type") {
+  using Indices = std::vector<std::uint32_t>;
+  load();
+  CHECK(check_values(*model, layout, arena).zero_tensors == Indices{0, 2});  // 3 has no bytes
+  plant<std::uint8_t>(tensors[0], 5'000'001, 1);                             // the last byte
+  tensors[1].bytes.assign(4000, std::byte{0});
+  load();
+  ValueCheckResult result = check_values(*model, layout, arena);
+  CHECK(result.zero_tensors == Indices{1, 2});
+  ValueCheckResult other;
+  other.zero_tensors = {0};
+  merge_values(result, other);
+  CHECK(result.zero_tensors == Indices{0, 1, 2});
+}
+
 TEST_CASE_FIXTURE(ValueCheckFixture, "values at the borders of tiles are found") {
   for (const std::size_t index : {524'287u, 524'288u, 1'048'575u, 1'048'576u, 2'097'152u}) {
     plant<std::uint16_t>(tensors[0], index, 0x7E00);

@@ -27,8 +27,8 @@ struct FloorFile {
     try {
       read(text);
     } catch (const Error& error) {
-      CHECK(
-          (error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::corrupt_data));
+      // As of damaged manifests: exit code 4.
+      CHECK((error.code() == ErrorCode::input_failed || error.code() == ErrorCode::corrupt_data));
       CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
       return error.what();
     }

@@ -27,6 +27,20 @@ LinkObservation link(std::vector<system::PciPath::Hop> hops) {
   return seen;
 }
 
+/// Two GPUs, joined by links as the driver reports them.
+std::vector<system::KfdNode> neighbours(const std::string& arch, std::uint64_t parallel) {
+  system::KfdNode first;
+  first.number = 4;
+  first.is_gpu = true;
+  first.arch = arch;
+  first.bus_id = "0000:01:00.0";
+  system::KfdNode second = first;
+  second.number = 5;
+  second.bus_id = "0000:02:00.0";
+  first.links = {{system::KfdLink::pcie, 5, 20, 9}, {system::KfdLink::xgmi, 5, 15, parallel}};
+  return {first, second};
+}
+
 CopySpec limited_spec_of(CopyKind kind, const std::vector<Device>& devices) {
   CopySpec spec;
   spec.kind = kind;
@@ -74,4 +88,35 @@ TEST_CASE("copy limits: unknown links, copies between devices and latencies have
   CHECK(limit_of(latency, links));
   latency.is_latency = true;
   CHECK_FALSE(limit_of(latency, links));
+}
+
+TEST_CASE("copy limits: neighbours have their XGMI links, both ways at once twice that") {
+  const test::CpuDevices gpus(2, Platform::amd);
+  const CopySpec write = limited_spec_of(CopyKind::p2p_write, gpus.all());
+  const auto limit = limit_of(write, {}, neighbours("gfx942", 1));
+  REQUIRE(limit);
+  CHECK(limit->bytes_per_s == 64e9);
+  CHECK(limit->source == "xgmi-link");
+  CHECK(limit_of(limited_spec_of(CopyKind::p2p_bidir, gpus.all()), {}, neighbours("gfx942", 1))
+            ->bytes_per_s == 128e9);
+  // The dies of a MI250X have four links to each other, 200 GB/s in a direction.
+  CHECK(limit_of(write, {}, neighbours("gfx90a", 4))->bytes_per_s == 200e9);
+  // AMD's 1075 GB/s of a MI355X are seven links in both directions.
+  CHECK(limit_of(write, {}, neighbours("gfx950", 1))->bytes_per_s * 14 ==
+        doctest::Approx(1075.2e9));
+}
+
+TEST_CASE("copy limits: no figure without a link, its number or its generation") {
+  const test::CpuDevices gpus(2, Platform::amd);
+  const CopySpec write = limited_spec_of(CopyKind::p2p_write, gpus.all());
+  CHECK_FALSE(limit_of(write, {}, neighbours("gfx942", 0)));
+  CHECK_FALSE(limit_of(write, {}, neighbours("gfx1100", 1)));
+  auto apart = neighbours("gfx942", 1);
+  apart[0].links.pop_back();
+  CHECK_FALSE(limit_of(write, {}, apart));
+  auto mixed = neighbours("gfx942", 1);
+  mixed[1].arch = "gfx90a";
+  CHECK_FALSE(limit_of(write, {}, mixed));
+  CHECK_FALSE(
+      limit_of(limited_spec_of(CopyKind::one_to_all, gpus.all()), {}, neighbours("gfx942", 1)));
 }

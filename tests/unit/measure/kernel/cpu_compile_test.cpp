@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "cases.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -29,6 +30,8 @@ fs::path compiler() {
   const char* const path = std::getenv("PATH");
   return find_host_compiler(path == nullptr ? "" : path);
 }
+
+constexpr const char* no_compiler = "no C++ compiler is installed";
 
 /// A text in a file of its own.
 class Source {
@@ -73,7 +76,7 @@ TEST_CASE("a compiler is looked for in the folders of a path, and only in absolu
 }
 
 TEST_CASE("a source may include the header that hiptool's own kernels share") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const Source source(R"(#include "hiptool_device.h"
 extern "C" __global__ void half_sum(const float* in, unsigned* out) {
   auto* const groups = reinterpret_cast<float*>(hiptool_device::dynamic_shared());
@@ -99,7 +102,7 @@ extern "C" __global__ void half_sum(const float* in, unsigned* out) {
 }
 
 TEST_CASE("a compiled text runs, with barriers, shuffles and shared memory") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const Source source(R"(#include <hip/hip_runtime.h>
 __global__ void rotate(const unsigned* in, unsigned* out, unsigned bias) {
   HIP_DYNAMIC_SHARED(unsigned, part);
@@ -205,7 +208,7 @@ std::vector<int> numbers_of(unsigned threads, const std::function<int(int)>& num
 }  // namespace
 
 TEST_CASE("votes of a whole block, twice in a loop") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const auto counts = run_in_block(R"(
   for (int round = 1; round <= 2; ++round) {
     result = result * 100 + __syncthreads_count(in[i] % (round + 1) == 0);
@@ -219,7 +222,7 @@ TEST_CASE("votes of a whole block, twice in a loop") {
 }
 
 TEST_CASE("cooperative groups: tiles and their exchanges") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const auto sums = run_in_block(R"(
   const cg::thread_block_tile<8> tile = cg::tiled_partition<8>(block);
   result = cg::reduce(tile, in[i], cg::plus<int>());
@@ -263,7 +266,7 @@ TEST_CASE("cooperative groups: tiles and their exchanges") {
 }
 
 TEST_CASE("cooperative groups: blocks, coalesced threads and a block that ends inside a tile") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const auto sums = run_in_block(R"(
   result = sum_of(block, part, in[i]) + 10000 * static_cast<int>(block.size());
   result += sum_of(cg::tiled_partition(block, 16), part + i / 16 * 16, 1) == 16 ? 1 : 0;
@@ -297,7 +300,7 @@ TEST_CASE("cooperative groups: blocks, coalesced threads and a block that ends i
 }
 
 TEST_CASE("cooperative groups: a whole grid is refused where it is used") {
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const Source source(R"(#include <cooperative_groups.h>
 __global__ void all(int* x) { cooperative_groups::this_grid().sync(); *x = 1; }
 __global__ void one(int* x) { *x = 1; }
@@ -313,7 +316,7 @@ TEST_CASE("what cannot be compiled says why, with file and line") {
   const Error none = error_of(broken, "f", {});
   CHECK(none.code() == ErrorCode::unsupported);
   CHECK_FALSE(none.hint().empty());
-  if (compiler().empty()) return;
+  if (compiler().empty()) return test::skip_case(no_compiler);
   const Error refused = error_of(broken, "f", compiler());
   CHECK(refused.code() == ErrorCode::input_failed);
   CHECK(std::string(refused.what()).find("kernel.hip:2:") != std::string::npos);

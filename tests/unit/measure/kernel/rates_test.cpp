@@ -16,9 +16,14 @@ TEST_CASE("rates are there where they are published") {
   CHECK(multiply_add_rate("sm_80", "bf16") == 256);
   CHECK(multiply_add_rate("gfx90a:sramecc+:xnack-", "f32") == 256);
   CHECK(!multiply_add_rate("gfx942", "i32"));
+  // 157.3 and 78.6 TFLOPS of a MI355X with 256 CUs at 2.4 GHz.
+  CHECK(multiply_add_rate("gfx950", "f32") == 256);
+  CHECK(multiply_add_rate("gfx950", "f64") == 128);
+  CHECK(!multiply_add_rate("gfx950", "f16"));
+  CHECK(!shared_memory_rate(Platform::amd, "gfx950"));
   CHECK(multiply_add_rate("gfx908", "f64") == 64);
   // No public source, or figures for something else than the runtime counts.
-  for (const char* const arch : {"gfx900", "gfx906", "gfx950", "gfx1030", "gfx1100", "gfx1201"}) {
+  for (const char* const arch : {"gfx900", "gfx906", "gfx1030", "gfx1100", "gfx1201"}) {
     CAPTURE(arch);
     for (const char* const dtype : {"f32", "f64", "i32", "f16", "bf16"}) {
       CHECK(!multiply_add_rate(arch, dtype));
@@ -45,6 +50,13 @@ TEST_CASE("matrix instructions and their rates") {
   CHECK(!has_matrix_instructions(Platform::cpu, "x86_64"));
   CHECK(matrix_rate("sm_80") == 2048);
   CHECK(matrix_rate("sm_90") == 4096);
+  // AMD's figures: 1307.4 TFLOPS of a MI300X with 304 CUs at 2.1 GHz, 2.5 PFLOPS of a MI355X with
+  // 256 CUs at 2.4 GHz, 2.3 PFLOPS of a MI350X at 2.2 GHz.
+  CHECK(matrix_rate("gfx942:sramecc+:xnack-").value_or(0) * 304 * 2.1e9 ==
+        doctest::Approx(1307.4e12).epsilon(0.0001));
+  CHECK(matrix_rate("gfx950").value_or(0) * 256 * 2.4e9 == doctest::Approx(2.5e15).epsilon(0.01));
+  CHECK(matrix_rate("gfx950").value_or(0) * 256 * 2.2e9 == doctest::Approx(2.3e15).epsilon(0.01));
+  CHECK(!matrix_rate("gfx90a"));
   CHECK(!matrix_rate("sm_75"));
   CHECK(!matrix_rate("sm_120"));
 }

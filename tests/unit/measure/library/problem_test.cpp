@@ -50,7 +50,8 @@ TEST_CASE("shapes of products: three numbers, and files of them") {
   const auto& last = std::get<MatmulProblem>(list[2]);
   CHECK((last.transpose_a && !last.transpose_b && last.batch == 4));
   CHECK(last.result == DType::bf16);
-  for (const char* wrong : {"", "10x20", "1x2x3 xx", "1x2x3 i16", "1x2x3 batch=0"}) {
+  for (const char* wrong : {"", "10x20", "1x2x3 xx", "1x2x3 i16", "1x2x3 batch=0", "1x2x3 nn tn",
+                            "1x2x3 f16 bf16", "1x2x3 batch=2 tn batch=3", "1x2x3 tn tn"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(parse_shapes(wrong, "file", problem, {DType::f32}), Error);
   }
@@ -122,8 +123,8 @@ TEST_CASE("shapes of convolutions: wrong ones are refused with the reason") {
   REQUIRE(list.size() == 2);
   CHECK(types_of(list[0]).result == DType::f16);
   CHECK(types_of(list[1]).compute == Compute::f64);
-  for (const char* line :
-       {"n1c1h4w4:k1r1s1 tn", "n1c1h4w4:k1r1s1 batch=2", "n1c1h4w4:k1r1s1 i8", "1x2x3"}) {
+  for (const char* line : {"n1c1h4w4:k1r1s1 tn", "n1c1h4w4:k1r1s1 batch=2", "n1c1h4w4:k1r1s1 i8",
+                           "1x2x3", "n1c1h4w4:k1r1s1 f16 f32"}) {
     CAPTURE(line);
     CHECK_THROWS_AS(parse_shapes(line, "file", problem, {DType::f32}), Error);
   }

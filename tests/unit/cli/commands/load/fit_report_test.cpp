@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 FitPart part(const char* id) {
-  return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 * gib, gib, gib, 0};
+  return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 * gib, gib, 0, gib, 0};
 }
 
 ModelFit fitting() {
@@ -70,7 +70,7 @@ TEST_CASE("fit report: how the need comes about") {
         "fit     weights 6.00 GiB + KV cache 1.00 GiB + margin 1.00 GiB = 8.00 GiB\n"
         "limit   maximum context 100 000 tokens\n");
   ModelFit fit = fitting();
-  fit.kv_type = KvType::q8_0;
+  fit.kv_cache = KvType::q8_0;
   fit.compute_bytes = gib / 4;
   fit.parts[0].compute_bytes = gib / 4;
   fit.memory_context_tokens = 200'000;
@@ -92,26 +92,46 @@ TEST_CASE("fit report: bounds are named where they apply") {
   CHECK(fit_notes(fitting(), summary).size() == 2);
   summary.context_length = 8192;
   CHECK(fit_notes(fitting(), summary).size() == 2);
+  CHECK(fit_warnings(fitting(), summary).empty());
   summary.context_length = 8191;
-  CHECK(fit_notes(fitting(), summary)[0].text == "warning: the model was trained for 8 191 tokens");
-  summary.sliding_window = 4096;
-  summary.is_recurrent = true;
+  CHECK(lines_text_of(fit_warnings(fitting(), summary)) ==
+        "warning: the model was trained for 8 191 tokens\n");
+  summary.caches = {{8, 64, 64, 0, 4096, 0}, {8, 64, 64, 0, 0, 0}};
+  summary.missing_state_keys = {"a.b"};
   const std::string text = lines_text_of(fit_notes(fitting(), summary));
-  CHECK(text.find("sliding window need no more than 4 096 tokens") != std::string::npos);
-  CHECK(text.find("recurrent layers") != std::string::npos);
+  CHECK(text.find("1 layer") != std::string::npos);
+  CHECK(text.find("the last 4 096 tokens and a batch of 512") != std::string::npos);
+  CHECK(text.find("recurrent layers are not counted: the metadata lacks a.b") != std::string::npos);
   CHECK(text.find("one sequence in f16, as") != std::string::npos);
   CHECK(text.find("Compute buffers are not counted: the metadata lacks") != std::string::npos);
   ModelFit fit = fitting();
-  fit.kv_type = KvType::q4_0;
+  fit.kv_cache = KvType::q4_0;
   fit.compute_bytes = gib;
   summary.has_latent_attention = true;
   const std::string other = lines_text_of(fit_notes(fit, summary));
   CHECK(other.find("in q4_0, as llama.cpp") != std::string::npos);
   CHECK(other.find("needs flash attention") != std::string::npos);
   CHECK(other.find("estimated for llama.cpp with flash attention") != std::string::npos);
-  CHECK(other.find("values of latent attention (MLA)") != std::string::npos);
   fit.compute_bytes.reset();
   CHECK(lines_text_of(fit_notes(fit, summary)).find("unknown for latent") != std::string::npos);
+}
+
+TEST_CASE("fit report: a bound is said first") {
+  ModelFit fit = fitting();
+  fit.kv_cache_is_bound = true;
+  CHECK(fit_verdict(fit, 6 * gib, 1).text ==
+        "planned 6.00 GiB, which fits amd:0 with a context of 8 192 and a KV cache of at most "
+        "1.00 GiB");
+  fit.verdict = FitVerdict::may_not_fit;
+  fit.least_total_bytes = 7 * gib;
+  const report::Line may = fit_verdict(fit, 6 * gib, 1);
+  CHECK(may.text ==
+        "may not fit: between 7.00 GiB and 8.00 GiB are needed on amd:0 with a context of 8 192");
+  CHECK(may.tone == report::Tone::warning);
+  ModelFit refusal = refused(FitVerdict::does_not_fit);
+  refusal.kv_cache_is_bound = true;
+  CHECK(fit_verdict(refusal, 6 * gib, 1).text ==
+        "does not fit: at least 3.00 GiB too little on amd:0");
 }
 
 TEST_CASE("fit report: one row for each device, and the same for programs") {
@@ -127,7 +147,7 @@ TEST_CASE("fit report: one row for each device, and the same for programs") {
         "amd:0   24.0 GiB  20.0 GiB        7  6.00 GiB  1.00 GiB        –  1.00 GiB\n"
         "amd:1   24.0 GiB         –        7  6.00 GiB  1.00 GiB        –  1.00 GiB\n");
   report::Report report;
-  report.document.emplace_back("fit", fit_value(fit));
+  report.document.emplace_back("fit", fit_value(fit, {}));
   const std::string json = to_json(report);
   for (const char* field :
        {"\"verdict\": \"split\"", "\"shortfall_bytes\": 3221225472", "\"gpu_layers\": 12",
@@ -140,7 +160,7 @@ TEST_CASE("fit report: one row for each device, and the same for programs") {
   CHECK(report.document.size() == 1);
   fit.split.clear();
   fit.gpu_layers.reset();
-  report.document[0].second = fit_value(fit);
+  report.document[0].second = fit_value(fit, {});
   CHECK(to_json(report).find("\"split\": null") != std::string::npos);
   CHECK(to_json(report).find("\"gpu_layers\": null") != std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hiptool/error.hpp"
 #include "prove/golden.hpp"
 #include "support.hpp"
 #include "unit/cli/commands/make_model/prove_samples.hpp"
@@ -22,7 +23,8 @@ constexpr std::uint32_t token_count = 5;
 /// A golden of a small model, and what a device computes compared with it.
 struct GoldenSample {
   ProvedSample sample{ModelFormat::gguf, {"llama"}, {"F32"}};
-  prove::ReferenceDecoder reference{sample.model, sample.spec, {.sequence_tokens = token_count}};
+  mutable prove::ReferenceDecoder reference{
+      sample.model, sample.spec, {.sequence_tokens = token_count}};
   prove::Golden golden = prove::make_golden(reference, prompt_ids(token_count));
 
   prove::ProveResult check(const prove::ProveOptions& options = {}) const {
@@ -90,4 +92,25 @@ TEST_CASE("golden: where a closer look finds nothing, a sum is named and not an 
   CHECK(result.first_wrong->wrong_values == 16);
   CHECK(std::abs(result.first_wrong->got - result.first_wrong->expected) >
         result.first_wrong->bound);
+}
+
+TEST_CASE("golden: where the reference agrees with the device, the golden is wrong") {
+  for (const bool is_sum : {true, false}) {
+    GoldenSample sample;
+    if (is_sum) {
+      sample.golden.projections[(2 * token_count + 1) * prove::Golden::signs] += 1;
+    } else {
+      sample.golden.logits[300] += 1;
+    }
+    try {
+      sample.check();
+      FAIL_CHECK("the device was judged");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::corrupt_data);
+      CHECK(
+          std::string(error.what()).find(is_sum ? "golden's sums of layer 1" : "golden's logits") !=
+          std::string::npos);
+      CHECK(error.hint().find("--write-golden") != std::string::npos);
+    }
+  }
 }

@@ -54,7 +54,7 @@ Trial try_once(const WatchedSample& sample, const Work& work) {
 }
 
 // A call that fails ends the work with its name, or changes nothing.
-void fail_every_call(const Work& work) {
+void fail_every_call(const Work& work, Sample calls = Sample::usual) {
   const WatchedSample sample;
   sample.table.reset();
   const Trial clean = try_once(sample, work);
@@ -63,7 +63,7 @@ void fail_every_call(const Work& work) {
   std::set<std::string> failing;
   for (const auto& entry : calls_of(sample.table)) {
     const std::string& call = entry.first;
-    for (const std::uint64_t nth : calls_to_fail(entry.second)) {
+    for (const std::uint64_t nth : calls_to_fail(entry.second, calls)) {
       CAPTURE(call);
       CAPTURE(nth);
       sample.table.reset();
@@ -108,20 +108,27 @@ TEST_CASE("prove: the same of a golden, right or wrong") {
   Expected expected;
   prove::Golden golden = prove::make_golden(expected.reference, prompt);
   const auto check = [&](ModelRuntime& runtime) {
-    return verdict_of(prove::check_golden(runtime, expected.reference, golden));
+    try {
+      return verdict_of(prove::check_golden(runtime, expected.reference, golden));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt_data) throw;
+      return std::string(error.what());  // of the golden
+    }
   };
-  fail_every_call(check);
+  fail_every_call(check, Sample::few);
   golden.projections[5] += 1;  // a closer look follows
-  fail_every_call(check);
+  fail_every_call(check, Sample::few);
 }
 
 TEST_CASE("decode: whichever call fails, there is an error or the tokens of a clean run") {
-  fail_every_call([&](ModelRuntime& runtime) {
-    const CancelToken cancel;
-    runtime::DecodedTokens found;
-    runtime::decode_tokens(runtime, prompt, 3, {}, cancel, found);
-    std::string text = std::to_string(found.logits_digest);
-    for (const std::uint32_t id : found.ids) text += " " + std::to_string(id);
-    return text;
-  });
+  fail_every_call(
+      [&](ModelRuntime& runtime) {
+        const CancelToken cancel;
+        runtime::DecodedTokens found;
+        runtime::decode_tokens(runtime, prompt, 3, {}, cancel, found);
+        std::string text = std::to_string(found.logits_digest);
+        for (const std::uint32_t id : found.ids) text += " " + std::to_string(id);
+        return text;
+      },
+      Sample::few);
 }

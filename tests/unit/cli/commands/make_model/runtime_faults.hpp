@@ -3,7 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,13 +37,21 @@ inline const std::set<std::string> harmless_calls{
     "hipFree",         "hipHostFree",     "hipHostUnregister",  "hipStreamDestroy",
     "hipEventDestroy", "hipModuleUnload", "hipFuncGetAttribute"};
 
-/// The first calls of a kind, the middle and the last one; fewer where each takes seconds.
-inline std::vector<std::uint64_t> calls_to_fail(std::uint64_t count) {
-  if (test::is_sanitized && count > 2) return {1, count};
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 5); ++nth) all.push_back(nth);
-  if (count > 10) all.insert(all.end(), {count / 2, count});
-  return all;
+enum class Sample { few, usual };
+
+/// The first call of a kind, one by chance and the last one; only that by chance of a few, and on
+/// devices that the environment names; with RELEASE=1 in the environment all calls.
+inline std::vector<std::uint64_t> calls_to_fail(std::uint64_t count,
+                                                Sample sample = Sample::usual) {
+  std::mt19937_64 random(count);
+  std::set<std::uint64_t> chosen{1 + random() % count};
+  if (sample == Sample::usual && std::getenv("HIPTOOL_TEST_DEVICE") == nullptr) {
+    if (test::is_sanitized) chosen.clear();
+    chosen.insert({1, count});
+  }
+  const bool is_all = std::getenv("RELEASE") != nullptr;
+  for (std::uint64_t nth = 1; is_all && nth <= count; ++nth) chosen.insert(nth);
+  return {chosen.begin(), chosen.end()};
 }
 
 inline std::map<std::string, std::uint64_t> calls_of(const WrapperTable& table) {

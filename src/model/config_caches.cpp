@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Every architecture of Hugging Face has its own way to say what its layers keep.
+#include <algorithm>
+#include <string_view>
+
+#include "model/cache_rules.hpp"
+#include "model/config_reader.hpp"
+
+namespace hiptool::model {
+namespace {
+
+using Json = ConfigReader::Json;
+using Kinds = std::vector<LayerKind>;
+
+// Null for a word that is not known.
+const LayerKind* kind_of_word(std::string_view word) {
+  static constexpr std::pair<std::string_view, LayerKind> known[]{
+      {"full_attention", LayerKind::whole},
+      {"attention", LayerKind::whole},
+      {"global_attention", LayerKind::whole},
+      {"global", LayerKind::whole},
+      {"sliding_attention", LayerKind::window},
+      {"sliding_window_attention", LayerKind::window},
+      {"chunked_attention", LayerKind::window},
+      {"local_attention", LayerKind::window},
+      {"local", LayerKind::window},
+      {"linear_attention", LayerKind::recurrent},
+      {"mamba", LayerKind::recurrent},
+      {"mamba2", LayerKind::recurrent},
+      {"conv", LayerKind::recurrent},
+      {"hybrid", LayerKind::both},
+      {"mlp", LayerKind::nothing},
+      {"moe", LayerKind::nothing}};
+  for (const auto& entry : known) {
+    if (entry.first == word) return &entry.second;
+  }
+  return nullptr;
+}
+
+// Of hybrid_override_pattern (Nemotron-H) and sliding_window_pattern (EXAONE 4).
+const LayerKind* kind_of_letter(char letter) {
+  static constexpr std::pair<char, LayerKind> known[]{
+      {'*', LayerKind::whole},   {'M', LayerKind::recurrent}, {'E', LayerKind::nothing},
+      {'-', LayerKind::nothing}, {'L', LayerKind::window},    {'G', LayerKind::whole}};
+  for (const auto& entry : known) {
+    if (entry.first == letter) return &entry.second;
+  }
+  return nullptr;
+}
+
+/// Looks for the list of layers under the names that are in use.
+class LayerList {
+ public:
+  LayerList(ConfigReader& config, std::uint64_t layers, CacheFacts& facts)
+      : config_(config), layers_(static_cast<std::size_t>(layers)), facts_(facts) {}
+
+  void read() {
+    facts_.kinds = find();
+    // Those after the layers are of multi-token prediction.
+    if (facts_.kinds.size() > layers_) facts_.kinds.resize(layers_);
+    if (facts_.kinds.empty() || facts_.kinds.size() == layers_) return;
+    facts_.has_unknown_kinds = true;
+    facts_.kinds.clear();
+  }
+
+ private:
+  Kinds find() {
+    for (const char* name : {"layer_types", "layers_block_type", "hybrid_override_pattern"}) {
+      const Json* list = config_.find({name});
+      if (list != nullptr && list->is_array()) return words(*list);
+      if (list != nullptr && list->is_string()) return letters(list->get<std::string>(), false);
+    }
+    const Json* pattern = config_.find({"sliding_window_pattern"});
+    if (pattern != nullptr && pattern->is_string()) {
+      return letters(pattern->get<std::string>(), true);
+    }
+    // 1 is a layer with a window (MiMo, SmallThinker), with full attention (MiniMax).
+    if (auto kinds = flags("hybrid_layer_pattern", LayerKind::window, LayerKind::whole)) {
+      return *kinds;
+    }
+    if (auto kinds = flags("sliding_window_layout", LayerKind::window, LayerKind::whole)) {
+      return *kinds;
+    }
+    if (auto kinds = flags("attn_type_list", LayerKind::whole, LayerKind::recurrent)) return *kinds;
+    return listed_or_periodic();
+  }
+
+  Kinds listed_or_periodic() {
+    const Json* linear = config_.find({"linear_attn_config"});
+    if (linear != nullptr && linear->is_object()) {
+      const auto full = linear->find("full_attn_layers");  // counted from 1
+      if (full != linear->end()) return at(*full, 1, LayerKind::whole);
+    }
+    for (const char* name : {"attn_layer_indices", "full_attn_idxs"}) {
+      if (const Json* list = config_.find({name})) return at(*list, 0, LayerKind::whole);
+    }
+    if (const Json* list = config_.find({"hybrid_layer_ids"})) return at(*list, 0, LayerKind::both);
+    const auto period = config_.count({"attn_layer_period"});
+    if (period.value_or(0) > 0) {
+      return attends_each(*period, config_.count({"attn_layer_offset"}).value_or(0));
+    }
+    if (const auto group = config_.count({"layer_group_size"}); group.value_or(0) > 0) {
+      Kinds kinds = attends_each(*group, *group - 1);
+      // Those of an incomplete group attend too (Bailing MoE 3).
+      for (std::size_t layer = layers_ / *group * *group; layer < layers_; ++layer) {
+        kinds[layer] = LayerKind::whole;
+      }
+      return kinds;
+    }
+    return {};
+  }
+
+  Kinds words(const Json& list) {
+    Kinds kinds;
+    for (const Json& word : list) {
+      const LayerKind* kind =
+          word.is_string() ? kind_of_word(word.get_ref<const std::string&>()) : nullptr;
+      if (kind == nullptr) facts_.has_unknown_kinds = true;
+      kinds.push_back(kind == nullptr ? LayerKind::whole : *kind);
+    }
+    return kinds;
+  }
+
+  Kinds letters(const std::string& text, bool repeats) {
+    Kinds kinds;
+    const std::size_t count = repeats && !text.empty() ? layers_ : text.size();
+    for (std::size_t i = 0; i < std::min(count, layers_ + 1); ++i) {
+      const LayerKind* kind = kind_of_letter(text[i % text.size()]);
+      if (kind == nullptr) facts_.has_unknown_kinds = true;
+      kinds.push_back(kind == nullptr ? LayerKind::whole : *kind);
+    }
+    return kinds;
+  }
+
+  std::optional<Kinds> flags(const char* name, LayerKind one, LayerKind zero) const {
+    const Json* list = config_.find({name});
+    if (list == nullptr || !list->is_array()) return std::nullopt;
+    Kinds kinds;
+    for (const Json& flag : *list) kinds.push_back(flag == 1 || flag == true ? one : zero);
+    return kinds;
+  }
+
+  // Those of the list; the others are recurrent.
+  Kinds at(const Json& list, std::size_t first, LayerKind kind) const {
+    Kinds kinds(layers_, LayerKind::recurrent);
+    if (!list.is_array()) return {};
+    for (const Json& index : list) {
+      if (!index.is_number_unsigned()) return {};
+      const auto layer = index.get<std::uint64_t>() - first;
+      if (layer < layers_) kinds[static_cast<std::size_t>(layer)] = kind;
+    }
+    return kinds;
+  }
+
+  Kinds attends_each(std::uint64_t period, std::uint64_t offset) const {
+    Kinds kinds;
+    for (std::size_t layer = 0; layer < layers_; ++layer) {
+      const bool attends = layer >= offset && (layer - offset) % period == 0;
+      kinds.push_back(attends ? LayerKind::whole : LayerKind::recurrent);
+    }
+    return kinds;
+  }
+
+  ConfigReader& config_;
+  std::size_t layers_;
+  CacheFacts& facts_;
+};
+
+std::optional<std::uint64_t> product(std::optional<std::uint64_t> left,
+                                     std::optional<std::uint64_t> right) {
+  if (!left || !right || *left > most_count || *right > most_layers) return std::nullopt;
+  return *left * *right;
+}
+
+// Channels of the state: as they are named, else heads times their length, else a multiple of the
+// embedding.
+std::optional<std::uint64_t> read_inner(ConfigReader& config, const ModelSummary& summary) {
+  if (const auto named = config.count({"mamba_d_ssm", "mamba_intermediate_size"})) return named;
+  const auto values = product(config.count({"linear_num_value_heads"}),
+                              config.count({"linear_value_head_dim"}, most_layers));
+  if (values) return values;
+  const auto heads = product(config.count({"mamba_num_heads", "mamba_n_heads"}),
+                             config.count({"mamba_head_dim", "mamba_d_head"}, most_layers));
+  if (heads) return heads;
+  const bool is_mamba = summary.architecture && (*summary.architecture == "mamba" ||
+                                                 *summary.architecture == "falcon_mamba");
+  if (is_mamba) {
+    if (const auto named = config.count({"intermediate_size"})) return named;
+  }
+  return product(summary.embedding_length, config.count({"mamba_expand", "expand"}, most_layers));
+}
+
+std::optional<std::uint64_t> read_state(ConfigReader& config, const ModelSummary& summary,
+                                        std::vector<std::string>& missing) {
+  const std::uint64_t embedding = summary.embedding_length.value_or(0);
+  if (const auto taps = config.count({"conv_L_cache"}, most_layers); taps.value_or(0) > 0) {
+    return state_bytes(HeadedStateShape{(*taps - 1) * embedding, 0, 0});
+  }
+  const auto kda = config.count_in("linear_attn_config", "head_dim");
+  const auto heads = config.count_in("linear_attn_config", "num_heads");
+  if (kda && heads) {
+    const auto taps = config.count_in("linear_attn_config", "short_conv_kernel_size").value_or(4);
+    const std::uint64_t kept = std::clamp<std::uint64_t>(taps, 1, most_layers) - 1;
+    const auto channels = product(heads, kda).value_or(0);
+    return state_bytes(HeadedStateShape{3 * kept * std::min(channels, most_count), *heads, *kda});
+  }
+  const bool is_rwkv = summary.architecture && summary.architecture->starts_with("rwkv");
+  if (is_rwkv) {
+    const std::uint64_t head = config.count({"head_size", "head_dim"}).value_or(0);
+    if (head > 0) return state_bytes(HeadedStateShape{2 * embedding, embedding / head, head});
+  }
+  const StateShape shape{
+      config.count({"linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel"}),
+      read_inner(config, summary),
+      config.count({"linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"}),
+      config.count({"linear_num_key_heads", "mamba_n_groups", "mamba_ngroups", "n_groups"})
+          .value_or(0)};
+  const auto bytes = state_bytes(shape);
+  if (!bytes) missing.emplace_back("the size of the recurrent state in config.json");
+  return bytes;
+}
+
+}  // namespace
+
+CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary) {
+  CacheFacts facts;
+  if (!summary.layers) return facts;
+  LayerList(config, *summary.layers, facts).read();
+  const Json* pattern = config.find(
+      {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"});
+  if (pattern != nullptr && pattern->is_number_unsigned()) {
+    facts.period = config.count(
+        {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"});
+  }
+  facts.interval = config.count({"full_attention_interval"});
+  facts.window_heads = config.count({"swa_num_key_value_heads"});
+  facts.window_key_length = config.count({"swa_head_dim"});
+  facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
+  facts.is_latent = config.find({"kv_lora_rank"}) != nullptr;
+  facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
+  facts.indexer_length = config.count({"index_head_dim"});
+  if (const Json* types = config.find({"indexer_types"}); types != nullptr && types->is_array()) {
+    for (const Json& type : *types) facts.indexers.push_back(type == "full" || type == 1);
+  }
+  facts.state_bytes = read_state(config, summary, facts.missing_state_keys);
+  // Defaults of each architecture's own would say which layers attend.
+  const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));
+  const bool needs_list = rule != nullptr && rule->kind == CacheKind::listed;
+  if (needs_list && facts.kinds.empty()) facts.has_unknown_kinds = true;
+  return facts;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "model/unfinished.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/file.hpp"
+#include "model/parts.hpp"
+
+namespace hiptool::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ending {
+  std::string_view text;
+  std::string_view program;
+};
+
+// Which program gives an ending to the file, or to its notes on the file.
+constexpr std::array endings{
+    Ending{".aria2", "aria2"},
+    Ending{".part", "a browser or downloader"},
+    Ending{".crdownload", "a browser"},
+    Ending{".opdownload", "a browser"},
+    Ending{".download", "a browser"},
+    Ending{".incomplete", "Hugging Face or Docker Model Runner"},
+    Ending{"-partial", "Ollama"},
+    Ending{".partial", "a browser or downloader"},
+    Ending{".!qB", "qBittorrent"},
+    Ending{".fdmdownload", "Free Download Manager"},
+    Ending{".tmp", "a downloader"},
+};
+
+void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
+  for (const fs::path& path : base::list_folder(folder)) {
+    const bool is_partial = path.filename().string().find("-partial") != std::string::npos;
+    if (is_partial || has_unfinished_name(path)) found.push_back(path);
+  }
+}
+
+struct Beside {
+  fs::path path;
+  std::string_view program;
+};
+
+std::optional<Beside> find_beside(const fs::path& path) {
+  for (const fs::path& at : with_link_targets(path)) {
+    for (const Ending& ending : endings) {
+      fs::path other = at;
+      other += ending.text;
+      if (base::is_there(other)) return Beside{std::move(other), ending.program};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool has_unfinished_name(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return std::any_of(endings.begin(), endings.end(), [&name](const Ending& ending) {
+    return name.size() > ending.text.size() && name.ends_with(ending.text);
+  });
+}
+
+std::optional<fs::path> unfinished_beside(const fs::path& path) {
+  const auto found = find_beside(path);
+  return found ? std::optional(found->path) : std::nullopt;
+}
+
+std::string unfinished_note(const fs::path& path) {
+  const auto found = find_beside(path);
+  if (!found) return {};
+  const std::string name = found->path.filename().string();
+  return name + " is next to the file: " + std::string(found->program) +
+         " has not finished its download, and bytes that are missing are zeros; finish it, or "
+         "delete " +
+         name + " if the published SHA-256 is right";
+}
+
+std::vector<fs::path> unfinished_downloads(const fs::path& folder, const std::string& name) {
+  std::vector<fs::path> found;
+  add_unfinished(folder, found);
+  add_unfinished(folder / "blobs", found);
+  // The cache's snapshots/REVISION; and what `--local-dir` leaves.
+  if (folder.parent_path().filename() == "snapshots") {
+    add_unfinished(folder.parent_path().parent_path() / "blobs", found);
+  }
+  add_unfinished(folder / ".cache" / "huggingface" / "download", found);
+  std::stable_partition(found.begin(), found.end(), [&name](const fs::path& path) {
+    return !name.empty() && path.filename().string().starts_with(name);
+  });
+  return found;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""The suite `real-hip` over a fake HIP runtime: what it calls right, wrong and not possible there.
+
+Usage: real_hip_test.py REAL_HIP HIPTOOL CONFORMANCE SWEEP EVENT_ORDER FAKE_HIP LATE_COPIES
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+import cases  # noqa: E402  (in the folder named above)
+
+DRIVER, HIPTOOL, CONFORMANCE, SWEEP, EVENT_ORDER, FAKE, LATE = sys.argv[1:8]
+PROGRAMS = [HIPTOOL, CONFORMANCE, SWEEP, EVENT_ORDER]
+
+# Stands where an emulator would: a program is run, and what it does is changed.
+PLANTED = """
+import os, subprocess, sys
+kind, words = sys.argv[1], sys.argv[2:]
+done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+is_load = words[1] == "load"
+if kind == "digest" and is_load:
+    done.stdout = done.stdout.replace('"digest": "', '"digest": "0')
+if kind == "dies" and is_load:
+    os.abort()
+if kind == "lacks" and is_load:
+    print("emulator: unimplemented opcode 0x1d", file=sys.stderr, flush=True)
+    os.abort()
+if kind == "hangs" and is_load:
+    os.read(os.pipe()[0], 1)
+sys.stdout.write(done.stdout)
+sys.exit(done.returncode)
+"""
+
+
+class RealHip(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="real-hip-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def suite(self, groups, *options, prefix="", **variables):
+        """Its exit code, its cases by name, and what it printed."""
+        path = self.folder / "real-hip.json"
+        environment = {**os.environ, "HIPTOOL_HIP_LIBRARY": FAKE, "HIPTOOL_REAL_HIP": prefix,
+                       "HIPTOOL_CUDA_LIBRARY": "/nowhere", **variables}
+        done = subprocess.run([sys.executable, DRIVER, *PROGRAMS, "--json", str(path), "--groups",
+                               groups, *options], env=environment, text=True, capture_output=True,
+                              check=False, timeout=300)
+        found = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
+        return done.returncode, {case["name"]: case for case in found}, done.stdout + done.stderr
+
+    def planted(self, kind, *options):
+        program = self.folder / "planted.py"
+        program.write_text(PLANTED, encoding="utf-8")
+        prefix = shlex.join([sys.executable, str(program), kind])
+        return self.suite("load", *options, prefix=prefix)
+
+    def count(self, found, status):
+        return sum(case["status"] == status for case in found.values())
+
+    def test_a_runtime_that_works_is_right(self):
+        code, found, said = self.suite("events,devices,doctor,load,copies,failures,prove")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.count(found, "right"), len(found), said)
+        self.assertGreater(len(found), 20)
+
+    def test_parts_of_the_long_groups_are_right(self):
+        code, found, said = self.suite("kernels,conformance,operations,faults", "--match",
+                                       "^(swiglu|eq|events: without.*|events: flags)$")
+        self.assertEqual(code, 0, said)
+        for name in ("swiglu.f32.64KiB@amd:0", "eq.i32@amd:0", "eq.f16@amd:0",
+                     "events: without timing there is no time"):
+            self.assertEqual(found[name]["status"], "right", said)
+
+    def test_a_call_that_fails_is_wrong(self):
+        code, found, said = self.suite("conformance", "--match", "streams: host functions in order",
+                                       FAKE_HIP_HOST_FUNC="2")
+        case = found["scenario: streams: host functions in order"]
+        self.assertEqual((code, case["status"]), (1, "wrong"), said)
+        self.assertIn("out_of_memory: hipLaunchHostFunc", case["message"])
+
+    def test_a_case_that_is_skipped_is_not_possible(self):
+        code, found, said = self.suite("conformance", "--match", "^devices: peers",
+                                       FAKE_HIP_DEVICES="1")
+        case = found["devices: peers"]
+        self.assertEqual((code, case["status"]), (0, "not possible there"), said)
+        self.assertEqual(case["message"], "there is only one device")
+
+    def test_other_bytes_than_the_processors_are_wrong(self):
+        code, found, said = self.planted("digest")
+        self.assertEqual(code, 1, said)
+        self.assertEqual(found["load --verify full"]["status"], "wrong", said)
+        self.assertEqual(found["load --verify none"]["status"], "right", said)
+
+    def test_a_death_without_a_reason_is_wrong(self):
+        code, found, said = self.planted("dies")
+        self.assertEqual(code, 1, said)
+        self.assertEqual(self.count(found, "wrong"), len(found), said)
+        self.assertIn("killed, exit code -6", found["load --verify full"]["message"])
+
+    def test_what_an_emulator_says_it_lacks_is_not_possible(self):
+        code, found, said = self.planted("lacks")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.count(found, "not possible there"), len(found), said)
+        self.assertIn("unimplemented opcode 0x1d", found["load --verify full"]["message"])
+        self.assertRegex(said, r"load +0 +0  5\n")
+
+    def test_a_hang_is_not_possible_behind_a_prefix(self):
+        code, found, said = self.planted("hangs", "--limit", "5")
+        self.assertEqual(code, 0, said)
+        self.assertIn("no end within 5 s", found["load --verify full"]["message"])
+
+    def test_events_out_of_order_are_found(self):
+        done = subprocess.run([EVENT_ORDER, LATE, "1", "1"], text=True, capture_output=True,
+                              check=False, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("wrong: 524288 of 1048576 bytes", done.stdout)
+
+    def test_no_device_is_a_failure(self):
+        code, found, said = self.suite("events", HIPTOOL_HIP_LIBRARY="/nowhere")
+        self.assertEqual((code, found), (1, {}), said)
+        self.assertIn("no AMD GPU: ", said)
+
+    def test_without_the_variable_it_is_skipped(self):
+        environment = {name: value for name, value in os.environ.items()
+                       if name != "HIPTOOL_REAL_HIP"}
+        done = subprocess.run([sys.executable, DRIVER, *PROGRAMS], env=environment, text=True,
+                              capture_output=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn("HIPTOOL_REAL_HIP is not set", done.stdout)
+
+
+if __name__ == "__main__":
+    cases.main(argv=sys.argv[:1] + sys.argv[8:])

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "option_pairs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "cli/command_docs.hpp"
+
+namespace hiptool::cli::testing {
+namespace {
+
+using nlohmann::json;
+
+// What differs from run to run, or follows from what does.
+bool is_measured(const std::string& key) {
+  static const std::regex names(
+      ".*_s|.*_per_s|.*_at|.*_free_bytes|share_of.*|host|shown|context|limit.*|cv|latency.*|memory_"
+      "context|"
+      "overlap|mode|split|kv_type|seed|verdict_time.*|pid|sensors|cached_bytes");
+  return std::regex_match(key, names);
+}
+
+void drop_measured(json& value, const std::regex& others) {
+  if (value.is_array()) {
+    for (json& element : value) drop_measured(element, others);
+  }
+  if (!value.is_object()) return;
+  json kept = json::object();
+  for (auto& [key, member] : value.items()) {
+    if (std::regex_match(key, others)) continue;
+    if (key == "direct_bytes" && member.is_number()) {
+      kept[key] = member > 0;
+    } else if (!is_measured(key) || member.is_null()) {
+      drop_measured(member, others);
+      kept[key] = std::move(member);
+    } else if (member.is_array()) {
+      kept[key] = member.size();  // of samples
+    }
+  }
+  value = std::move(kept);
+}
+
+std::string without_measured(const std::string& text, const std::regex& others) {
+  json document = json::parse(text, nullptr, false);
+  if (document.is_discarded()) return text;
+  if (document.contains("traceEvents")) return "a trace";
+  drop_measured(document, others);
+  return document.dump();
+}
+
+struct PairCounts {
+  std::size_t walked = 0;
+  std::size_t refused = 0;
+  std::size_t seen = 0;
+  std::size_t runs = 0;
+};
+
+std::string first_difference(const std::string& one, const std::string& two) {
+  if (one == two) return {};
+  const auto [at, ignored] = std::mismatch(one.begin(), one.end(), two.begin(), two.end());
+  const auto offset = static_cast<std::size_t>(at - one.begin());
+  const std::size_t start = offset < 60 ? 0 : offset - 60;
+  return one.substr(start, 120) + "\n" + two.substr(start, 120);
+}
+
+/// The options of a run, each with its words, without repeats.
+using Parts = std::vector<Words>;
+
+void add_part(const Words& part, Parts& parts) {
+  const bool is_there = std::any_of(parts.begin(), parts.end(), [&](const Words& other) {
+    return other.front() == part.front();
+  });
+  if (!is_there) parts.push_back(part);
+}
+
+Words words_of(const OptionProbe& probe) {
+  return probe.words.empty() ? Words{probe.name} : probe.words;
+}
+
+class Walker {
+ public:
+  explicit Walker(const PairWalk& walk) : walk_(walk), measured_(walk.measured) {}
+
+  void walk(const OptionProbe& one, const OptionProbe& two) {
+    ++counts.walked;
+    const std::vector<std::vector<Words>> none{{}};
+    for (const auto& first : one.contexts.empty() ? none : one.contexts) {
+      for (const auto& second : two.contexts.empty() ? none : two.contexts) {
+        Parts parts;
+        add_part(words_of(one), parts);
+        add_part(words_of(two), parts);
+        for (const Words& part : first) add_part(part, parts);
+        for (const Words& part : second) add_part(part, parts);
+        if (result_of(walk_.base, parts).exit_code == 2) continue;
+        ++counts.seen;
+        check_effect(one, parts, one.name + " " + two.name);
+        check_effect(two, parts, one.name + " " + two.name);
+        return;
+      }
+    }
+    ++counts.refused;
+  }
+
+  /// A probe by itself: it is accepted, has an effect, and the same one twice.
+  void walk_one(const OptionProbe& probe) {
+    for (const auto& context :
+         probe.contexts.empty() ? std::vector<std::vector<Words>>{{}} : probe.contexts) {
+      Parts parts;
+      add_part(words_of(probe), parts);
+      for (const Words& part : context) add_part(part, parts);
+      const Result& result = result_of(walk_.base, parts);
+      CHECK_MESSAGE(result.exit_code != 2, probe.name, ": ", result.error);
+      if (result.exit_code == 2) continue;
+      const std::string difference =
+          first_difference(run(walk_.base, with_usual(parts)).signature, result.signature);
+      CHECK_MESSAGE(difference.empty(), probe.name, " differs from run to run: ", difference);
+      check_effect(probe, parts, probe.name);
+    }
+  }
+
+  PairCounts counts;
+
+ private:
+  struct Result {
+    int exit_code = 0;
+    std::string signature;
+    std::string error;
+  };
+
+  void check_effect(const OptionProbe& probe, Parts parts, const std::string& pair) {
+    const Words& base = probe.base.empty() ? walk_.base : probe.base;
+    Parts without = parts;
+    const auto is_its = [&](const Words& part) { return part.front() == words_of(probe).front(); };
+    std::erase_if(without, is_its);
+    if (!probe.words_there.empty()) {
+      *std::find_if(parts.begin(), parts.end(), is_its) = probe.words_there;
+    }
+    const Result& with = result_of(base, parts);
+    const Result& other = result_of(base, without);
+    if (with.signature != other.signature) return;
+    if (walk_.unseen.contains(pair)) return;
+    FAIL_CHECK(walk_.base.front() << " " << pair << ": " << probe.name
+                                  << " is accepted and has no effect; exit " << with.exit_code
+                                  << " " << with.error);
+  }
+
+  Parts with_usual(Parts parts) const {
+    const auto has = [&](const std::string& name) {
+      return std::any_of(parts.begin(), parts.end(),
+                         [&](const Words& part) { return part.front() == name; });
+    };
+    for (const UsualWords& usual : walk_.usual) {
+      if (std::none_of(usual.unless.begin(), usual.unless.end(), has)) add_part(usual.words, parts);
+    }
+    return parts;
+  }
+
+  const Result& result_of(const Words& base, const Parts& parts) {
+    Parts sorted = with_usual(parts);
+    std::sort(sorted.begin(), sorted.end());
+    const auto key = std::pair(base, sorted);
+    const auto found = results_.find(key);
+    if (found != results_.end()) return found->second;
+    return results_.emplace(key, run(base, sorted)).first->second;
+  }
+
+  Result run(const Words& base, const Parts& parts) {
+    ++counts.runs;
+    if (walk_.prepare) walk_.prepare();
+    Machine machine;
+    Words words = base;
+    bool has_format = false;
+    for (const Words& part : parts) {
+      words.insert(words.end(), part.begin(), part.end());
+      has_format = has_format || part.front() == "--format";
+    }
+    if (!has_format && base.front() != "make-model")
+      words.insert(words.end(), {"--format", "json"});
+    Result result;
+    result.exit_code = machine.run(words);
+    result.error = machine.err.text.substr(0, 300);
+    result.signature =
+        std::to_string(result.exit_code) + without_measured(machine.out.text, measured_);
+    if (result.exit_code == 2) return result;
+    std::map<std::string, std::string> written;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(walk_.outputs)) {
+      if (!entry.is_regular_file()) continue;
+      written[entry.path().filename().string()] =
+          without_measured(start_of(entry.path().string()), measured_);
+    }
+    for (const auto& [name, text] : written) result.signature += "\n" + name + ": " + text;
+    return result;
+  }
+
+  const PairWalk& walk_;
+  const std::regex measured_;
+  std::map<std::pair<Words, Parts>, Result> results_;
+};
+
+PairCounts walk_pairs(const PairWalk& walk) {
+  Walker walker(walk);
+  for (const OptionProbe& probe : walk.probes) walker.walk_one(probe);
+  for (std::size_t i = 0; i < walk.probes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) walker.walk(walk.probes[j], walk.probes[i]);
+  }
+  return walker.counts;
+}
+
+/// The names of all options of a command that are not in the probes, with spaces.
+std::string options_without_probe(const PairWalk& walk) {
+  CommandTree tree;
+  std::string names;
+  const ProgramDoc program = describe(tree);
+  for (const OptionDoc& option : program.command(walk.base.front()).options) {
+    const bool has_probe =
+        std::any_of(walk.probes.begin(), walk.probes.end(),
+                    [&](const OptionProbe& probe) { return probe.name == option.long_name; });
+    if (!has_probe) names += (names.empty() ? "" : " ") + option.long_name;
+  }
+  return names;
+}
+
+}  // namespace
+
+PairFiles::PairFiles() {
+  std::filesystem::create_directories(in_);
+  prepare();
+}
+
+void PairFiles::prepare() const {
+  std::filesystem::remove_all(out_);
+  std::filesystem::create_directories(out_);
+  std::ofstream(out_ / "foreign") << "notes";
+}
+
+PairWalk PairFiles::walk(Words base, std::vector<OptionProbe> probes) const {
+  return {std::move(base), std::move(probes), [this] { prepare(); }, out_};
+}
+
+void run_first(const Words& words) {
+  Machine machine;
+  const int exit_code = machine.run(words);
+  REQUIRE_MESSAGE(exit_code == 0, machine.err.text);
+}
+
+void check_walk(const PairWalk& walk, const std::string& left_out) {
+  CHECK(options_without_probe(walk) == left_out);
+  const PairCounts counts = walk_pairs(walk);
+  MESSAGE(walk.base.front(), ": ", counts.walked, " pairs, ", counts.refused, " refused, ",
+          counts.seen, " with both effects seen, ", counts.runs, " runs");
+  CHECK(counts.walked == walk.probes.size() * (walk.probes.size() - 1) / 2);
+  CHECK(counts.refused + counts.seen == counts.walked);
+}
+
+}  // namespace hiptool::cli::testing
