@@ -127,7 +127,7 @@ inline __device__ unsigned thread_here() {
   return thread;
 }
 
-inline __device__ UnitWords load_unit(const void* from) {
+inline __device__ UnitWords load_words(const void* from) {
   const uint4 unit = *static_cast<const uint4*>(from);
   return UnitWords{unit.x, unit.y, unit.z, unit.w};
 }
@@ -167,7 +167,7 @@ struct UnitCopy {
     if (left >= unit_depth && rest == side) {
 #pragma unroll
       for (unsigned i = 0; i < count; ++i) {
-        units[i] = load_unit(from + i * stride);
+        units[i] = load_words(from + i * stride);
       }
     } else {
       const unsigned thread = thread_here();
@@ -212,7 +212,7 @@ struct UnitCopy {
   static __device__ UnitWords load_part(const uint16_t* data, uint64_t there) {
     UnitWords unit = {0, 0, 0, 0};
     if (there == 0) return unit;
-    unit = load_unit(data);
+    unit = load_words(data);
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {
       if (there < 2 * i + 2) unit[i] &= there > 2 * i ? 0xFFFFU : 0;
@@ -269,7 +269,7 @@ struct UnitSums {
                               UnitWords (&to)[count]) {
 #pragma unroll
     for (unsigned i = 0; i < count; ++i) {
-      to[i] = load_unit(from + unit_place(line, further, first + i));
+      to[i] = load_words(from + unit_place(line, further, first + i));
     }
   }
 };

@@ -32,12 +32,6 @@ def fakes(**more):
         "FAKE_CUDA_UNITS": "2", **more})
 
 
-def has_gpu_on_the_bus():
-    vendors = pathlib.Path("/sys/bus/pci/devices").glob("*/vendor")
-    return any(path.read_text(encoding="ascii").strip() in ("0x1002", "0x10de")
-               for path in vendors)
-
-
 def failed(document):
     """(device, stage) of each stage that failed."""
     return [(stage["device"], stage["stage"]) for stage in document["stages"]
@@ -103,7 +97,7 @@ class Accepted(Check):
         self.assertRegex(document["shown"]["lines"][0]["text"], r"^accepted: 2 GPUs, 1 stage each")
 
     def test_without_a_gpu_the_first_line_says_so(self):
-        if has_gpu_on_the_bus():
+        if program.has_gpu_on_the_bus():
             self.skipTest("this machine has a GPU")
         environment = fakes(FAKE_CUDA_INIT="999")
         words = ["check", "--size", "64KiB", "--timeout", "200"]

@@ -24,18 +24,6 @@ IDS = {"driver-bound", "driver-hang", "kfd-missing", "kfd-perm", "kfd-einval", "
        "power-cap", "wsl"}
 
 
-def has_gpu_on_the_bus():
-    for device in pathlib.Path("/sys/bus/pci/devices").glob("*"):
-        try:
-            vendor = (device / "vendor").read_text(encoding="ascii").strip()
-            kind = (device / "class").read_text(encoding="ascii")
-        except OSError:
-            continue
-        if vendor in ("0x1002", "0x10de") and kind.startswith(("0x03", "0x1200")):
-            return True
-    return False
-
-
 def fake_cuda(**more):
     return clean_environment(
         **{**NOTHING, "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"], **more})
@@ -69,7 +57,7 @@ class Doctor(CliTest):
         return found[0]
 
     def test_without_a_gpu_nothing_was_examined(self):
-        if has_gpu_on_the_bus():
+        if program.has_gpu_on_the_bus():
             self.skipTest("this machine has a GPU")
         document, checks = self.diagnose(code=3, environment=clean_environment(**NOTHING))
         self.assertEqual(document["error"]["code"], "unavailable")
@@ -215,7 +203,7 @@ class Doctor(CliTest):
             self.assertEqual([link["peer_access"] for link in topology["links"]], [True, True])
 
     def test_a_list_without_gpus_takes_less_than_a_tenth_of_a_second(self):
-        if has_gpu_on_the_bus():
+        if program.has_gpu_on_the_bus():
             self.skipTest("this machine has a GPU")
         # Beyond what starting a process takes, which other work on the machine only adds to.
         best = {"devices": 9.0, "--version": 9.0}

@@ -38,6 +38,7 @@ CASES = {
         "a function runs before the n-th call, once",
         "streams have paces of their own: some are prompt, some are slow",
     ],
+    "kernel-families": ["samples, soak and cancelling"],
     "kernels": ["a child's process group ends with it, after a timeout, a cancel and a success"],
     "load": [
         "a file that changes while it is read is named, whatever happens to it",
@@ -61,7 +62,6 @@ CASES = {
         "probe: news keeps a slow one alive",
         "probe: one that hangs is left, what it told stands, the other one is not concerned",
         "probe: one that keeps its process after the last word is not waited for",
-        "samples, soak and cancelling",
     ],
     "cli": [
         "a file that changes meanwhile, cancelling and giving up",

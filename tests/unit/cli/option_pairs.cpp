@@ -52,6 +52,16 @@ std::string without_measured(const std::string& text, const std::regex& others) 
   return document.dump();
 }
 
+/// A machine without GPUs, whatever this one has.
+const std::filesystem::path& root_without_gpus() {
+  static const test::TemporaryFolder folder;
+  static const std::filesystem::path root = [] {
+    std::filesystem::create_symlink("/proc", folder / "proc");
+    return std::filesystem::path(folder.path());
+  }();
+  return root;
+}
+
 struct PairCounts {
   std::size_t walked = 0;
   std::size_t refused = 0;
@@ -172,6 +182,7 @@ class Walker {
     ++counts.runs;
     if (walk_.prepare) walk_.prepare();
     Machine machine;
+    machine.system_root = root_without_gpus();
     Words words = base;
     bool has_format = false;
     for (const Words& part : parts) {
@@ -243,6 +254,7 @@ PairWalk PairFiles::walk(Words base, std::vector<OptionProbe> probes) const {
 
 void run_first(const Words& words) {
   Machine machine;
+  machine.system_root = root_without_gpus();
   const int exit_code = machine.run(words);
   REQUIRE_MESSAGE(exit_code == 0, machine.err.text);
 }

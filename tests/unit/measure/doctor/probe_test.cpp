@@ -56,7 +56,9 @@ Platforms::Options cpu_devices(int count) {
 
 TEST_CASE("probe: devices, each pair of them, and what is tried before it is tried") {
   Platforms platforms(cpu_devices(3));
+  const test::TemporaryFolder root;  // of a machine without GPUs, whatever this one has
   ProbeOptions options;
+  options.root = root.path();
   options.copy_time = milliseconds(1);
   std::vector<std::string> names;
   ProbeResult result;

@@ -63,7 +63,7 @@ void fail_every_call(const Work& work, Sample calls = Sample::usual) {
   std::set<std::string> failing;
   for (const auto& entry : calls_of(sample.table)) {
     const std::string& call = entry.first;
-    for (const std::uint64_t nth : calls_to_fail(entry.second, calls)) {
+    for (const std::uint64_t nth : calls_to_fail(entry.first, entry.second, calls)) {
       CAPTURE(call);
       CAPTURE(nth);
       sample.table.reset();

@@ -86,7 +86,7 @@ TEST_CASE(
   std::set<std::string> failed_steps;
   for (const auto& entry : calls_of(sample.table)) {
     const std::string& call = entry.first;
-    for (const std::uint64_t nth : calls_to_fail(entry.second)) {
+    for (const std::uint64_t nth : calls_to_fail(entry.first, entry.second)) {
       CAPTURE(call);
       CAPTURE(nth);
       sample.table.reset();
