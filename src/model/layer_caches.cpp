@@ -81,7 +81,8 @@ class Caches {
       case CacheKind::listed: return listed_kind_of(layer);
       case CacheKind::interval: return attends_at_interval(layer);
       case CacheKind::both: return LayerKind::both;
-      case CacheKind::recurrent: return is_bound() ? LayerKind::both : LayerKind::recurrent;
+      case CacheKind::recurrent:
+        return summary_.cache_is_bound ? LayerKind::both : LayerKind::recurrent;
       case CacheKind::nothing: break;
     }
     return LayerKind::nothing;

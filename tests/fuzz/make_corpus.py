@@ -368,6 +368,7 @@ def summary_seeds():
         "experts": pieces({"num_local_experts": 8, "num_experts_per_tok": 2, "n_layer": 1}),
         "negative": pieces({**llama, "num_hidden_layers": -1, "vocab_size": -(1 << 63)}),
         "huge": pieces({**llama, "num_hidden_layers": 65536, "vocab_size": (1 << 64) - 1}),
+        "huge-recurrent": pieces({**llama, "model_type": "mamba", "num_hidden_layers": 65536}),
         "real": pieces({**llama, "num_hidden_layers": 4.0, "hidden_size": 1e300}),
         "text": pieces({**llama, "num_hidden_layers": "4", "num_attention_heads": {}}),
         "zero-heads": pieces({**llama, "num_attention_heads": 0, "head_dim": None}),

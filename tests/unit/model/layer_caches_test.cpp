@@ -213,6 +213,19 @@ TEST_CASE("layer caches: recurrent architectures keep no tokens") {
   CHECK(pattern_of(odd.least_caches) == "rr");
 }
 
+TEST_CASE("layer caches: a million layers take a moment, as no layer looks at all the others") {
+  constexpr std::uint64_t many = 1'000'000;
+  for (const char* architecture : {"mamba", "jamba", "qwen3next", "gemma3", "deepseek2",
+                                   "nemotron_h", "falcon-h1", "unknown"}) {
+    CAPTURE(architecture);
+    for (const std::uint64_t heads : {0, 8}) {
+      ModelSummary summary = with_window(summary_of_shape(architecture, many, heads), 128);
+      set_caches(summary, facts_of_state());
+      CHECK(summary.caches.size() == many);
+    }
+  }
+}
+
 TEST_CASE("layer caches: hybrids by their list, their heads or an interval") {
   // Jamba 1.5 Mini: one layer of eight has KV heads.
   ModelSummary jamba = summary_of_shape("jamba", 8, 0);

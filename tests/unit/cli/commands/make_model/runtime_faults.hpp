@@ -41,7 +41,7 @@ enum class Sample { few, usual };
 
 /// The first call of a kind, one by chance and the last one; only that by chance of a few, and on
 /// devices that the environment names; with RELEASE=1 in the environment all calls. How often work
-/// is asked whether it is done depends on the time it takes, so only the first such call is certain.
+/// is asked whether it is done depends on its time, so only the first such call is certain.
 inline std::vector<std::uint64_t> calls_to_fail(std::string_view call, std::uint64_t count,
                                                 Sample sample = Sample::usual) {
   std::mt19937_64 random(count);
