@@ -52,7 +52,7 @@ def read_operations(findings):
                  "-iquote", str(KERNELS / "include"), "-iquote", str(KERNELS.parent / "include"),
                  str(source)], capture_output=True, text=True, check=False)
             if not is_as_expected(name, done):
-                findings.append(f"{source.name} for {target}: exit {done.returncode}\n{done.stderr}")
+                findings.append(f"{source.name}, {target}: exit {done.returncode}\n{done.stderr}")
     return len(sources)
 
 
