@@ -218,7 +218,7 @@ TEST_CASE("layer caches: a million layers take a moment, as no layer looks at al
   for (const char* architecture : {"mamba", "jamba", "qwen3next", "gemma3", "deepseek2",
                                    "nemotron_h", "falcon-h1", "unknown"}) {
     CAPTURE(architecture);
-    for (const std::uint64_t heads : {0, 8}) {
+    for (const std::uint64_t heads : {0U, 8U}) {
       ModelSummary summary = with_window(summary_of_shape(architecture, many, heads), 128);
       set_caches(summary, facts_of_state());
       CHECK(summary.caches.size() == many);
