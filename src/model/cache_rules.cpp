@@ -114,7 +114,7 @@ constexpr std::array rules{
     windows("spark2_5", 1, "spark2-5.cpp"),
     // Latent attention.
     latent("deepseek2 deepseek_v2 deepseek_v3 kimi_k2 kimi_k25 glm4_moe_lite youtu youtu_vl "
-           "deepseek2-ocr mistral4",
+           "deepseek2-ocr deepseek_vl_v2 mistral4",
            CacheKind::whole, "deepseek2.cpp"),
     CacheRule{.names = "deepseek32 deepseek_v32",
               .is_latent = true,

@@ -236,9 +236,12 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
   facts.window_heads = config.count({"swa_num_key_value_heads"});
   facts.window_key_length = config.count({"swa_head_dim"});
   facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
-  facts.is_latent = config.find({"kv_lora_rank"}) != nullptr;
+  facts.is_latent = summary.has_latent_attention;
   facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
   facts.indexer_length = config.count({"index_head_dim"});
+  if (!facts.indexer_length) {
+    facts.indexer_length = config.count_in("sparse_attention_config", "sparse_index_dim");
+  }
   if (const Json* types = config.find({"indexer_types"}); types != nullptr && types->is_array()) {
     for (const Json& type : *types) facts.indexers.push_back(type == "full" || type == 1);
   }

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "model/cache_rules.hpp"
+#include "model/config_defaults.hpp"
 #include "model/config_file.hpp"
 #include "model/config_reader.hpp"
 #include "model/diagnostics.hpp"
@@ -48,8 +50,9 @@ void read_kv_heads(ConfigReader& config, ModelSummary& summary) {
   const auto all = [&](std::uint64_t heads) {
     summary.kv_heads = for_each_layer(summary, "num_key_value_heads", {heads});
   };
-  summary.kv_heads = config.per_layer({"num_key_value_heads", "num_kv_heads", "n_head_kv",
-                                       "num_attention_groups", "num_query_groups"});
+  summary.kv_heads =
+      config.per_layer({"num_key_value_heads_per_layer", "num_key_value_heads", "num_kv_heads",
+                        "n_head_kv", "num_attention_groups", "num_query_groups"});
   if (const auto heads = config.count_in("attn_config", "kv_n_heads")) all(*heads);
   // GPT-BigCode and Falcon 7B share one head of keys and values, whatever else they say.
   const bool shares_one = config.is_true("multi_query") || (summary.architecture == "gpt_bigcode" &&
@@ -61,37 +64,81 @@ void read_kv_heads(ConfigReader& config, ModelSummary& summary) {
   read_block_heads(config, summary);
 }
 
-// Gemma 3's and 4's own configs leave out what equals the defaults of transformers
-// (configuration_gemma3.py, _gemma3n.py and _gemma4.py).
-void add_defaults(ModelSummary& summary) {
-  struct Defaults {
-    std::string_view model;
-    std::uint64_t heads, kv_heads, length;
+// A language part that transformers wrote leaves out what equals the defaults; whole configs state
+// all but what a class adds to others.
+ConfigDefaults defaults_of(const ConfigReader& config, const ModelSummary& summary) {
+  const ConfigDefaults* found = find_config_defaults(summary.architecture.value_or(""));
+  if (found == nullptr) return {};
+  ConfigDefaults usual = *found;
+  if (!config.has_language_part()) {
+    usual.layers = usual.embedding_length = usual.heads = usual.kv_heads = 0;
+  }
+  return usual;
+}
+
+using Count = std::optional<std::uint64_t>;
+
+Count or_usual(const Count& named, std::uint64_t usual) {
+  return named || usual == 0 ? named : Count(usual);
+}
+
+// 0 says that the field is not used (DeepSeek-OCR, whose attention is not latent).
+Count above_zero(const Count& named) { return named == 0U ? std::nullopt : named; }
+
+void read_heads(ConfigReader& config, const ConfigDefaults& usual, ModelSummary& summary) {
+  const auto all = [&](std::uint64_t count) {
+    return count == 0 ? std::vector<std::uint64_t>()
+                      : for_each_layer(summary, "num_attention_heads", {count});
   };
-  constexpr Defaults known[]{{"gemma3", 8, 4, 256},
-                             {"gemma3_text", 8, 4, 256},
-                             {"gemma3n_text", 8, 2, 256},
-                             {"gemma4_text", 8, 4, 256}};
-  for (const Defaults& one : known) {
-    if (summary.architecture != one.model) continue;
-    const auto fill = [&](std::vector<std::uint64_t>& counts, std::uint64_t count) {
-      if (counts.empty()) counts = for_each_layer(summary, "num_attention_heads", {count});
-    };
-    fill(summary.heads, one.heads);
-    fill(summary.kv_heads, one.kv_heads);
-    if (!summary.key_length) summary.key_length = summary.value_length = one.length;
+  summary.heads = config.per_layer({"num_attention_heads", "n_head", "n_heads", "num_query_heads"});
+  if (summary.heads.empty()) summary.heads = all(usual.heads);
+  read_kv_heads(config, summary);
+  if (summary.kv_heads.empty()) summary.kv_heads = all(usual.kv_heads);
+  const Count named = above_zero(config.count({"head_dim", "attention_head_dim", "kv_channels"}));
+  summary.key_length = summary.value_length = or_usual(named, usual.head_length);
+  if (const auto length = above_zero(config.count({"v_head_dim"}))) summary.value_length = length;
+  const bool is_zamba = summary.architecture == "zamba" || summary.architecture == "zamba2";
+  if (is_zamba && !summary.key_length && !summary.heads.empty() && summary.heads[0] > 0) {
+    // It attends to the embedding next to the layer's input.
+    summary.key_length = summary.value_length =
+        2 * summary.embedding_length.value_or(0) / summary.heads[0];
+  }
+}
+
+Count field_of(const Json& object, const char* name) {
+  if (!object.is_object()) return std::nullopt;
+  const auto found = object.find(name);
+  const bool is_count =
+      found != object.end() && found->is_number_unsigned() && *found <= most_count;
+  return is_count ? Count(found->get<std::uint64_t>()) : std::nullopt;
+}
+
+// per_layer_config of transformers 5.15: what of a layer differs from the others.
+void read_layers(const Json& layers, ModelSummary& summary, CacheFacts& facts) {
+  facts.head_lengths.assign(summary.kv_heads.size(), summary.key_length.value_or(0));
+  for (const auto& [name, fields] : layers.items()) {
+    const auto layer = base::parse_number<std::uint64_t>(name);
+    if (!layer || *layer >= summary.kv_heads.size()) continue;
+    const auto index = static_cast<std::size_t>(*layer);
+    if (const Count length = field_of(fields, "head_dim")) facts.head_lengths[index] = *length;
+    if (const Count heads = field_of(fields, "num_key_value_heads")) {
+      summary.kv_heads[index] = *heads;
+    }
   }
 }
 
 // Gemma 4: head_dim and num_key_value_heads are those of layers with a window.
-void read_whole_layers(ConfigReader& config, ModelSummary& summary, CacheFacts& facts) {
-  const auto length = config.count({"global_head_dim"});
-  const auto heads = config.count({"num_global_key_value_heads"});
+void read_whole_layers(ConfigReader& config, const ConfigDefaults& usual, ModelSummary& summary,
+                       CacheFacts& facts) {
+  const Json* layers = config.find({"per_layer_config"});
+  if (layers != nullptr && layers->is_object()) return read_layers(*layers, summary, facts);
+  const Count length = or_usual(config.count({"global_head_dim"}), usual.whole_head_length);
+  const Count heads = config.count({"num_global_key_value_heads"});
   if (length && summary.key_length) {
     facts.window_key_length = facts.window_value_length = summary.key_length;
     summary.key_length = summary.value_length = length;
   }
-  if (!heads || facts.kinds.empty()) return;
+  if (!heads || facts.kinds.empty() || config.is_false("attention_k_eq_v")) return;
   for (std::size_t layer = 0; layer < summary.kv_heads.size(); ++layer) {
     if (facts.kinds[layer] == LayerKind::whole) summary.kv_heads[layer] = *heads;
   }
@@ -132,29 +179,31 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
       summary.file_type = method->get<std::string>();
     }
   }
-  summary.layers =
-      config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_layers);
+  const ConfigDefaults usual = defaults_of(config, summary);
+  summary.layers = or_usual(config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                          "num_transformer_layers"},
+                                         most_layers),
+                            usual.layers);
   if (const Json* blocks = config.find({"layers_block_type"}); !summary.layers && blocks) {
     if (blocks->is_array() && !blocks->empty()) summary.layers = blocks->size();
   }
   summary.context_length =
-      config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length"});
+      config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length",
+                    "max_context_length"});
   if (const auto extended = extended_context(config)) {
     summary.context_length = std::max(summary.context_length.value_or(0), *extended);
   }
-  summary.embedding_length = config.count({"hidden_size", "n_embd", "d_model"});
+  summary.embedding_length =
+      or_usual(config.count({"hidden_size", "n_embd", "d_model", "n_embed", "model_dim"}),
+               usual.embedding_length);
   summary.feed_forward_length =
       config.per_layer({"intermediate_size", "n_inner", "ffn_dim", "d_ff"});
-  summary.heads = config.per_layer({"num_attention_heads", "n_head", "n_heads", "num_query_heads"});
-  read_kv_heads(config, summary);
-  summary.key_length = config.count({"head_dim", "attention_head_dim", "kv_channels"});
-  summary.value_length = summary.key_length;
-  if (const auto length = config.count({"v_head_dim"})) summary.value_length = length;
-  add_defaults(summary);
+  read_heads(config, usual, summary);
   const Json* uses_window = config.find({"use_sliding_window"});
   if (uses_window == nullptr || *uses_window != false) {
     summary.sliding_window =
-        config.count({"sliding_window", "sliding_window_size", "attention_chunk_size"});
+        or_usual(config.count({"sliding_window", "sliding_window_size", "attention_chunk_size"}),
+                 usual.window);
   }
   summary.experts = config.count({"num_local_experts", "n_routed_experts", "num_experts"});
   summary.experts_used = config.count({"num_experts_per_tok", "num_experts_per_token"});
@@ -164,18 +213,19 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
   const auto rank = config.count({"kv_lora_rank"});
   const auto rotated = config.count({"qk_rope_head_dim"});
   const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));
-  const bool is_latent = rule == nullptr || rule->is_latent;
+  const bool is_latent = (rule == nullptr || rule->is_latent) && !config.is_false("use_mla");
   if (rank && rotated && is_latent) {
     summary.has_latent_attention = true;
     summary.kv_heads = for_each_layer(summary, "num_key_value_heads", {1});
     summary.key_length = *rank + *rotated;
     summary.value_length = *rank;
-  } else if (const auto plain = config.count({"qk_nope_head_dim"}); plain && rotated) {
+  } else if (const auto plain = config.count({"qk_nope_head_dim"});
+             plain && rotated && *plain > 0) {
     summary.key_length = *plain + *rotated;  // MiniCPM3, PLM: decompressed keys
   }
   complete(summary, {"num_hidden_layers", "num_attention_heads", "head_dim"});
   CacheFacts facts = read_config_caches(config, summary);
-  read_whole_layers(config, summary, facts);
+  read_whole_layers(config, usual, summary, facts);
   set_caches(summary, facts);
 }
 

@@ -21,6 +21,7 @@ class ConfigReader {
 
   ConfigReader(const Json& whole, ModelSummary& summary);
 
+  bool has_language_part() const noexcept { return language_ != nullptr; }
   /// The first of these fields that is there and not null; else null.
   const Json* find(Names names) const;
   std::optional<std::uint64_t> count(Names names, std::uint64_t most = most_count);

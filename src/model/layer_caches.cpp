@@ -142,9 +142,15 @@ class Caches {
       if (facts_.window_key_length) cache.key_length = *facts_.window_key_length;
       if (facts_.window_value_length) cache.value_length = *facts_.window_value_length;
     }
+    if (!facts_.head_lengths.empty()) {
+      cache.key_length = cache.value_length = facts_.head_lengths[layer];
+    }
     const bool is_known_latent = rule_ != nullptr && rule_->is_latent && facts_.is_latent;
     if (is_known_latent) cache.value_length = 0;
-    if (rule_ != nullptr && rule_->has_indexer && has_indexer(layer)) {
+    if (rule_ == nullptr) {
+      // An indexer has keys of its own, and in MiniMax M3 values next to them.
+      cache.indexer_length = 2 * facts_.indexer_length.value_or(0);
+    } else if (rule_->has_indexer && has_indexer(layer)) {
       cache.indexer_length = facts_.indexer_length.value_or(0);
     }
   }
@@ -160,6 +166,7 @@ class Caches {
     if (rule_ != nullptr && !has_unknown_kinds()) cache.heads = 0;  // see is_bound()
     cache.window_tokens = std::max(window(), least_window);
     cache.value_length = 0;
+    cache.indexer_length = 0;
     return cache;
   }
 

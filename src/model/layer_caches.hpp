@@ -26,6 +26,7 @@ struct CacheFacts {
   std::optional<std::uint64_t> interval;  ///< full_attention_interval
   /// Of layers with a window, where they differ from those of other layers.
   std::optional<std::uint64_t> window_heads, window_key_length, window_value_length;
+  std::vector<std::uint64_t> head_lengths;  ///< of each layer where they differ; else empty
   bool is_latent = false;  ///< keys are compressed to key_length elements, and there are no values
   std::uint64_t shared_layers = 0;              ///< the last ones, which use the caches of others
   std::uint64_t predict_layers = 0;             ///< the last ones, of multi-token prediction

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/// What config.json says of the cache by names, defaults and objects of its own; shapes of public
+/// models.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "builders.hpp"
+#include "hiptool/model_summary.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace {
+
+ModelSummary summary_of(std::string_view config) {
+  const TemporaryFolder folder;
+  const auto write = [&](const char* name, std::string_view bytes) {
+    std::ofstream(folder.path() / name, std::ios::binary) << bytes;
+  };
+  write("model.safetensors",
+        safetensors(R"({"t":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]}})", 12));
+  write("config.json", config);
+  return summarize(ModelFile::open(folder.path() / "model.safetensors"));
+}
+
+/// Elements of the keys and values of a token in all layers, those of an indexer with them.
+std::uint64_t elements_of(const ModelSummary& summary) {
+  std::uint64_t elements = 0;
+  for (const LayerCache& cache : summary.caches) {
+    elements += cache.heads * (cache.key_length + cache.value_length) + cache.indexer_length;
+  }
+  return elements;
+}
+
+/// Of a model whose cache must be known.
+std::uint64_t known_elements_of(std::string_view config) {
+  const ModelSummary summary = summary_of(config);
+  CHECK_FALSE(summary.cache_is_bound);
+  CHECK(summary.missing_keys.empty());
+  return elements_of(summary);
+}
+
+std::uint64_t windows_of(const ModelSummary& summary) {
+  std::uint64_t layers = 0;
+  for (const LayerCache& cache : summary.caches) layers += cache.window_tokens > 0 ? 1 : 0;
+  return layers;
+}
+
+}  // namespace
+
+TEST_CASE("config caches: lengths of 0 say that attention is not latent") {
+  // huggingface.co/deepseek-ai/DeepSeek-OCR: heads of 1280 / 10; its language part names no type.
+  const std::string shape = R"("hidden_size": 1280, "num_attention_heads": 10,
+      "num_hidden_layers": 12, "num_key_value_heads": 10, "kv_lora_rank": null,
+      "qk_nope_head_dim": 0, "qk_rope_head_dim": 0, "v_head_dim": 0, "use_mla": false)";
+  CHECK(known_elements_of(R"({"model_type": "deepseek_vl_v2", "language_config": {)" + shape +
+                          "}}") == 12 * 10 * 128 * 2);
+  CHECK(known_elements_of(R"({"model_type": "deepseek_v2", )" + shape + "}") == 12 * 10 * 128 * 2);
+  // Ranks may be left in.
+  CHECK(known_elements_of(R"({"model_type": "deepseek_v2", "hidden_size": 1280,
+      "num_attention_heads": 10, "num_hidden_layers": 12, "kv_lora_rank": 512,
+      "qk_rope_head_dim": 64, "use_mla": false})") == 12 * 10 * 128 * 2);
+}
+
+TEST_CASE("config caches: DeciLM and OpenELM name the heads of each layer") {
+  CHECK(known_elements_of(R"({"model_type": "deci", "hidden_size": 4096, "num_hidden_layers": 4,
+      "num_attention_heads": 32, "num_key_value_heads_per_layer": [4, 4, 1, 2]})") == 11 * 128 * 2);
+  const ModelSummary openelm = summary_of(R"({"model_type": "openelm", "model_dim": 2048,
+      "num_transformer_layers": 3, "head_dim": 64, "num_kv_heads": [4, 4, 5],
+      "num_query_heads": [16, 16, 20], "max_context_length": 2048})");
+  CHECK(elements_of(openelm) == 13 * 64 * 2);
+  CHECK(openelm.context_length == 2048);
+  CHECK(openelm.embedding_length == 2048);
+  // BLOOM's 176B.
+  CHECK(known_elements_of(R"({"model_type": "bloom", "n_embed": 14336, "n_layer": 70,
+      "num_attention_heads": 112})") == 70 * 14336 * 2);
+}
+
+TEST_CASE("config caches: a language part leaves out what equals the defaults") {
+  // huggingface.co/llava-hf/llava-1.5-7b-hf, llava-v1.6-mistral-7b-hf, mistral-community/pixtral.
+  CHECK(known_elements_of(R"({"model_type": "llava", "text_config": {"model_type": "llama",
+      "max_position_embeddings": 4096}})") == 32 * 4096 * 2);
+  CHECK(known_elements_of(R"({"model_type": "llava_next", "text_config": {"model_type": "mistral",
+      "num_key_value_heads": 8, "sliding_window": null}})") == 32 * 8 * 128 * 2);
+  CHECK(known_elements_of(R"({"model_type": "llava", "text_config": {"model_type": "mistral",
+      "hidden_size": 5120, "head_dim": 128, "num_hidden_layers": 40}})") == 40 * 8 * 128 * 2);
+  // PaliGemma 2: heads of 256, not of 2304 / 8.
+  CHECK(known_elements_of(R"({"model_type": "paligemma", "text_config": {"model_type": "gemma2",
+      "num_hidden_layers": 26, "num_key_value_heads": 4}})") == 26 * 4 * 256 * 2);
+  // A whole config that lacks a number is not complete.
+  const ModelSummary damaged = summary_of(R"({"model_type": "llama", "hidden_size": 4096})");
+  CHECK(damaged.missing_keys.size() == 2);
+}
+
+TEST_CASE("config caches: lengths of heads that a class states") {
+  // Qwen3 0.6B and gpt-oss 20B: not the embedding divided by the heads.
+  CHECK(known_elements_of(R"({"model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 28,
+      "num_attention_heads": 16, "num_key_value_heads": 8})") == 28 * 8 * 128 * 2);
+  CHECK(known_elements_of(R"({"model_type": "gpt_oss", "hidden_size": 2880,
+      "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8})") ==
+        24 * 8 * 64 * 2);
+  // Zamba 2 1.2B: the embedding is next to the input.
+  CHECK(known_elements_of(R"({"model_type": "zamba2", "hidden_size": 2048,
+      "num_hidden_layers": 3, "num_attention_heads": 32, "mamba_d_state": 128, "mamba_d_conv": 4,
+      "mamba_expand": 2, "layers_block_type": ["linear_attention", "hybrid", "mamba"]})") ==
+        32 * 128 * 2);
+}
+
+TEST_CASE("config caches: Gemma 4 as transformers 5.15 writes it") {
+  // Gemma 4 26B A4B: the layers without a window have heads of 512, and two of them.
+  const std::string shape = R"({"model_type": "gemma4", "text_config": {
+      "model_type": "gemma4_text", "num_hidden_layers": 6, "num_attention_heads": 16,
+      "num_key_value_heads": 8, "head_dim": 256, "sliding_window": 1024, )";
+  constexpr std::uint64_t wanted = 5 * 8 * 256 * 2 + 2 * 512 * 2;
+  const std::string types = R"("layer_types": ["sliding_attention", "sliding_attention",
+      "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"])";
+  CHECK(known_elements_of(shape + R"("per_layer_config": {"05": {"head_dim": 512,
+      "num_key_value_heads": 2}}}})") == wanted);
+  CHECK(known_elements_of(shape + types + R"(, "global_head_dim": 512,
+      "num_global_key_value_heads": 2, "attention_k_eq_v": true}})") == wanted);
+  // Both may be left out: 512 is the default, and the number of heads holds for all.
+  constexpr std::uint64_t wanted_of_default = 5 * 8 * 256 * 2 + 8 * 512 * 2;
+  CHECK(known_elements_of(shape + types + "}}") == wanted_of_default);
+  CHECK(known_elements_of(shape + types + R"(, "num_global_key_value_heads": 2,
+      "attention_k_eq_v": false}})") == wanted_of_default);
+  // What no layer has is passed over.
+  CHECK(known_elements_of(shape + R"("per_layer_config": {"6": {"head_dim": 1}, "x": {},
+      "05": {"head_dim": 512, "num_key_value_heads": 2}, "1": 7, "2": {"head_dim": -1}}}})") ==
+        wanted);
+}
+
+TEST_CASE("config caches: windows that equal the default are left out too") {
+  // Gemma 4 E4B has 512 tokens.
+  const ModelSummary summary = summary_of(R"({"model_type": "gemma4", "text_config": {
+      "model_type": "gemma4_text", "num_hidden_layers": 6}})");
+  CHECK(windows_of(summary) == 5);
+  CHECK(summary.caches[0].window_tokens == 512);
+}
+
+TEST_CASE("config caches: a bound counts the indexer of an unknown architecture") {
+  // MiniMax M3: an indexer with keys of 128, and values next to them.
+  const ModelSummary summary = summary_of(R"({"model_type": "brand_new", "num_hidden_layers": 2,
+      "num_attention_heads": 64, "num_key_value_heads": 4, "head_dim": 128,
+      "sparse_attention_config": {"sparse_index_dim": 128}})");
+  CHECK(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 2 * (4 * 128 * 2 + 2 * 128));
+  CHECK(summary.least_caches[0].indexer_length == 0);
+}
