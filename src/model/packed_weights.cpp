@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 22> tables_of_weight{
     ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map",
     ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4", ".SCB",
     ".quant_state.bitsandbytes__nf8", "_format", "_scale_packed"};
-constexpr std::array<std::string_view, 30> tables_of_module{
+constexpr std::array<std::string_view, 32> tables_of_module{
     // compressed-tensors, ModelOpt; fp8 of ComfyUI, DeepSeek
     ".input_scale", ".input_global_scale", ".input_zero_point", ".output_scale",
     ".activation_scale", ".scale", ".scale_weight", ".scale_input", ".comfy_quant",
@@ -35,8 +35,11 @@ constexpr std::array<std::string_view, 30> tables_of_module{
     ".scales", ".qzeros", ".g_idx", ".biases", ".codebooks", ".s", ".workspace", ".SCB",
     ".weight_format", ".wscales", ".wzeros", ".wtscale", ".wcscales", ".smooth_factor",
     ".smooth_factor_orig",
-    // EXL3
-    ".suh", ".svh", ".su", ".sv", ".mcg", ".mul1"};
+    // FP-Quant, EXL3
+    ".forward_hadamard_matrix", ".backward_hadamard_matrix", ".suh", ".svh", ".su", ".sv", ".mcg",
+    ".mul1"};
+constexpr std::array<std::string_view, 5> tables_of_torchao{
+    "_scale", "_zero_point", "_per_tensor_scale", "_act_per_tensor_scale", "_act_pre_scale"};
 constexpr std::array<std::string_view, 6> tables_of_exl2{
     ".q_scale", ".q_scale_max", ".q_groups", ".q_invperm", ".q_perm", ".q_group_map"};
 constexpr std::array<std::string_view, 21> tables_of_hqq{".scale",
@@ -111,8 +114,9 @@ class WeightCounter {
   void look_for_unknown_layout() {
     std::uint64_t packed_bytes = 0;
     for (const TensorInfo& tensor : contents_.tensors) {
-      const bool is_packed =
-          is_word(tensor) || tensor.type.name() == "U8" || tensor.type.name() == "I16";
+      const bool is_packed = is_word(tensor) || tensor.type.name() == "U8" ||
+                             tensor.type.name() == "I16" ||
+                             tensor.type.name() == "I64";  // QuIP#, SpQR
       if (!is_packed || tensor.weights != tensor.elements) continue;
       if (packed_bytes == 0) first_undecided_ = tensor.name;
       packed_bytes += tensor.size_bytes;
@@ -157,6 +161,7 @@ class WeightCounter {
     const std::string_view module = name.substr(0, dot == name.npos ? 0 : dot);
     const std::string_view leaf = dot == name.npos ? name : name.substr(dot + 1);
     if (leaf == "qweight") return count_qweight(tensor, module);
+    if (name.ends_with("_qdata")) return count_torchao(tensor, name.substr(0, name.size() - 6));
     if (leaf == "q_weight") return count_exl2(tensor, module);
     if (leaf == "W_q") return count_hqq(tensor, module);
     if (leaf == "trellis" || leaf == "codes" || leaf == "B") return count_rest(tensor, module);
@@ -179,6 +184,12 @@ class WeightCounter {
     return tensor.type.name() == "I32" || tensor.type.name() == "U32";
   }
 
+  // Two weights of 4 bits in U8, else one in each element.
+  void count_torchao(TensorInfo& tensor, std::string_view stem) {
+    clear_tables(stem, tables_of_torchao);
+    set(tensor, tensor.type.name() == "U8" ? unpacked(tensor, 4) : tensor.elements);
+  }
+
   // GPTQ packs along the rows, AWQ along the columns; scales have a column for each output.
   void count_qweight(TensorInfo& tensor, std::string_view module) {
     clear_tables(module, tables_of_module);
@@ -187,6 +198,10 @@ class WeightCounter {
     }
     const std::uint64_t word_bits = tensor.type.block_bits();
     const TensorInfo* scales = find(module, ".scales", 2);
+    // FP-Quant: FP4 with the scales of a row in a row.
+    if (scales != nullptr && is_byte(tensor) && scales->shape[0] == tensor.shape[0]) {
+      return set(tensor, unpacked(tensor, 4));
+    }
     if (scales == nullptr || tensor.shape.size() != 2) {
       return set(tensor, unpacked(tensor, config_.of(module).bits));
     }

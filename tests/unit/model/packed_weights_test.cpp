@@ -296,3 +296,31 @@ TEST_CASE("packed weights: where nothing says how many are packed, that is said"
   CHECK(absurd.parameters() == 32);
   CHECK(absurd.warnings().size() == 1);
 }
+
+TEST_CASE("packed weights: torchao and FP-Quant") {
+  // github.com/huggingface/transformers, quantizer_torchao.py: the parts of a tensor by name.
+  const std::string torchao = R"({"quantization_config": {"quant_method": "torchao"}})";
+  check_count("int4", torchao,
+              {{"l._weight_qdata", "U8", {outputs, inputs / 2}},
+               {"l._weight_scale", "BF16", {inputs / 128, outputs}},
+               {"l._weight_zero_point", "BF16", {inputs / 128, outputs}}});
+  check_count(
+      "int8", torchao,
+      {{"l._weight_qdata", "I8", {outputs, inputs}}, {"l._weight_scale", "BF16", {outputs, 1}}});
+  check_count("nvfp4", torchao,
+              {{"l._weight_qdata", "U8", {outputs, inputs / 2}},
+               {"l._weight_scale", "F8_E4M3", {outputs, inputs / 16}},
+               {"l._weight_per_tensor_scale", "F32", {}},
+               {"l._weight_act_per_tensor_scale", "F32", {}}});
+  check_count(
+      "FP-Quant", R"({"quantization_config": {"quant_method": "fp_quant"}})",
+      {{"l.qweight", "U8", {outputs, inputs / 2}}, {"l.scales", "U8", {outputs, inputs / 32}}});
+}
+
+TEST_CASE("packed weights: words of 64 bits are no weights of a quantised model") {
+  const ModelFile model =
+      open_model({{"l.Qidxs_0", "I64", {outputs, inputs / 32}}, {"l.SU", "F16", {inputs}}},
+                 R"({"quantization_config": {"quant_method": "quip"}})");
+  REQUIRE(model.warnings().size() == 1);
+  CHECK(model.warnings()[0].find("'l.Qidxs_0' holds is not known for quip") != std::string::npos);
+}
