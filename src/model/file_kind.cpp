@@ -42,6 +42,17 @@ constexpr std::string_view apple_double("\0\x05\x16\x07", 4);
 constexpr std::array foreign_kinds{
     ForeignKind{"version https://git-lfs", "a Git LFS pointer, not the model itself",
                 "fetch the model with `git lfs pull`"},
+    ForeignKind{"/annex/objects/", "a git-annex pointer, not the model itself",
+                "fetch the model with `git annex get`"},
+    ForeignKind{"# xet version", "a Xet pointer, not the model itself",
+                "download the model with `hf download`"},
+    ForeignKind{"outs:\n", "a pointer of DVC, not the model itself",
+                "fetch the model with `dvc pull`, and name it"},
+    ForeignKind{"[zonetransfer]",
+                "what Windows notes about a download (Zone.Identifier), not a model",
+                "name the file without :Zone.Identifier at the end of its name"},
+    ForeignKind{"d8:announce", "a torrent, which only names a download",
+                "download the model with a torrent client"},
     ForeignKind{apple_double, "macOS's attributes of another file (AppleDouble), not a model",
                 "name the file without ._ in front of its name"},
     ForeignKind{"lmgg", "a GGML file, a format from before GGUF", whisper_hint},
@@ -58,6 +69,8 @@ constexpr std::array foreign_kinds{
     ForeignKind{"<?xml", "an XML text, not a model", page_hint},
     ForeignKind{"#version:", "the merges of a tokenizer (merges.txt), not a model",
                 "name the folder of its model"},
+    ForeignKind{"---\n", "a model card (README.md) or another text with YAML in front, not a model",
+                "name the folder of its model"},
     ForeignKind{"{%", "a chat template (Jinja), not a model", "name the folder of its model"},
     ForeignKind{"{{", "a chat template (Jinja), not a model", "name the folder of its model"},
     ForeignKind{"{#", "a chat template (Jinja), not a model", "name the folder of its model"},
@@ -67,6 +80,9 @@ constexpr std::array foreign_kinds{
     ForeignKind{"\x80\x03", "a Python pickle", pickle_hint},
     ForeignKind{"\x80\x04", "a Python pickle", pickle_hint},
     ForeignKind{"\x80\x05", "a Python pickle", pickle_hint},
+    ForeignKind{"litertlm", "a LiteRT-LM model", other_hint},
+    ForeignKind{"par1", "a Parquet table, such as a data set",
+                "name the .gguf or .safetensors file of a model"},
     ForeignKind{"\x93numpy", "a NumPy array (.npy)",
                 "convert it to safetensors with `safetensors.numpy.save_file`"},
     ForeignKind{"\x89hdf\r\n\x1a\n", "an HDF5 file, such as a Keras model", other_hint},
@@ -114,6 +130,22 @@ bool is_old_imatrix(std::string_view head) {
   return name.size() == name_bytes && name.ends_with(".weight");
 }
 
+// The archive of numpy.savez: the name of its first member follows the fixed part of the header.
+bool is_numpy_archive(std::string_view head) {
+  constexpr std::size_t length_at = 26;
+  constexpr std::size_t name_at = 30;
+  if (!head.starts_with("PK\x03\x04") || head.size() < name_at) return false;
+  const auto length = static_cast<std::uint8_t>(head[length_at]);
+  return head[length_at + 1] == '\0' && head.substr(name_at, length).ends_with(".npy");
+}
+
+// A line of sha256sum.
+bool is_hash_list(std::string_view text) {
+  constexpr std::size_t digits = 64;
+  const std::size_t end = text.find_first_not_of("0123456789abcdefABCDEF");
+  return end == digits && (text[digits] == ' ' || text[digits] == '\t');
+}
+
 // A protocol buffer whose first field is a piece of the vocabulary, with a text and a score.
 bool is_sentencepiece(std::string_view head) {
   if (head.size() < 8 || head[0] != '\n' || head[2] != '\n') return false;
@@ -123,13 +155,17 @@ bool is_sentencepiece(std::string_view head) {
   return piece_bytes > text_bytes && score < head.size() && head[score] == '\x15';
 }
 
-// The first line of a text, such as "Entry not found" from a server; empty for other bytes.
+// The first line of a text, such as "Entry not found" from a server; empty for other bytes. Of a
+// short one the lines after it must be a text too.
 std::string_view shown_line(std::string_view text) {
+  constexpr std::size_t least_bytes = 8;
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
-  const bool is_plain = std::all_of(line.begin(), line.end(), [](char letter) {
-    return static_cast<std::uint8_t>(letter) >= ' ' && letter != '\x7f';
+  const std::string_view judged = line.size() < least_bytes ? text : line;
+  const bool is_plain = std::all_of(judged.begin(), judged.end(), [](char letter) {
+    const bool is_control = static_cast<std::uint8_t>(letter) < ' ' || letter == '\x7f';
+    return !is_control || letter == '\n' || letter == '\r' || letter == '\t';
   });
-  return is_plain && is_utf8(line) ? line : std::string_view();
+  return is_plain && judged.size() >= least_bytes && is_utf8(judged) ? line : std::string_view();
 }
 
 // ONNX has no magic: a protocol buffer whose first field is the version of the format (8 and a
@@ -206,6 +242,10 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
   if (base::is_utf16(head))
     refuse("UTF-16 text", "if it is an index or a manifest, save it as UTF-8");
   const std::string_view text = without_leading_space(without_mark(head));
+  if (is_numpy_archive(head)) {
+    refuse("an archive of NumPy arrays (.npz)",
+           "convert it to safetensors with `safetensors.numpy.save_file`");
+  }
   for (const ForeignKind& kind : foreign_kinds) {
     if (base::equals_ignoring_case(text.substr(0, kind.start.size()), kind.start)) {
       refuse(kind.name, kind.hint);
@@ -222,9 +262,12 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
   if (text.starts_with("FROM ")) {
     refuse("a Modelfile of Ollama, which only names a model", "name the model that follows FROM");
   }
-  constexpr std::size_t least_text_bytes = 8;
+  if (is_hash_list(text)) {
+    refuse("a list of SHA-256, not a model",
+           "name the file that it lists; --verify published compares them");
+  }
   const std::string_view line = shown_line(text);
-  if (line.size() >= least_text_bytes) {
+  if (!line.empty()) {
     refuse("a text, not a model: " + in_quotes(line),
            "this may be what a server answered in place of a download; download the model again, "
            "with a token if its repository is private or gated");

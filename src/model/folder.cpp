@@ -2,6 +2,7 @@
 #include "model/folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -89,11 +90,27 @@ struct Listing {
   std::vector<std::string> pieces;
   std::vector<std::string> apple_doubles;
   std::vector<std::string> pickles;
+  std::vector<std::string> foreign;  // models of other programs
+  std::vector<std::string> renamed;  // with another ending after .gguf or .safetensors
   std::vector<std::string> folders;
 };
 
 // macOS keeps attributes of NAME in ._NAME on file systems that have none (AppleDouble).
 bool is_apple_double(std::string_view name) { return name.starts_with("._"); }
+
+// TensorFlow, Flax, Rust, Paddle, NeMo, ONNX and older PyTorch.
+bool is_foreign(std::string_view name) {
+  constexpr std::array<std::string_view, 10> ends{".onnx",     ".h5",   ".msgpack", ".ot",
+                                                  ".pdparams", ".nemo", ".ckpt",    ".keras",
+                                                  ".tflite",   ".npz"};
+  return std::any_of(ends.begin(), ends.end(),
+                     [name](std::string_view end) { return ends_with(name, end); });
+}
+
+// What wget, rsync and others make of a name while they copy or where it is taken: m.gguf.1.
+bool is_renamed(std::string_view name) {
+  return name.find(".gguf.") != name.npos || name.find(".safetensors.") != name.npos;
+}
 
 Listing list_folder(const fs::path& folder) {
   Listing found;
@@ -120,6 +137,10 @@ Listing list_folder(const fs::path& folder) {
       found.pieces.push_back(name);
     } else if (ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth")) {
       found.pickles.push_back(name);
+    } else if (is_foreign(name)) {
+      found.foreign.push_back(name);
+    } else if (is_renamed(name)) {
+      found.renamed.push_back(name);
     }
   }
   if (error && base::code_of_read(error.value()) != ErrorCode::input_failed) {
@@ -129,7 +150,7 @@ Listing list_folder(const fs::path& folder) {
   for (const auto& [name, opened] : gguf) found.gguf.push_back(name);
   found.opened = std::move(gguf);
   for (auto* names : {&found.indexes, &found.safetensors, &found.pieces, &found.apple_doubles,
-                      &found.pickles, &found.folders}) {
+                      &found.pickles, &found.foreign, &found.renamed, &found.folders}) {
     std::sort(names->begin(), names->end());
   }
   return found;
@@ -141,6 +162,7 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
   std::vector<std::string> found;
   for (std::size_t index = 0; index < listed.folders.size() && index < most_visited; ++index) {
     std::error_code error;
+    if (listed.folders[index].starts_with('.')) continue;  // what programs keep for themselves
     fs::directory_iterator entry(folder / listed.folders[index], error);
     for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
       const std::string name = entry->path().filename().string();
@@ -173,6 +195,18 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
            "the folder holds no .safetensors or .gguf file, but " + listing(listed.pickles) +
                ", which is not read",
            "convert it to safetensors with `safetensors.torch.save_file`");
+  }
+  if (!listed.renamed.empty()) {
+    refuse(folder,
+           "the folder holds no .safetensors or .gguf file, but " + listing(listed.renamed) +
+               ", whose name ends otherwise",
+           "finish the copy or download that left it, or name the file if it is complete");
+  }
+  if (!listed.foreign.empty()) {
+    refuse(folder,
+           "the folder holds no .safetensors or .gguf file, but " + listing(listed.foreign) +
+               ", which is not read",
+           "convert the original model to safetensors or GGUF");
   }
   if (!listed.apple_doubles.empty()) {
     refuse(folder,

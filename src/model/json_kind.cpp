@@ -27,6 +27,8 @@ constexpr std::array json_kinds{
     KnownJson{"tokenizer_class", "the configuration of a tokenizer (tokenizer_config.json)"},
     KnownJson{"quant_method", "the configuration of a quantisation"},
     KnownJson{"eos_token_id", "a configuration (generation_config.json)"},
+    KnownJson{"n_layers", "the configuration of a model (params.json)"},
+    KnownJson{"chat_template", "a chat template (chat_template.json)"},
     KnownJson{"image_processor_type", "the configuration of a preprocessor"},
 };
 

@@ -31,9 +31,17 @@ constexpr std::array endings{
     Ending{"-partial", "Ollama"},
     Ending{".partial", "a browser or downloader"},
     Ending{".!qB", "qBittorrent"},
+    Ending{".!ut", "uTorrent"},
+    Ending{".bc!", "BitComet"},
+    Ending{".xltd", "Xunlei"},
+    Ending{".filepart", "WinSCP"},
+    Ending{".gstmp", "gsutil"},
+    Ending{".downloadInProgress", "llama.cpp"},
     Ending{".fdmdownload", "Free Download Manager"},
     Ending{".tmp", "a downloader"},
 };
+
+constexpr std::string_view modelscope_folder = "._____temp";
 
 void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
   for (const fs::path& path : base::list_folder(folder)) {
@@ -90,7 +98,14 @@ std::vector<fs::path> unfinished_downloads(const fs::path& folder, const std::st
   if (folder.parent_path().filename() == "snapshots") {
     add_unfinished(folder.parent_path().parent_path() / "blobs", found);
   }
-  add_unfinished(folder / ".cache" / "huggingface" / "download", found);
+  const fs::path local = folder / ".cache" / "huggingface" / "download";
+  add_unfinished(local, found);
+  for (const fs::path& path : base::list_folder(local)) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) add_unfinished(path, found);
+  }
+  // ModelScope downloads to the final name in a folder of its own.
+  for (const fs::path& path : base::list_folder(folder / modelscope_folder)) found.push_back(path);
   std::stable_partition(found.begin(), found.end(), [&name](const fs::path& path) {
     return !name.empty() && path.filename().string().starts_with(name);
   });

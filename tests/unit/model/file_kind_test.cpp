@@ -69,6 +69,38 @@ TEST_CASE("texts in the place of a model are quoted, with what they are") {
   }
 }
 
+TEST_CASE("what stands in the place of a model that is kept elsewhere") {
+  check_refused("/annex/objects/SHA256E-s9--00.gguf\n", "input_failed", "git-annex pointer");
+  check_refused("# xet version 0\nfilesize = 9\nhash = '00'\n", "input_failed", "Xet pointer");
+  check_refused("outs:\n- md5: 00\n  path: m.gguf\n", "input_failed", "pointer of DVC");
+  check_refused("[ZoneTransfer]\r\nZoneId=3\r\n", "input_failed", "Zone.Identifier");
+  check_refused("d8:announce35:udp://a.b:1", "input_failed", "a torrent");
+  check_refused(std::string(64, 'a') + "  m.gguf\n", "input_failed", "list of SHA-256");
+  check_refused(std::string(64, 'A') + "\tm.gguf\n", "input_failed", "list of SHA-256");
+  for (const std::string& text : {std::string(64, 'a'), std::string(65, 'a') + " m",
+                                  std::string(63, 'a') + " m", std::string(64, 'g') + " m"}) {
+    check_refused(text, "input_failed", "a text, not a model");
+  }
+}
+
+TEST_CASE("other texts and formats") {
+  check_refused("---\nlicense: mit\n---\n", "input_failed", "model card (README.md)");
+  check_refused("# Title\n\nA page.\n", "input_failed", "a text, not a model: '# Title'");
+  check_refused("# T\n\tx\r\n", "input_failed", "a text, not a model: '# T'");
+  check_refused("ab\ncd\n\x01\x02 f", "input_failed", "neither GGUF nor safetensors");
+  check_refused("LITERTLMxxxxxxxx", "input_failed", "LiteRT-LM");
+  check_refused("PAR1xxxxxxxx", "input_failed", "Parquet");
+  check_refused(R"({"dim": 4096, "n_layers": 32})", "input_failed", "(params.json)");
+  check_refused(R"({"chat_template": "x"})", "input_failed", "(chat_template.json)");
+  std::string zip("PK\x03\x04");
+  zip.resize(30, '\0');
+  zip[4] = 20;
+  zip[26] = 9;
+  check_refused(zip + "arr_0.npyxxxx", "input_failed", "NumPy arrays (.npz)");
+  check_refused(zip + "arr_0.npz.npy", "input_failed", "a zip archive");
+  check_refused(zip + "a/data.pk", "input_failed", "a zip archive");
+}
+
 TEST_CASE("files that accompany a model are named") {
   check_refused(R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"eos_token_id":2})",
                 "input_failed", "the configuration of a model (config.json)");

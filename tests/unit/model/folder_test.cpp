@@ -292,7 +292,8 @@ TEST_CASE("folder: what downloaders leave beside a file of full length") {
   const fs::path path = folder.path() / "m.gguf";
   write_file(path, gguf("t"));
   CHECK(ModelFile::open(path, {true}).warnings().empty());
-  for (const char* end : {".aria2", ".part", ".crdownload", ".incomplete", "-partial", ".!qB"}) {
+  for (const char* end : {".aria2", ".part", ".crdownload", ".incomplete", "-partial", ".!qB",
+                          ".!ut", ".bc!", ".xltd", ".filepart", ".gstmp", ".downloadInProgress"}) {
     const fs::path other = path.string() + end;
     write_file(other, "x");
     const ModelFile model = ModelFile::open(path, {true});
@@ -350,6 +351,35 @@ TEST_CASE("folder: without a model") {
   fs::create_directories(local);
   write_file(local / "abc.incomplete", "x");
   check_message(refusal_of(folder.path()), "input_failed", "not finished", "abc.incomplete");
+}
+
+TEST_CASE("folder: with what is almost a model, or one of another program") {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"model.onnx", "tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model_state.pdparams",
+        "m.nemo", "v1.ckpt", "m.keras", "m.tflite", "w.npz"}) {
+    write_file(folder.path() / name, "x");
+    check_message(refusal_of(folder.path()), "input_failed", name, "not read");
+    fs::remove(folder.path() / name);
+  }
+  // wget numbers a second download; rsync and the AWS client add letters while they copy.
+  for (const char* name : {"m.gguf.1", ".m.gguf.Ab3dEf", "model.safetensors.6eF5b5da"}) {
+    write_file(folder.path() / name, gguf("t"));
+    check_message(refusal_of(folder.path()), "input_failed", name, "ends otherwise");
+    fs::remove(folder.path() / name);
+  }
+  // A download to a file of the folder UD-Q4_K_XL, which is not there yet.
+  const fs::path part = folder.path() / ".cache" / "huggingface" / "download" / "UD-Q4_K_XL";
+  fs::create_directories(part);
+  check_message(refusal_of(folder.path()), "input_failed", "no .safetensors or .gguf file");
+  write_file(part / "abc.incomplete", "x");
+  check_message(refusal_of(folder.path()), "input_failed", "not finished", "abc.incomplete");
+  fs::remove(part / "abc.incomplete");
+  // ModelScope's folder for downloads, which is no folder of a model.
+  fs::create_directory(folder.path() / "._____temp");
+  write_file(folder.path() / "._____temp" / "model.safetensors", "x");
+  check_message(refusal_of(folder.path()), "input_failed", "not finished",
+                "._____temp/model.safetensors");
 }
 
 TEST_CASE("folder: the Hugging Face cache") {
