@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 
@@ -55,6 +56,9 @@ bool record_uses(Block& block) noexcept {
   try {
     for (Use& use : block.uses) use.event.record(use.stream);
     return true;
+  } catch (const Error& error) {
+    core::state_of(block.memory.device()).note(error.operation(), error.what());
+    return false;
   } catch (...) {
     return false;
   }

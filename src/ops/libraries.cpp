@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops_move.hpp"
 #include "ops/backend_state.hpp"
@@ -99,8 +100,9 @@ Libraries::~Libraries() {
     for (const DnnEntry& entry : convolutions_) {
       if (entry.handle != nullptr) entry.api->close(entry.handle);
     }
-  } catch (const Error&) {
-    // The device is lost, and closing could hang.
+  } catch (const Error& error) {
+    // Closing could hang.
+    core::state_of(device_).note(error.operation(), error.what());
   }
 }
 

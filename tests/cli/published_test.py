@@ -120,7 +120,7 @@ class Published(CliTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_width(done.stdout)
         document = self.assert_document(saved.read_text(encoding="utf-8"), "load.schema.json")
-        # Waiting for SHA-256 is a phase, with its seconds, only where reading was faster.
+        # Waiting for SHA-256 is a phase, whose line has seconds.
         lines = [line for line in done.stdout.splitlines()
                  if ("sha256 " in line or "not compared" in line)
                  and not re.match(r"sha256 +[\d.]+ (ns|us|ms|s) ", line)]

@@ -45,6 +45,8 @@ VENDOR_LIBRARY = re.compile(
 BANNED_NAME = re.compile(r"\bstd::(format(_to(_n)?)?|expected|unexpected|source_location)\b")
 # On the processor such a variable takes its size of every thread's stack.
 STATIC_SHARED = re.compile(r"\b__shared__\b")
+PER_TARGET_HEADER = "hiptool_units_amd.h"
+TARGET_MACRO = re.compile(r"\b__(gfx|GFX)\w+__")
 LANGUAGE_HEADER = re.compile(r"kernels/include/(hip/|hiptool_(clang|cpu)_)")
 BANNED_HEADERS = {"format", "expected", "source_location"}   # one of the compilers lacks them
 
@@ -163,6 +165,10 @@ def check_cpp(path, text):
         for match in STATIC_SHARED.finditer(code):
             yield (line_of(text, match.start()),
                    "kernels use dynamic shared memory only: dynamic_shared() of hiptool_device.h")
+    if path.parts[0] == "kernels" and path.name != PER_TARGET_HEADER:
+        for match in TARGET_MACRO.finditer(code):
+            yield (line_of(text, match.start()), f"{match[0]}: kernels are optimised once for "
+                   f"several targets; only those with {PER_TARGET_HEADER} are for each")
 
 
 def may_name_vendor(path):

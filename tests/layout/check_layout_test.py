@@ -69,6 +69,13 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_clean("kernels/include/hiptool_cpu_a.h", "#define __shared__ static\n")
         self.assert_clean("tests/a.cpp", variable)
 
+    def test_macros_of_one_target(self):
+        for text in ("#if defined(__gfx942__)\n", "#ifdef __GFX12__\n"):
+            self.assert_found("kernels/a.hip", text, "optimised once for several targets")
+            self.assert_found("kernels/include/hiptool_a.h", text, "several targets")
+            self.assert_clean("kernels/include/hiptool_units_amd.h", text)
+            self.assert_clean("tests/a.cpp", text)
+
     def test_libraries_and_their_rooms(self):
         self.assert_found("src/load/a.cpp", "#include <CLI/CLI.hpp>\n", "CLI11")
         self.assert_found("src/cli/a.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann")

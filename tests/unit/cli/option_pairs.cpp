@@ -26,12 +26,6 @@ bool is_measured(const std::string& key) {
 
 void drop_measured(json& value, const std::regex& others) {
   if (value.is_array()) {
-    // The phase of waiting for SHA-256 is there only if reading was faster.
-    const auto is_waiting = [](const json& element) {
-      return element.is_object() && element.value("name", json()) == "sha256" &&
-             element.contains("duration_s");
-    };
-    value.erase(std::remove_if(value.begin(), value.end(), is_waiting), value.end());
     for (json& element : value) drop_measured(element, others);
   }
   if (!value.is_object()) return;

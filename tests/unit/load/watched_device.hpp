@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
+#include <utility>
 
 #include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
@@ -24,9 +25,17 @@ class NoImageBinder final : public hip::Binder {
 /// The device that the suite runs on, behind a table that counts its calls and can make them fail.
 struct WatchedDevice {
   std::shared_ptr<WrapperBinder> binder = std::make_shared<WrapperBinder>(hip::make_registry());
-  Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);
+  std::shared_ptr<RecordingTrace> trace = std::make_shared<RecordingTrace>();
+  Platforms platforms = core::make_platforms(traced(trace), binder);
   Device device = test::device(platforms);
   WrapperTable& table = *binder->table(device.platform());
+
+ private:
+  static Platforms::Options traced(std::shared_ptr<TraceSink> trace) {
+    Platforms::Options options = Platforms::Options::from_environment();
+    options.trace = std::move(trace);
+    return options;
+  }
 };
 
 }  // namespace hiptool::test
