@@ -150,6 +150,9 @@ bool means(const ListLine& line, const List& list) {
   if (line.names.empty()) return list.is_for_one;
   return std::any_of(line.names.begin(), line.names.end(), [&list](const std::string& name) {
     const fs::path path = fs::path(name).lexically_normal();
+    // A list of its own may have been made in another folder, or by Windows.
+    const std::string_view last = std::string_view(name).substr(name.find_last_of("/\\") + 1);
+    if (list.is_for_one && last == list.file) return true;
     return path == list.file || (path.is_absolute() && path == list.path.parent_path() / list.file);
   });
 }
@@ -182,7 +185,8 @@ bool is_list_name(std::string_view name) {
       "sha256sums", "sha256sum",    "sha256sums.txt", "sha256sum.txt",  "sha256.txt",
       "checksums",  "checksum.txt", "checksums.txt",  "shasums256.txt",
   };
-  constexpr std::array<std::string_view, 3> ends{".sha256", ".sha256sum", ".sha256sums"};
+  constexpr std::array<std::string_view, 4> ends{".sha256", ".sha256sum", ".sha256sums",
+                                                 ".sha256.txt"};
   const auto ends_so = [name](std::string_view end) {
     return name.size() > end.size() &&
            base::equals_ignoring_case(name.substr(name.size() - end.size()), end);
@@ -204,6 +208,7 @@ std::vector<List> lists_for(const fs::path& file) {
     const std::string other = path.filename().string();
     if (!is_list_name(other) || !fs::is_regular_file(path, ignored)) continue;
     const bool is_for_one = base::equals_ignoring_case(other, name + ".sha256") ||
+                            base::equals_ignoring_case(other, name + ".sha256.txt") ||
                             base::equals_ignoring_case(other, name + ".sha256sum");
     lists.insert(is_for_one ? lists.begin() : lists.end(), {path, name, is_for_one});
   }

@@ -4,6 +4,7 @@ little memory; and JSON with a key twice, of which nobody knows which one is mea
 
 Usage: input_files_test.py PROGRAM [unittest options].
 """
+import hashlib
 import json
 import os
 import signal
@@ -132,6 +133,24 @@ class InputFiles(program.CliTest):
         result = program.run(*BENCH, "--fail-below", f"@{path}")
         self.assertEqual(result.returncode, 2)
         self.assertLess(len(result.stderr), 1000)
+
+
+class ListsOfOneFile(program.CliTest):
+    """FILE.sha256 is for that file, wherever it was made: `sha256sum models/m.gguf`."""
+
+    def test_names_with_folders(self):
+        model = self.folder / "m.gguf"
+        self.assertEqual(program.run("make-model", str(model), "--size", "64K").returncode, 0)
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()
+        for name, line, code in (("m.gguf.sha256", "models/m.gguf", 0),
+                                 ("m.gguf.sha256.txt", "C:\\models\\m.gguf", 0),
+                                 ("m.gguf.sha256sum", "models/other.gguf", 2),
+                                 ("SHA256SUMS", "models/m.gguf", 2)):
+            with self.subTest(name):
+                (self.folder / name).write_text(f"{digest}  {line}\n", "utf-8")
+                result = program.run("load", str(model), "--device", "cpu", "--verify", "published")
+                self.assertEqual(result.returncode, code, result.stderr)
+                (self.folder / name).unlink()
 
 
 class KeysTwice(program.CliTest):
