@@ -190,6 +190,16 @@ std::optional<std::uint64_t> read_inner(ConfigReader& config, const ModelSummary
   return product(summary.embedding_length, config.count({"mamba_expand", "expand"}, most_layers));
 }
 
+// Gated DeltaNet, with what transformers leaves out of a language part
+// (configuration_qwen3_next.py, _qwen3_5.py and _qwen3_5_moe.py).
+StateShape delta_shape(ConfigReader& config) {
+  const std::uint64_t key_length = config.count({"linear_key_head_dim"}).value_or(128);
+  const std::uint64_t values = config.count({"linear_num_value_heads"}, most_layers).value_or(32);
+  return {config.count({"linear_conv_kernel_dim"}, most_layers).value_or(4),
+          product(values, config.count({"linear_value_head_dim"}, most_layers).value_or(128)),
+          key_length, config.count({"linear_num_key_heads"}).value_or(16)};
+}
+
 std::optional<std::uint64_t> read_state(ConfigReader& config, const ModelSummary& summary,
                                         std::vector<std::string>& missing) {
   const std::uint64_t embedding = summary.embedding_length.value_or(0);
@@ -209,6 +219,9 @@ std::optional<std::uint64_t> read_state(ConfigReader& config, const ModelSummary
     const std::uint64_t head = config.count({"head_size", "head_dim"}).value_or(0);
     if (head > 0) return state_bytes(HeadedStateShape{2 * embedding, embedding / head, head});
   }
+  const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));
+  const bool is_delta = rule != nullptr && rule->kind == CacheKind::interval;
+  if (is_delta && config.has_language_part()) return state_bytes(delta_shape(config));
   const StateShape shape{
       config.count({"linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel"}),
       read_inner(config, summary),

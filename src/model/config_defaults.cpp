@@ -16,6 +16,7 @@ constexpr std::array known{
     ConfigDefaults{"qwen3", 32, 4096, 32, 32, 128},
     ConfigDefaults{"qwen3_vl_text", 32, 4096, 32, 32, 128},
     ConfigDefaults{"qwen3_5_text", 32, 4096, 16, 4, 256},
+    ConfigDefaults{"qwen3_5_moe_text", 40, 2048, 16, 2, 256},
     ConfigDefaults{"llama4_text", 48, 5120, 40, 8, 128},
     ConfigDefaults{"gpt_oss", 36, 2880, 64, 8, 64},
     ConfigDefaults{"gemma", 28, 3072, 16, 16, 256},

@@ -11,7 +11,8 @@ ConfigReader::ConfigReader(const Json& whole, ModelSummary& summary)
   // Qwen-Omni has thinker_config.text_config.
   for (int depth = 0; depth < 2; ++depth) {
     const Json* inner = nullptr;
-    for (const char* name : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+    for (const char* name :
+         {"text_config", "llm_config", "language_config", "thinker_config", "decoder"}) {
       const auto found = part->find(name);
       if (inner == nullptr && found != part->end() && found->is_object()) inner = &*found;
     }

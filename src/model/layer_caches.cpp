@@ -94,7 +94,13 @@ class Caches {
       return facts_.kinds[layer] == LayerKind::window ? LayerKind::whole : facts_.kinds[layer];
     }
     if (facts_.interval.value_or(0) > 0) return attends_at_interval(layer);
-    return LayerKind::whole;
+    return may_be_hybrid() ? LayerKind::both : LayerKind::whole;
+  }
+
+  // There is a state, and nothing says which layers have it (Phi-4-mini-flash).
+  bool may_be_hybrid() const {
+    return rule_ == nullptr && facts_.kinds.empty() && facts_.interval.value_or(0) == 0 &&
+           facts_.state_bytes.value_or(0) > 0;
   }
 
   LayerKind listed_kind_of(std::size_t layer) const {
@@ -164,6 +170,7 @@ class Caches {
 
   LayerCache least_of(LayerCache cache) const {
     if (rule_ != nullptr && !has_unknown_kinds()) cache.heads = 0;  // see is_bound()
+    if (may_be_hybrid()) cache.heads = cache.state_bytes = 0;
     cache.window_tokens = std::max(window(), least_window);
     cache.value_length = 0;
     cache.indexer_length = 0;

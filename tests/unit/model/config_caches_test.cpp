@@ -150,3 +150,44 @@ TEST_CASE("config caches: a bound counts the indexer of an unknown architecture"
   CHECK(elements_of(summary) == 2 * (4 * 128 * 2 + 2 * 128));
   CHECK(summary.least_caches[0].indexer_length == 0);
 }
+
+TEST_CASE("config caches: states of Gated DeltaNet by default") {
+  // Qwen3.5 9B: 24 of 32 layers, 32 heads of values and 16 of keys of 128 elements, four taps.
+  const ModelSummary summary =
+      summary_of(R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text"}})");
+  CHECK(elements_of(summary) == 8 * 4 * 256 * 2);
+  CHECK(summary.caches[0].state_bytes == 4 * (3 * (32 + 2 * 16) * 128 + 32 * 128 * 128));
+  CHECK(summary.caches[3].state_bytes == 0);
+  // A whole config states them all.
+  const ModelSummary damaged = summary_of(R"({"model_type": "qwen3_next", "num_hidden_layers": 4,
+      "num_attention_heads": 16, "head_dim": 256})");
+  CHECK(damaged.missing_state_keys.size() == 1);
+}
+
+TEST_CASE("config caches: a decoder next to an encoder") {
+  // T5Gemma.
+  const ModelSummary summary =
+      summary_of(R"({"model_type": "t5gemma", "encoder": {"hidden_size": 1},
+      "decoder": {"model_type": "t5_gemma_module", "num_hidden_layers": 2, "num_attention_heads": 8,
+                  "num_key_value_heads": 4, "head_dim": 256}})");
+  CHECK(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 2 * 4 * 256 * 2);
+}
+
+TEST_CASE("config caches: an unknown hybrid may have as many states as layers, or no tokens") {
+  // Phi-4-mini-flash: Mamba in every other layer, and layers that share one cache.
+  const ModelSummary summary = summary_of(R"({"model_type": "brand_new", "num_hidden_layers": 2,
+      "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "mamba_d_state": 16,
+      "mamba_d_conv": 4, "mamba_expand": 2})");
+  REQUIRE(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 2 * 2 * 16 * 2);
+  CHECK(summary.caches[1].state_bytes == 4 * (3 * 128 + 128 * 16));
+  CHECK(summary.least_caches[1].heads == 0);
+  CHECK(summary.least_caches[1].state_bytes == 0);
+  // Where the metadata lists the layers, both ends follow it.
+  const ModelSummary listed = summary_of(R"({"model_type": "brand_new", "num_hidden_layers": 2,
+      "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "mamba_d_state": 16,
+      "mamba_d_conv": 4, "mamba_expand": 2, "layer_types": ["mamba", "full_attention"]})");
+  CHECK(listed.least_caches[0].state_bytes == 4 * (3 * 128 + 128 * 16));
+  CHECK(listed.least_caches[1].heads == 2);
+}
