@@ -52,7 +52,7 @@ void read_kv_heads(ConfigReader& config, ModelSummary& summary) {
   };
   summary.kv_heads =
       config.per_layer({"num_key_value_heads_per_layer", "num_key_value_heads", "num_kv_heads",
-                        "n_head_kv", "num_attention_groups", "num_query_groups"});
+                        "n_head_kv", "n_kv_heads", "num_attention_groups", "num_query_groups"});
   if (const auto heads = config.count_in("attn_config", "kv_n_heads")) all(*heads);
   // GPT-BigCode and Falcon 7B share one head of keys and values, whatever else they say.
   const bool shares_one = config.is_true("multi_query") || (summary.architecture == "gpt_bigcode" &&
@@ -194,10 +194,10 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
     summary.context_length = std::max(summary.context_length.value_or(0), *extended);
   }
   summary.embedding_length =
-      or_usual(config.count({"hidden_size", "n_embd", "d_model", "n_embed", "model_dim"}),
+      or_usual(config.count({"hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"}),
                usual.embedding_length);
   summary.feed_forward_length =
-      config.per_layer({"intermediate_size", "n_inner", "ffn_dim", "d_ff"});
+      config.per_layer({"intermediate_size", "n_inner", "ffn_dim", "d_ff", "hidden_dim"});
   read_heads(config, usual, summary);
   const Json* uses_window = config.find({"use_sliding_window"});
   if (uses_window == nullptr || *uses_window != false) {
@@ -232,8 +232,13 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
 }  // namespace
 
 void read_config_json(const ModelFile& model, ModelSummary& summary) {
-  const std::filesystem::path path = model.folder() / "config.json";
   std::error_code ignored;
+  std::filesystem::path path = model.folder() / "config.json";
+  // Mistral's own format; its names are those of no architecture of transformers.
+  const std::filesystem::path params = model.folder() / "params.json";
+  const bool is_mistral =
+      !std::filesystem::exists(path, ignored) && std::filesystem::exists(params, ignored);
+  if (is_mistral) path = params;
   Json json = Json::object();
   if (std::filesystem::exists(path, ignored)) {
     const std::string problem = read_config_file(path, json);
@@ -242,6 +247,9 @@ void read_config_json(const ModelFile& model, ModelSummary& summary) {
       summary.warnings.push_back(summary.unreadable);
       json = Json::object();
     }
+  }
+  if (is_mistral && !json.contains("model_type")) {
+    json["model_type"] = json.contains("kv_lora_rank") ? "mistral4" : "mistral";
   }
   read_fields(ConfigReader(json, summary), summary);
   for (std::string& key : summary.missing_keys) key += " in config.json";

@@ -34,7 +34,7 @@ class Caches {
     summary_.cache_is_bound = is_bound();
     if (rule_ != nullptr) summary_.cache_source = source_of(*rule_);
     const std::uint64_t trunk = layers_ - std::min<std::uint64_t>(layers_, facts_.predict_layers);
-    const std::uint64_t owners = std::min(trunk, layers_with_cache());
+    const std::uint64_t owners = layers_with_cache();
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       const LayerKind kind = layer < trunk ? kind_of(layer) : LayerKind::nothing;
       const bool attends = kind != LayerKind::recurrent && kind != LayerKind::nothing;

@@ -152,7 +152,8 @@ class HeaderReader {
 
   void check_range() {
     if (range_.size() != 2) {
-      corrupt("data_offsets has " + std::to_string(range_.size()) + " numbers instead of 2");
+      corrupt("data_offsets has " + base::plain_count_of(range_.size(), "number") +
+              " instead of 2");
     }
     entry_.begin = range_[0];
     entry_.end = range_[1];

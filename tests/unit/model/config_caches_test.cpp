@@ -16,14 +16,14 @@ using namespace hiptool::test;
 
 namespace {
 
-ModelSummary summary_of(std::string_view config) {
+ModelSummary summary_of(std::string_view config, const char* name = "config.json") {
   const TemporaryFolder folder;
   const auto write = [&](const char* name, std::string_view bytes) {
     std::ofstream(folder.path() / name, std::ios::binary) << bytes;
   };
   write("model.safetensors",
         safetensors(R"({"t":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]}})", 12));
-  write("config.json", config);
+  write(name, config);
   return summarize(ModelFile::open(folder.path() / "model.safetensors"));
 }
 
@@ -94,6 +94,25 @@ TEST_CASE("config caches: a language part leaves out what equals the defaults") 
   // A whole config that lacks a number is not complete.
   const ModelSummary damaged = summary_of(R"({"model_type": "llama", "hidden_size": 4096})");
   CHECK(damaged.missing_keys.size() == 2);
+}
+
+TEST_CASE("config caches: params.json of Mistral stands in for a config.json") {
+  // huggingface.co/mistralai/Mistral-Small-24B-Instruct-2501.
+  const ModelSummary summary = summary_of(R"({"dim": 5120, "n_layers": 40, "head_dim": 128,
+      "hidden_dim": 32768, "n_heads": 32, "n_kv_heads": 8, "vocab_size": 131072,
+      "max_position_embeddings": 32768})",
+                                          "params.json");
+  CHECK_FALSE(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 40 * 8 * 128 * 2);
+  CHECK(summary.context_length == 32'768);
+  CHECK(summary.feed_forward_length.at(0) == 32'768);
+  // Mistral Large 3 has latent attention.
+  const ModelSummary large = summary_of(R"({"dim": 7168, "n_layers": 61, "n_heads": 128,
+      "n_kv_heads": 128, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
+      "v_head_dim": 128})",
+                                        "params.json");
+  CHECK_FALSE(large.cache_is_bound);
+  CHECK(elements_of(large) == 61 * 576);
 }
 
 TEST_CASE("config caches: lengths of heads that a class states") {

@@ -125,6 +125,7 @@ TEST_CASE("layer caches: windows of some sizes alone, windows that llama.cpp doe
   // EXAONE 4: the 32B has 64 layers, the 1.2B 30 and no windows.
   CHECK(pattern_of(with_window(summary_of_shape("exaone4", 64), 4096)).substr(0, 5) == "sssWs");
   CHECK(pattern_of(with_window(summary_of_shape("exaone4", 30), 4096)).substr(0, 5) == "WWWWW");
+  CHECK(pattern_of(with_window(summary_of_shape("exaone4", 65), 4096)).substr(0, 5) == "WWWWW");
   // Mistral 7B v0.1, Phi-3.
   CHECK(pattern_of(with_window(summary_of_shape("llama", 2), 4096)) == "WW");
   CHECK(pattern_of(with_window(summary_of_shape("phi3", 2), 2047)) == "WW");
@@ -162,6 +163,8 @@ TEST_CASE("layer caches: keys and values of layers with windows may be shorter")
   CHECK(caches[5].heads == 4);
   CHECK(caches[5].key_length == 512);
   CHECK(caches[5].value_length == 512);
+  // Without a window no layer is one of these.
+  CHECK(caches_of(with_window(summary_of_shape("gemma4", 6, 4, 512), 0), facts)[0].heads == 4);
 }
 
 TEST_CASE("layer caches: latent attention keeps one key and no values") {
@@ -206,7 +209,7 @@ TEST_CASE("layer caches: recurrent architectures keep no tokens") {
   CHECK(mamba.is_recurrent);
   CHECK_FALSE(mamba.cache_is_bound);
   // Heads contradict that: at least the states, at most keys and values too.
-  ModelSummary odd = summary_of_shape("mamba", 2);
+  ModelSummary odd = summary_of_shape("mamba", 2, 1);
   set_caches(odd, facts_of_state());
   CHECK(odd.cache_is_bound);
   CHECK(pattern_of(odd.caches) == "bb");
@@ -258,6 +261,7 @@ TEST_CASE("layer caches: a state of unknown size names its keys") {
   ModelSummary summary = summary_of_shape("mamba", 1, 0, 0);
   set_caches(summary, facts);
   CHECK(summary.missing_state_keys == facts.missing_state_keys);
+  CHECK(summary.caches[0].state_bytes == 0);
   ModelSummary llama = summary_of_shape("llama", 1);
   set_caches(llama, facts);
   CHECK(llama.missing_state_keys.empty());
@@ -277,6 +281,10 @@ TEST_CASE("layer caches: an unknown architecture gives a bound") {
   REQUIRE(summary.least_caches.size() == 3);
   CHECK(summary.least_caches[0].window_tokens == 1024);
   CHECK(summary.least_caches[0].value_length == 0);
+  // Without a window the least keeps what a batch needs.
+  ModelSummary plain = summary_of_shape("brand-new", 1);
+  set_caches(plain, {});
+  CHECK(plain.least_caches.at(0).window_tokens == 1);
   ModelSummary known = summary_of_shape("llama", 1);
   set_caches(known, {});
   CHECK_FALSE(known.cache_is_bound);
@@ -285,12 +293,37 @@ TEST_CASE("layer caches: an unknown architecture gives a bound") {
   // Kinds that are not known count for architectures that list them alone.
   CacheFacts facts;
   facts.has_unknown_kinds = true;
-  ModelSummary gemma = with_window(summary_of_shape("gemma3", 1), 1024);
-  set_caches(gemma, facts);
-  CHECK(gemma.cache_is_bound);
+  for (const char* name : {"gemma3", "jamba", "qwen3next"}) {
+    CAPTURE(name);
+    ModelSummary listing = with_window(summary_of_shape(name, 1), 1024);
+    set_caches(listing, facts);
+    CHECK(listing.cache_is_bound);
+    // The first layer of Qwen3-Next has a state.
+    CHECK(listing.least_caches.at(0).heads == (std::string(name) == "qwen3next" ? 0 : 8));
+  }
   ModelSummary llama = summary_of_shape("llama", 1);
   set_caches(llama, facts);
   CHECK_FALSE(llama.cache_is_bound);
+}
+
+TEST_CASE("layer caches: what an unknown architecture lists is believed, but no window") {
+  CacheFacts facts = facts_of_state();
+  facts.kinds = kinds_of({LayerKind::window, LayerKind::recurrent, LayerKind::nothing});
+  CHECK(pattern_of(with_window(summary_of_shape("brand-new", 3), 1024), facts) == "Wr-");
+  facts = facts_of_state();
+  facts.interval = 2;
+  CHECK(pattern_of(summary_of_shape("brand-new", 4), facts) == "rWrW");
+}
+
+TEST_CASE("layer caches: hybrids whose attention has a window") {
+  // The layers without heads have states.
+  ModelSummary summary = with_window(summary_of_shape("jamba", 2), 2048);
+  summary.kv_heads[0] = 0;
+  CHECK(pattern_of(summary, facts_of_state()) == "rs");
+  // A list comes before the interval.
+  CacheFacts facts = facts_of_state();
+  facts.kinds = kinds_of({LayerKind::whole, LayerKind::recurrent, LayerKind::recurrent});
+  CHECK(pattern_of(summary_of_shape("qwen35", 3), facts) == "Wrr");
 }
 
 TEST_CASE("layer caches: without the keys there are none") {
@@ -329,6 +362,10 @@ TEST_CASE("recurrent states: shapes") {
     if (missing == 2) shape.state.reset();
     CHECK_FALSE(state_bytes(shape).has_value());
   }
+  // 2^44 bytes are the most.
+  const std::uint64_t most_floats = std::uint64_t{1} << 42;
+  CHECK(state_bytes(HeadedStateShape{most_floats, 0, 0}) == 4 * most_floats);
+  CHECK_FALSE(state_bytes(HeadedStateShape{most_floats + 1, 0, 0}).has_value());
   const std::uint64_t absurd = std::uint64_t{1} << 32;
   CHECK_FALSE(state_bytes(StateShape{4, absurd, absurd, 0}).has_value());
   CHECK_FALSE(state_bytes(HeadedStateShape{0, absurd, absurd}).has_value());

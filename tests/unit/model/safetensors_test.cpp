@@ -191,7 +191,7 @@ TEST_CASE("safetensors: fields of wrong kinds") {
     check_refused(with("\"F32\"", "[1]", wrong), "corrupt_data", tensor_place,
                   "data_offsets holds ");
   }
-  check_refused(with("\"F32\"", "[1]", "[0]"), "corrupt_data", tensor_place, "1 numbers instead");
+  check_refused(with("\"F32\"", "[1]", "[0]"), "corrupt_data", tensor_place, "1 number instead");
   check_refused(with("\"F32\"", "[1]", "[0,4,4]"), "corrupt_data", "3 numbers instead of 2");
   check_refused(entry(R"("shape":[1],"data_offsets":[0,4])"), "corrupt_data", tensor_place,
                 "dtype is missing");

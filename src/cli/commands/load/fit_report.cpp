@@ -195,8 +195,7 @@ std::vector<Line> fit_lines(const ModelFit& fit) {
   }
   lines.push_back({Tone::plain, need + rest});
   if (fit.max_context_tokens.value_or(0) == 0) return lines;
-  std::string limit =
-      fmt::format("limit   maximum context {} tokens", format_count(*fit.max_context_tokens));
+  std::string limit = "limit   maximum context " + base::count_of(*fit.max_context_tokens, "token");
   if (fit.memory_context_tokens > fit.max_context_tokens) {
     limit +=
         fmt::format(", as trained (memory holds {})", format_count(*fit.memory_context_tokens));

@@ -81,6 +81,8 @@ TEST_CASE("fit report: how the need comes about") {
   fit = fitting();
   fit.memory_context_tokens = fit.max_context_tokens;
   CHECK(lines_text_of(fit_lines(fit)).find("trained") == std::string::npos);
+  fit.max_context_tokens = 1;
+  CHECK(lines_text_of(fit_lines(fit)).find("maximum context 1 token,") != std::string::npos);
   fit.max_context_tokens = 0;
   CHECK(fit_lines(fit).size() == 1);
   fit.max_context_tokens.reset();
