@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "buffer_bytes.hpp"
 #include "hiptool/arena.hpp"
 #include "hiptool/caching_allocator.hpp"
-#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
 #include "support.hpp"
@@ -23,12 +23,6 @@ using namespace hiptool;
 using namespace hiptool::test;
 
 namespace {
-
-std::vector<std::byte> device_bytes(const Buffer& buffer) {
-  std::vector<std::byte> bytes(buffer.size_bytes());
-  copy_d2h_and_wait(bytes, buffer);
-  return bytes;
-}
 
 /// A file of numbers 0, 1, 2 and so on, as f32 from byte 12 on.
 std::filesystem::path file_of_numbers(const std::filesystem::path& path, std::uint32_t count) {
@@ -56,7 +50,7 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
   for (const SmallTensor& tensor : tensors) {
     CAPTURE(tensor.name);
     const Weight weight = load_weight(watched.device, model, tensor.name);
-    CHECK(device_bytes(weight.bytes) == tensor.bytes);
+    CHECK(bytes_of(weight.bytes) == tensor.bytes);
     CHECK(weight.type.name() == tensor.dtype);
     CHECK(weight.shape == std::vector<std::uint64_t>{tensor.bytes.size() / tensor.element_bytes});
   }
@@ -73,7 +67,7 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
   CachingAllocator allocator(watched.device);
   const Stream stream(watched.device);
   const Tensor cached = load_tensor({allocator, stream}, model, "blk.7.weight");
-  CHECK(device_bytes(cached.buffer()) == tensors[6].bytes);
+  CHECK(bytes_of(cached.buffer()) == tensors[6].bytes);
 
   CHECK_THROWS_WITH_AS(load_tensor(watched.device, model, "nowhere"),
                        doctest::Contains("there is no tensor 'nowhere'"), Error);
@@ -103,7 +97,7 @@ TEST_CASE("load tensor: dims of a GGUF are turned round, quantised ones are byte
   const Weight q = load_weight(on, model, "q");
   CHECK(q.type.name() == "Q4_0");
   CHECK(q.bytes.size_bytes() == 36);
-  CHECK(device_bytes(q.bytes)[35] == std::byte{35});
+  CHECK(bytes_of(q.bytes)[35] == std::byte{35});
   CHECK(code_of([&] { load_tensor(on, model, "q"); }) == ErrorCode::unsupported);
 }
 
@@ -153,7 +147,7 @@ TEST_CASE("load tensor: a file that was changed or cut off is refused, and nothi
   CHECK(code_of([&] { load_weight(watched.device, model, "b"); }) == ErrorCode::device);
   watched.table.fail("hipMalloc", hip::hipErrorOutOfMemory);
   CHECK(code_of([&] { load_tensor(watched.device, model, "b"); }) == ErrorCode::out_of_memory);
-  CHECK(device_bytes(load_weight(watched.device, model, "b").bytes) == tensors[1].bytes);
+  CHECK(bytes_of(load_weight(watched.device, model, "b").bytes) == tensors[1].bytes);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   CHECK_THROWS_WITH_AS(load_weight(watched.device, model, "b"), doctest::Contains("m.safetensors"),
                        Error);
