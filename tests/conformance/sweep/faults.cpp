@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <map>
+#include <random>
+#include <set>
 
 #include "core/call.hpp"
+#include "sanitized.hpp"
 
 namespace hiptool::sweep {
 namespace {
@@ -62,9 +66,21 @@ Counts counts_of(const WrapperTable& table) {
   return counts;
 }
 
+/// The first call, one by chance and the last one, for a sanitizer: which error is told as what,
+/// other builds see. Out of memory has ways of its own.
+std::vector<Fault> sample_of(std::string_view call, std::uint64_t count) {
+  std::mt19937_64 random(count);
+  std::vector<Fault> faults{{call, 1, hip::hipErrorOutOfMemory}};
+  for (const std::uint64_t nth : std::set<std::uint64_t>{1, 1 + random() % count, count}) {
+    faults.push_back({call, nth});
+  }
+  return faults;
+}
+
 /// The first calls one by one, then the last: each is another place in the code. All of them fail
 /// with an unknown error, the first and the last also with the codes that mean more.
 std::vector<Fault> faults_of(std::string_view call, std::uint64_t count, bool few) {
+  if (test::is_sanitized && std::getenv("RELEASE") == nullptr) return sample_of(call, count);
   const std::uint64_t one_by_one = few ? 2 : 8;
   constexpr std::array codes{hip::hipErrorOutOfMemory, hip::hipErrorInvalidValue,
                              hip::hipErrorIllegalAddress};

@@ -80,6 +80,8 @@ struct PlanLoaderFixture {
       for (const bool stages : {true, false}) {
         for (const bool twice : {true, false}) {
           for (const std::uint32_t regions : {1u, 12u}) {
+            // Any two of the three choices, but not all of them.
+            if (test::is_sanitized && (stages == twice) != (regions > 1)) continue;
             all.push_back({split, stages, twice, regions});
           }
         }
@@ -205,6 +207,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
 }
 
 TEST_CASE_FIXTURE(PlanLoaderFixture, "damage is named with its device, tensor and place") {
+  int seen = 0;
   for (const Case& one : cases()) {
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
@@ -217,6 +220,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "damage is named with its device, tensor an
       for (const Placement& placement : plan.devices[i].layout.placements) {
         const TensorInfo& tensor = model.tensors()[placement.tensor];
         if (tensor.size_bytes == 0) continue;
+        if (test::is_sanitized && ++seen % 4 != 0) continue;
         const std::uint64_t at = tensor.size_bytes - 1;
         flip(arenas[i], placement.device_offset + at);
         const VerifyResult found = verification.finish();
