@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/// What the program does beside a load: the bar, notes, hashes of the files, and a signal.
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <functional>
+#include <string_view>
+
+#include "cli/commands/load/file_hashes.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/notes.hpp"
+#include "cli/progress.hpp"
+#include "harness.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/load.hpp"
+#include "small_model.hpp"
+
+using namespace hiptool;
+using namespace hiptool::cli;
+
+namespace {
+
+/// Draws the bar, and notes each report of a reader.
+class BusyObserver final : public LoadObserver {
+ public:
+  BusyObserver(Progress& progress, NoteCollector& notes) : progress_(progress), notes_(notes) {}
+  void on_phase(std::string_view name) noexcept override {
+    progress_.on_phase(name);
+    if (name == "load" && on_load) on_load();
+  }
+  void on_phase_end() noexcept override { progress_.on_phase_end(); }
+  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
+    progress_.on_progress(done_bytes, total_bytes);
+    notes_.note("reader", "one more chunk");
+  }
+  std::function<void()> on_load;
+
+ private:
+  Progress& progress_;
+  NoteCollector& notes_;
+};
+
+struct LoadFixture : test::ModelFixture {
+  /// Loads with full verification beside the hashes of the tensors.
+  LoadReport load(const CancelToken& cancel, const std::function<void()>& on_load) {
+    FileHashes::Options wanted;
+    wanted.tensors = HashKind::sha256;
+    FileHashes hashes(model, wanted);
+    Progress progress(console, false);
+    BusyObserver observer(progress, notes);
+    observer.on_load = on_load;
+    LoadReport report;
+    LoadOptions options;
+    options.verify = VerifyMode::full;
+    options.cancel = &cancel;
+    options.observer = &observer;
+    options.report = &report;
+    load_model(model, device, options);
+    CHECK(hashes.get().tensors.size() == tensors.size());
+    return report;
+  }
+
+  testing::CaptureStream out;
+  testing::CaptureStream err;
+  Console console{out, err, testing::reader_of({{"TERM", "xterm"}})};
+  NoteCollector notes;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LoadFixture, "readers draw the bar and note while files are hashed") {
+  err.terminal = true;
+  const LoadReport report = load(CancelToken(), {});
+  CHECK(report.status == LoadStatus::verified);
+  CHECK(out.text.empty());
+  notes.print(console, true);
+  CHECK(testing::contains(err.text, "note: reader: one more chunk"));
+}
+
+TEST_CASE_FIXTURE(LoadFixture, "a signal ends a load beside its readers and the hashes") {
+  CancelToken cancel;
+  const InterruptHandler handler(cancel);
+  CHECK(test::code_of([&] { load(cancel, [] { std::raise(SIGTERM); }); }) == ErrorCode::cancelled);
+  CHECK(InterruptHandler::signal() == SIGTERM);
+}
