@@ -18,8 +18,11 @@ SKIPPED = {"SKIP", "IGNORED"}
 LINES_OF_A_TEST = 60
 
 
-def results_of(folder):
-    log = pathlib.Path(folder, "meson-logs", "testlog.json")
+def results_of(place):
+    """Of a build folder or a log."""
+    log = pathlib.Path(place)
+    if log.suffix != ".json":
+        log = log / "meson-logs" / "testlog.json"
     if not log.exists():
         return []
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
@@ -48,14 +51,19 @@ def skips_of(results):
                 yield f"{test['name']} {case}", reason
 
 
+def allowed_in(file):
+    """What is needed, and the pattern of reasons that say so."""
+    allowed = []
+    for line in pathlib.Path(file).read_text("utf-8").splitlines():
+        need, _, reason = line.partition(": ")
+        if reason and not line.startswith("#"):   # an empty one would match every reason
+            allowed.append((need, re.compile(reason)))
+    return allowed
+
+
 def print_skips(results, allowed_file):
     """The number of skips that are not allowed."""
-    allowed = []
-    if allowed_file:
-        for line in pathlib.Path(allowed_file).read_text("utf-8").splitlines():
-            need, _, reason = line.partition(": ")
-            if reason and not line.startswith("#"):   # an empty one would match every reason
-                allowed.append((need, re.compile(reason)))
+    allowed = allowed_in(allowed_file) if allowed_file else []
     bad = 0
     for name, reason in skips_of(results):
         needs = [need for need, pattern in allowed if pattern.search(reason)]
@@ -83,4 +91,5 @@ def main():
     print(passed, len(results) - passed - skipped, skipped)
 
 
-main()
+if __name__ == "__main__":
+    main()
