@@ -5,8 +5,8 @@ Usage: left_tests.py [--run] TESTS ALLOWED LOG...
 TESTS is the output of `meson introspect --tests` where all packages are installed; ALLOWED has
 lines "WHY: REGULAR EXPRESSION" that match a "TEST: REASON" which may be left.
 Prints each of the others and why it was skipped, or that no step runs it; exit 1 if there is one.
---run: prints the name of each of them that TESTS has instead, and behind it the cases where only
-       some of a Python test were skipped.
+--run: prints the name of each of them that TESTS has instead, and behind it, after tabs, the cases
+       where only some of a Python test were skipped.
 A test that failed is not left: its step has failed.
 """
 import json
@@ -63,7 +63,7 @@ def print_tests(left, existing):
         # A part of a case is not a case of its own.
         words = {case.split(" ")[0].removeprefix("__main__.") for case in cases} if not is_whole \
             else ()
-        print(name, *sorted(words))
+        print(name, *sorted(words), sep="\t")
 
 
 def main():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs tests of a build's program with another build's program, and logs them as `meson test` does.
 
-Usage: program_tests.py TESTS PROGRAM LOG_FOLDER [NAME [CASE...]]...
-TESTS is the output of `meson introspect --tests`. Each argument is a test and the cases of it that
-are to run, or its name alone; the log is LOG_FOLDER/meson-logs/testlog.json. Only for tests that
+Usage: program_tests.py TESTS PROGRAM LOG_FOLDER [TEST]...
+TESTS is the output of `meson introspect --tests`. Each TEST is a name and the cases that are to run,
+after tabs, or a name alone; the log is LOG_FOLDER/meson-logs/testlog.json. Only for tests that
 load nothing of their own build: of their variables they get those that begin with HIPTOOL_.
 """
 import json
@@ -36,7 +36,7 @@ def main():
     has_failed = False
     with log.open("w", encoding="utf-8") as file:
         for words in sys.argv[4:]:
-            name, *cases = words.split()
+            name, *cases = words.split("\t")
             result = run(tests[name], cases, program)
             has_failed |= result["result"] == "FAIL"
             file.write(json.dumps(result) + "\n")
