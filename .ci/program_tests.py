@@ -2,8 +2,8 @@
 """Runs tests of a build's program with another build's program, and logs them as `meson test` does.
 
 Usage: program_tests.py TESTS PROGRAM LOG_FOLDER [TEST]...
-TESTS is the output of `meson introspect --tests`. Each TEST is a name and the cases that are to run,
-after tabs, or a name alone; the log is LOG_FOLDER/meson-logs/testlog.json. Only for tests that
+TESTS is the output of `meson introspect --tests`. Each TEST is a name, and after tabs the cases
+that are to run, if not all; the log is LOG_FOLDER/meson-logs/testlog.json. Only for tests that
 load nothing of their own build: of their variables they get those that begin with HIPTOOL_.
 """
 import json

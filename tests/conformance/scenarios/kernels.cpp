@@ -9,6 +9,7 @@
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "sanitized.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 
@@ -18,7 +19,8 @@ namespace {
 using kernels::KernelLoader;
 
 constexpr std::uint64_t count = 10'001;
-constexpr LaunchConfig config{{16}, {256}};
+// A thread of a block costs 0.4 ms under the thread sanitizer.
+constexpr LaunchConfig config{{test::is_thread_sanitized ? 2 : 16}, {256}};
 
 Bytes words(std::uint32_t value, std::size_t words_count) {
   const std::vector<std::uint32_t> filled(words_count, value);
