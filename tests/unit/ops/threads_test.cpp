@@ -25,7 +25,8 @@ using namespace hiptool;
 namespace {
 
 constexpr std::size_t thread_count = test::is_sanitized ? 4 : 16;
-constexpr std::size_t elements = 515;
+constexpr std::size_t elements = test::is_thread_sanitized ? 259 : 515;
+constexpr int rounds = test::is_sanitized ? 2 : 3;
 
 /// One of each of several families, from numbers that no other thread has; the first result that is
 /// wrong, or nothing.
@@ -66,7 +67,7 @@ std::vector<std::string> compute_together(const std::function<Backend()>& backen
       start.arrive_and_wait();
       try {
         const Backend backend = backend_of_thread();
-        for (int round = 0; round < 3 && wrong[thread].empty(); ++round) {
+        for (int round = 0; round < rounds && wrong[thread].empty(); ++round) {
           wrong[thread] = compute(backend, thread);
         }
       } catch (const std::exception& error) {
