@@ -76,6 +76,8 @@ void BlockScheduler::prepare(const Launch& launch, std::uint64_t block) {
   started_ = 0;
   done_ = 0;
   fibers_used_ = 0;
+  resumed_ = 0;
+  resumed_end_ = 0;
   failure_ = nullptr;
   // Of the exact size, so that the address sanitizer sees an overrun.
   if (launch.shared_bytes != shared_bytes_) {
@@ -90,31 +92,57 @@ void BlockScheduler::prepare(const Launch& launch, std::uint64_t block) {
   hiptool_cpu::warpSize = static_cast<int>(launch.warp_size);
 }
 
-/// Whenever nothing is left to start, each thread that is not done waits for something.
+/// Whenever no fiber is left to run, each thread that is not done waits for something.
 void BlockScheduler::run_all() {
   block_start_.release();
-  while (started_ < count_) start_fiber();
+  run_fibers();
   while (done_ < count_) {
     if (!release_exchanges()) release_barrier();
   }
 }
 
-void BlockScheduler::start_fiber() {
-  Fiber& fiber = fibers_.at(fibers_used_);
-  fiber.start(&BlockScheduler::fiber_body, this);
+/// Until there is no next fiber.
+void BlockScheduler::run_fibers() {
+  if (Fiber* const first = next_fiber(); first != nullptr) worker_.switch_to(*first);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+/// One for the next thread to start, or that of the next ready one; null: the worker's turn.
+Fiber* BlockScheduler::next_fiber() noexcept {
+  if (failure_) return nullptr;
+  if (started_ < count_) return new_fiber();
+  while (resumed_ < resumed_end_) {
+    const unsigned index = resumed_++;
+    Thread& thread = threads_[index];
+    if (thread.state != State::ready) continue;
+    thread.state = State::running;
+    make_current(index);
+    return thread.fiber;
+  }
+  return nullptr;
+}
+
+Fiber* BlockScheduler::new_fiber() noexcept {
+  try {
+    started_fiber_ = &fibers_.at(fibers_used_);
+  } catch (...) {
+    failure_ = std::current_exception();  // on a fiber, it would pass through the kernel
+    return nullptr;
+  }
+  started_fiber_->start(&BlockScheduler::fiber_body, this);
   ++fibers_used_;
-  enter(fiber);
+  return started_fiber_;
 }
 
 /// Goes from thread to thread as long as none waits. The thread sanitizer needs one fiber a thread.
 void BlockScheduler::fiber_body(void* self) {
   BlockScheduler& scheduler = *static_cast<BlockScheduler*>(self);
-  Fiber& own = *scheduler.running_;
+  Fiber& own = *scheduler.started_fiber_;
   do {
     scheduler.run_next_thread(own);
-  } while (!has_thread_sanitizer && scheduler.failure_ == nullptr &&
-           scheduler.started_ < scheduler.count_);
-  own.leave_for_good();
+  } while (!has_thread_sanitizer && !scheduler.failure_ && scheduler.started_ < scheduler.count_);
+  Fiber* const next = scheduler.next_fiber();
+  own.switch_for_good(next != nullptr ? *next : scheduler.worker_);
 }
 
 void BlockScheduler::run_next_thread(Fiber& own) {
@@ -143,17 +171,12 @@ void BlockScheduler::make_current(unsigned index) {
   }
 }
 
-void BlockScheduler::enter(Fiber& fiber) {
-  running_ = &fiber;
-  fiber.enter();
-  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
 void BlockScheduler::stop_here(Thread& thread, State state, int line) {
   thread.state = state;
   thread.line = line;
   block_end_.release();  // it may never go on
-  thread.fiber->leave();
+  Fiber* const next = next_fiber();
+  thread.fiber->switch_to(next != nullptr ? *next : worker_);
 }
 
 void BlockScheduler::wait_at_barrier(int line) {
@@ -171,13 +194,9 @@ std::uint64_t BlockScheduler::exchange(std::uint64_t value, unsigned source_lane
 }
 
 void BlockScheduler::resume_ready(unsigned first, unsigned last) {
-  for (unsigned index = first; index < last; ++index) {
-    Thread& thread = threads_[index];
-    if (thread.state != State::ready) continue;
-    thread.state = State::running;
-    make_current(index);
-    enter(*thread.fiber);
-  }
+  resumed_ = first;
+  resumed_end_ = last;
+  run_fibers();
 }
 
 bool BlockScheduler::release_exchanges() {

@@ -51,25 +51,19 @@ void Fiber::start(FiberContext::Entry body, void* argument) {
 
 void Fiber::begin(void* self) {
   Fiber& fiber = *static_cast<Fiber*>(self);
-  fiber.watch_.first_entered();
+  fiber.watch_.after_switch();
   fiber.body_(fiber.argument_);
 }
 
-void Fiber::enter() {
-  watch_.before_enter();
-  context_.enter();
-  watch_.after_enter();
+void Fiber::switch_to(Fiber& other) {
+  watch_.before_switch(other.watch_, false);
+  context_.switch_to(other.context_);
+  watch_.after_switch();
 }
 
-void Fiber::leave() {
-  watch_.before_leave(false);
-  context_.leave();
-  watch_.after_leave();
-}
-
-void Fiber::leave_for_good() {
-  watch_.before_leave(true);
-  context_.leave();
+void Fiber::switch_for_good(Fiber& other) {
+  watch_.before_switch(other.watch_, true);
+  context_.switch_to(other.context_);
 }
 
 Fibers::~Fibers() {

@@ -12,23 +12,24 @@ namespace hiptool::hip::cpu {
 /// A function that can be suspended and resumed, always on the same system thread.
 class Fiber {
  public:
+  Fiber() = default;  ///< for the worker's own stack
   Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {}
 
-  /// The next enter() calls body(argument), whatever the fiber did before. The body must not
-  /// return; its last act is leave_for_good().
+  /// The next switch to it calls body(argument), whatever the fiber did before. The body must not
+  /// return; its last act is switch_for_good().
   void start(FiberContext::Entry body, void* argument);
-  /// After leave_for_good(), or to abandon a suspended fiber.
+  /// After switch_for_good(), or to abandon a suspended fiber.
   void end() { watch_.ends(); }
 
-  void enter();  ///< from the worker
-  void leave();  ///< from the body, which resumes with the next enter()
-  void leave_for_good();
+  /// From this one, which runs and is resumed by the next switch to it.
+  void switch_to(Fiber& other);
+  void switch_for_good(Fiber& other);
 
  private:
   static void begin(void* self);
 
-  std::byte* const stack_;
-  const std::size_t bytes_;
+  std::byte* const stack_ = nullptr;
+  const std::size_t bytes_ = 0;
   FiberContext context_;
   FiberWatch watch_;
   FiberContext::Entry body_ = nullptr;

@@ -12,7 +12,7 @@
 
 namespace hiptool::hip::cpu {
 
-/// Where a fiber resumes, and where its worker does. Must not be moved.
+/// Where a fiber, or the worker's own stack, was left and resumes. Must not be moved.
 class FiberContext {
  public:
   using Entry = void (*)(void* argument);
@@ -21,38 +21,31 @@ class FiberContext {
   FiberContext(const FiberContext&) = delete;
   FiberContext& operator=(const FiberContext&) = delete;
 
-  /// The next enter() calls entry(argument) on that stack; the entry never returns.
+  /// The next switch_to() calls entry(argument) on that stack; the entry never returns.
   void prepare(std::byte* stack, std::size_t bytes, Entry entry, void* argument) {
     entry_ = entry;
     argument_ = argument;
 #ifdef HIPTOOL_BOOST_CONTEXT
-    inside_ = boost::context::detail::make_fcontext(stack + bytes, bytes, &FiberContext::begin);
+    left_ = boost::context::detail::make_fcontext(stack + bytes, bytes, &FiberContext::begin);
 #else
-    getcontext(&inside_);
-    inside_.uc_stack.ss_sp = stack;
-    inside_.uc_stack.ss_size = bytes;
-    inside_.uc_link = nullptr;
+    getcontext(&left_);
+    left_.uc_stack.ss_sp = stack;
+    left_.uc_stack.ss_size = bytes;
+    left_.uc_link = nullptr;
     const auto address = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&inside_, reinterpret_cast<void (*)()>(&FiberContext::begin), 2,
+    makecontext(&left_, reinterpret_cast<void (*)()>(&FiberContext::begin), 2,
                 static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
 #endif
   }
 
-  /// From the worker: the fiber runs until it leaves.
-  void enter() {
+  /// From this one, which runs; returns when another one switches to it.
+  void switch_to(FiberContext& other) {
 #ifdef HIPTOOL_BOOST_CONTEXT
-    inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
+    other.previous_ = this;
+    const auto from = boost::context::detail::jump_fcontext(other.left_, &other);
+    previous_->left_ = from.fctx;
 #else
-    swapcontext(&outside_, &inside_);
-#endif
-  }
-
-  /// From the fiber: the worker resumes, until it enters again.
-  void leave() {
-#ifdef HIPTOOL_BOOST_CONTEXT
-    outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
-#else
-    swapcontext(&inside_, &outside_);
+    swapcontext(&left_, &other.left_);
 #endif
   }
 
@@ -60,12 +53,12 @@ class FiberContext {
 #ifdef HIPTOOL_BOOST_CONTEXT
   static void begin(boost::context::detail::transfer_t from) {
     auto* const self = static_cast<FiberContext*>(from.data);
-    self->outside_ = from.fctx;
+    self->previous_->left_ = from.fctx;
     self->entry_(self->argument_);
   }
 
-  boost::context::detail::fcontext_t inside_ = nullptr;
-  boost::context::detail::fcontext_t outside_ = nullptr;
+  boost::context::detail::fcontext_t left_ = nullptr;
+  FiberContext* previous_ = nullptr;  ///< that switched to this one
 #else
   /// makecontext passes only ints.
   static void begin(unsigned high, unsigned low) {
@@ -74,8 +67,7 @@ class FiberContext {
     self->entry_(self->argument_);
   }
 
-  ucontext_t inside_{};
-  ucontext_t outside_{};
+  ucontext_t left_{};
 #endif
   Entry entry_ = nullptr;
   void* argument_ = nullptr;

@@ -58,53 +58,46 @@ class FiberWatch {
   void starts(const std::byte* stack, std::size_t bytes) {
     stack_ = stack;
     bytes_ = bytes;
+    frames_ = nullptr;
   }
   /// Frames that were never left are still marked in the stack.
   void ends() { __asan_unpoison_memory_region(stack_, bytes_); }
-  void before_enter() { __sanitizer_start_switch_fiber(&worker_frames_, stack_, bytes_); }
-  void after_enter() { __sanitizer_finish_switch_fiber(worker_frames_, nullptr, nullptr); }
-  void first_entered() { __sanitizer_finish_switch_fiber(nullptr, &worker_stack_, &worker_bytes_); }
-  void before_leave(bool for_good) {
-    __sanitizer_start_switch_fiber(for_good ? nullptr : &own_frames_, worker_stack_, worker_bytes_);
+  void before_switch(FiberWatch& next, bool for_good) {
+    next.previous_ = this;
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &frames_, next.stack_, next.bytes_);
   }
-  void after_leave() { __sanitizer_finish_switch_fiber(own_frames_, nullptr, nullptr); }
+  /// Tells the stack that was left, too: the worker's is known to the sanitizer alone.
+  void after_switch() {
+    __sanitizer_finish_switch_fiber(frames_, &previous_->stack_, &previous_->bytes_);
+  }
 
  private:
-  const std::byte* stack_ = nullptr;
+  const void* stack_ = nullptr;
   std::size_t bytes_ = 0;
-  const void* worker_stack_ = nullptr;
-  std::size_t worker_bytes_ = 0;
-  void* worker_frames_ = nullptr;
-  void* own_frames_ = nullptr;
+  void* frames_ = nullptr;
+  FiberWatch* previous_ = nullptr;
 };
 #elif defined(HIPTOOL_THREAD_SANITIZER)
 class FiberWatch {
  public:
   void starts(const std::byte*, std::size_t) { own_ = __tsan_create_fiber(0); }
   void ends() { __tsan_destroy_fiber(own_); }
-  void before_enter() {
-    worker_ = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(own_, __tsan_switch_to_fiber_no_sync);
+  void before_switch(FiberWatch& next, bool) {
+    own_ = __tsan_get_current_fiber();  // a worker was not made by starts()
+    __tsan_switch_to_fiber(next.own_, __tsan_switch_to_fiber_no_sync);
   }
-  void after_enter() {}
-  void first_entered() {}
-  void before_leave(bool) { __tsan_switch_to_fiber(worker_, __tsan_switch_to_fiber_no_sync); }
-  void after_leave() {}
+  void after_switch() {}
 
  private:
   void* own_ = nullptr;
-  void* worker_ = nullptr;
 };
 #else
 class FiberWatch {
  public:
   void starts(const std::byte*, std::size_t) {}
   void ends() {}
-  void before_enter() {}
-  void after_enter() {}
-  void first_entered() {}
-  void before_leave(bool) {}
-  void after_leave() {}
+  void before_switch(FiberWatch&, bool) {}
+  void after_switch() {}
 };
 #endif
 
