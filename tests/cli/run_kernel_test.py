@@ -56,6 +56,8 @@ class RunKernel(CliTest):
         super().setUp()
         self.text = self.folder / "saxpy.hip"
         self.text.write_text(SAXPY, encoding="utf-8")
+        if HAS_COMPILER:
+            program.compile_once(self)
 
     def run_kernel(self, *words, code=0, environment=None):
         result = run("run-kernel", *words, environment=environment)

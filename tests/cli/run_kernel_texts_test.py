@@ -25,6 +25,10 @@ if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
 
 
 class Texts(CliTest):
+    def setUp(self):
+        super().setUp()
+        program.compile_once(self)
+
     def write(self, text, name="k.cu"):
         (self.folder / name).write_text(text, encoding="utf-8")
 
