@@ -13,7 +13,7 @@ from program import CliTest, clean_environment, run
 from verdicts import check_one_verdict
 
 CPU = ("--device", "cpu")
-SMALL = ("--shape", "96x80x512", "--samples", "2")
+SMALL = ("--shape", "96x80x64", "--samples", "2")
 
 
 def fakes(folder=None, **more):
@@ -60,7 +60,7 @@ class Libraries(Products):
                     self.assertTrue(0 < one["max_error"] < 1, one)
                     self.assertEqual(len(one["samples_s"]), 2)
                     self.assertAlmostEqual(one["flops_per_s"] * one["median_s"],
-                                           2 * 96 * 80 * 512, delta=1)
+                                           2 * 96 * 80 * 64, delta=1)
                 self.assertEqual(max(one["share_of_fastest"] for one in results.values()), 1)
 
     def test_types_transposes_and_batches(self):
@@ -101,7 +101,7 @@ class Libraries(Products):
         result = self.run_kernel(*SMALL, "--lib", "all", *CPU)
         self.assertRegex(result.stdout, r"\A2 of 2 matrix products right on cpu:0, every element "
                                         r"judged; seed 1\n")
-        self.assertRegex(result.stdout, r"(?m)^96x80x512 f32 on cpu:0$")
+        self.assertRegex(result.stdout, r"(?m)^96x80x64 f32 on cpu:0$")
         self.assertRegex(result.stdout, r"(?m)^openblas +[\d.]+ [MG]FLOP/s +\d+ % of fastest +"
                                         r"[\d.]+ +right$")
         self.assertRegex(result.stdout, r"openblas: version \d")
@@ -170,7 +170,7 @@ class Faults(Products):
             self.assertEqual(self.faulty(fault, "--dtype", "i8", "--transpose", "nt",
                                          code=6)["status"], "failed")
         # Sums that stay at 2^31 - 1 instead of wrapping.
-        results = self.results("--shape", "4x4x131072", "--dtype", "i8", "--transpose", "nt",
+        results = self.results("--shape", "1x4x131072", "--dtype", "i8", "--transpose", "nt",
                                "--lib", "all", "--samples", "1", "--device", "nvidia:0", code=5,
                                environment=fakes(FAKE_CUBLAS="saturate"))
         self.assertEqual([one["status"] for one in results.values()], ["ok", "mismatch", "ok"])
@@ -271,10 +271,10 @@ class Shapes(Products):
 class Words(Products):
     def test_thresholds(self):
         words = (*SMALL, "--lib", "all", "--device", "nvidia:0")
-        result = self.run_kernel(*words, "--fail-below", "matmul.f32.96x80x512.cublas>=1MFLOP/s")
-        self.assertIn("met: matmul.f32.96x80x512.cublas>=1MFLOP/s", result.stdout)
+        result = self.run_kernel(*words, "--fail-below", "matmul.f32.96x80x64.cublas>=1MFLOP/s")
+        self.assertIn("met: matmul.f32.96x80x64.cublas>=1MFLOP/s", result.stdout)
         result = self.run_kernel(*words, "--fail-below", "matmul.f32.cublas>=99%", code=1)
-        self.assertIn("MISSED: matmul.f32.96x80x512.cublas@nvidia:0: ", result.stdout)
+        self.assertIn("MISSED: matmul.f32.96x80x64.cublas@nvidia:0: ", result.stdout)
         for text in ("matmul.f64>=1MFLOP/s", "matmul.f32.rocblas>=1MFLOP/s", "add.f32>=1MFLOP/s",
                      "matmul.f32>=1GB/s", "matmul.f32.8x8x8>=1%"):
             self.run_kernel(*words, "--fail-below", text, code=2)

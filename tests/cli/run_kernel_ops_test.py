@@ -247,16 +247,20 @@ class Faults(Operations):
                          shape=("--shape", "1025"), place="1024")
 
     def test_sums_of_halves_in_halves(self):
-        self.check_fault("sum", "f16", "hiptool_sum_rows_f16", "halves", place="0")
+        self.check_fault("sum", "f16", "hiptool_sum_rows_f16", "halves", place="0",
+                         shape=("--shape", "8x4096"))
 
     def test_swapped_operands(self):
-        self.check_fault("sub", "f16", "hiptool_binary_packed_f16", "swapped")
+        self.check_fault("sub", "f16", "hiptool_binary_packed_f16", "swapped",
+                         shape=("--shape", "33x40"))
 
     def test_a_minimum_that_ignores_nan(self):
-        self.check_fault("minimum", "f32", "hiptool_binary_packed_f32", "nan")
+        self.check_fault("minimum", "f32", "hiptool_binary_packed_f32", "nan",
+                         shape=("--shape", "33x40"))
 
     def test_another_quotient_by_zero(self):
-        self.check_fault("div", "i32", "hiptool_binary_packed_i32", "zero")
+        self.check_fault("div", "i32", "hiptool_binary_packed_i32", "zero",
+                         shape=("--shape", "33x40"))
 
 
 class WrongWords(Operations):
