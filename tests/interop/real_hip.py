@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,13 +64,18 @@ class Machine:
         return self.finish([*self.prefix, *map(str, words)])
 
     def finish(self, command):
-        """None as code: it did not end in time."""
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  errors="replace", check=False, timeout=self.limit_s)
-        except subprocess.TimeoutExpired as error:
-            return Done(None, "", (error.stderr or b"").decode(errors="replace"), None)
-        return Done(done.returncode, done.stdout, done.stderr, document_in(done.stdout))
+        """None as code: it did not end in time, and is killed with all that the prefix started."""
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, errors="replace",
+                              start_new_session=True) as process:
+            try:
+                out, err = process.communicate(timeout=self.limit_s)
+            except subprocess.TimeoutExpired as error:
+                return Done(None, "", (error.stderr or b"").decode(errors="replace"), None)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        return Done(process.returncode, out, err, document_in(out))
 
     def tool(self, *words):
         return self.run(self.hiptool, *words, "--format", "json")
@@ -325,11 +331,11 @@ def run_suite(suite, groups, path):
             started = time.monotonic()
             if status != RIGHT or message:
                 print(f"{status}: {group}: {name}: {message}", flush=True)
-        # After every group, so that an interrupted run leaves what it found.
-        path.write_text(json.dumps({"device": suite.machine.device,
-                                    "library": suite.machine.library,
-                                    "cases": [case._asdict() for case in cases]}, indent=1) + "\n",
-                        encoding="utf-8")
+            # After every case, so that an interrupted run leaves what it found.
+            path.write_text(json.dumps({"device": suite.machine.device,
+                                        "library": suite.machine.library,
+                                        "cases": [case._asdict() for case in cases]}, indent=1) +
+                            "\n", encoding="utf-8")
     return cases
 
 

@@ -6,7 +6,9 @@ Usage: real_hip_test.py REAL_HIP HIPTOOL CONFORMANCE SWEEP EVENT_ORDER FAKE_HIP 
 import json
 import os
 import pathlib
+import select
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,8 +34,10 @@ if kind == "dies" and is_load:
 if kind == "lacks" and is_load:
     print("emulator: unimplemented opcode 0x1d", file=sys.stderr, flush=True)
     os.abort()
-if kind == "hangs" and is_load:
-    os.read(os.pipe()[0], 1)
+if kind == "hangs" and is_load and "fast" in words:
+    child = "import os, sys; to = open(sys.argv[1], 'w'); print('here', file=to, flush=True); "
+    child += "os.read(os.pipe()[0], 1)"
+    subprocess.run([sys.executable, "-c", child, sys.argv[0] + ".alive"], check=False)
 sys.stdout.write(done.stdout)
 sys.exit(done.returncode)
 """
@@ -112,10 +116,48 @@ class RealHip(unittest.TestCase):
         self.assertIn("unimplemented opcode 0x1d", found["load --verify full"]["message"])
         self.assertRegex(said, r"load +0 +0  5\n")
 
+    def pipe_of_children(self):
+        """What a hanging child holds open."""
+        path = self.folder / "planted.py.alive"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        return reader
+
+    def read_some(self, reader):
+        self.assertTrue(select.select([reader], [], [], 60)[0], "a child is still there")
+        return os.read(reader, 100)
+
     def test_a_hang_is_not_possible_behind_a_prefix(self):
-        code, found, said = self.planted("hangs", "--limit", "5")
+        reader = self.pipe_of_children()
+        code, found, said = self.planted("hangs", "--limit", "20")
         self.assertEqual(code, 0, said)
-        self.assertIn("no end within 5 s", found["load --verify full"]["message"])
+        self.assertEqual(found["load --verify full"]["status"], "right", said)
+        self.assertIn("no end within 20 s", found["load --verify fast"]["message"])
+        self.assertEqual(self.read_some(reader), b"here\n")
+        self.assertEqual(self.read_some(reader), b"")
+
+    def test_an_interrupted_run_leaves_what_it_found(self):
+        reader = self.pipe_of_children()
+        path = self.folder / "real-hip.json"
+        program = self.folder / "planted.py"
+        program.write_text(PLANTED, encoding="utf-8")
+        environment = {**os.environ, "HIPTOOL_HIP_LIBRARY": FAKE,
+                       "HIPTOOL_CUDA_LIBRARY": "/nowhere",
+                       "HIPTOOL_REAL_HIP": shlex.join([sys.executable, str(program),
+                                                       "hangs"])}
+        with subprocess.Popen([sys.executable, DRIVER, *PROGRAMS, "--json", str(path), "--groups",
+                               "load", "--limit", "120"], env=environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as driver:
+            poll = select.poll()
+            poll.register(reader, select.POLLIN)
+            self.assertTrue(poll.poll(120_000), "no child")
+            self.assertEqual(os.read(reader, 100), b"here\n")
+            driver.send_signal(signal.SIGINT)
+            self.assertEqual(self.read_some(reader), b"")
+        found = json.loads(path.read_text(encoding="utf-8"))["cases"]
+        self.assertEqual([(case["name"], case["status"]) for case in found],
+                         [("load --verify full", "right")])
 
     def test_events_out_of_order_are_found(self):
         done = subprocess.run([EVENT_ORDER, LATE, "1", "1"], text=True, capture_output=True,
