@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Packs all kernel images into one file and writes the assembly source that embeds it.
 
-Usage: pack.py BIN ASM [--twin TARGET OTHER | --bundle SOURCE FILE | --image SOURCE TARGET FILE |
+Usage: pack.py BIN ASM [--twin TARGET OTHER | --code SOURCE TARGET FILE |
+                        --bundle SOURCE FILE | --image SOURCE TARGET FILE |
                         --object SOURCE TARGET FILE | --text SOURCE FILE |
                         --header NAME FILE | --cpu-header NAME FILE |
                         --flags NAME TEXT | --compiler NAME VERSION]...
@@ -10,8 +11,9 @@ Usage: pack.py BIN ASM [--twin TARGET OTHER | --bundle SOURCE FILE | --image SOU
        pack.py check [the same words as the line above]
        pack.py describe FILE
 
---twin says that images of an AMD target also run on OTHER, under its name and number: bundles need
-not hold OTHER then;
+--twin says that images of an AMD target also run on OTHER, under its name and number: there need be
+none of OTHER then;
+--code stores the code object of an AMD target;
 --bundle takes what clang writes for several AMD targets and stores each code object by itself;
 --image stores PTX, and --text, --header and --cpu-header store texts as targets "source", "header"
 and "cpu-header", all with a NUL after them; --object stores a cubin;
@@ -230,15 +232,16 @@ class Arguments:
         if word == "--flags":
             self._add_input(word, name, next(words).encode())
             return
-        target = next(words) if word in ("--image", "--object") else TEXT_TARGETS.get(word)
+        has_target = word in ("--code", "--image", "--object")
+        target = next(words) if has_target else TEXT_TARGETS.get(word)
         data = pathlib.Path(next(words)).read_bytes()
         if word == "--bundle":
             self.images += [(name, *image, False) for image in bundle_images(data)]
         elif target is None:
             sys.exit(f"{word}: not known\n{__doc__}")
         else:
-            self.images.append((name, target, data + b"\0" * (word != "--object"),
-                                word == "--object"))
+            end = b"" if word in ("--code", "--object") else b"\0"
+            self.images.append((name, target, data + end, word == "--object"))
         if word in TEXT_TARGETS:
             self._add_input(word, name, data)
 

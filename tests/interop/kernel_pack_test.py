@@ -77,6 +77,16 @@ class Pack(unittest.TestCase):
         self.assertEqual(described.stdout.split("\n"),
                          ["gfx1100 gfx1103", "sm_60", "sm_90", "clang 19", ""])
 
+    def test_a_code_object_is_stored_as_that_of_a_bundle(self):
+        image = code_object("gfx1100", 0x41)
+        alone = str(self.folder / "alone.bin")
+        for word, content, made in (("--bundle", bundle({"gfx1100": image}), self.made),
+                                    ("--code", image, alone)):
+            target = ("gfx1100",) if word == "--code" else ()
+            result = self.make(word, "fill", *target, self.file("amd", content), to=made)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(pathlib.Path(alone).read_bytes(), pathlib.Path(self.made).read_bytes())
+
     def test_other_sources_flags_and_compilers_are_refused(self):
         self.make_finished()
         finished = ("--finished", self.made, "same-compiler")
