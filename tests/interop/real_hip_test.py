@@ -147,8 +147,8 @@ class RealHip(unittest.TestCase):
                        "HIPTOOL_REAL_HIP": shlex.join([sys.executable, str(program),
                                                        "hangs"])}
         with subprocess.Popen([sys.executable, DRIVER, *PROGRAMS, "--json", str(path), "--groups",
-                               "load", "--limit", "120"], env=environment, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as driver:
+                               "load", "--limit", "120"], env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
             poll = select.poll()
             poll.register(reader, select.POLLIN)
             self.assertTrue(poll.poll(120_000), "no child")
