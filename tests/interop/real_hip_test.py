@@ -146,8 +146,8 @@ class RealHip(unittest.TestCase):
                        "HIPTOOL_CUDA_LIBRARY": "/nowhere",
                        "HIPTOOL_REAL_HIP": shlex.join([sys.executable, str(program),
                                                        "hangs"])}
-        with subprocess.Popen([sys.executable, DRIVER, *PROGRAMS, "--json", str(path), "--groups",
-                               "load", "--limit", "120"], env=environment,
+        words = ["--json", str(path), "--groups", "load", "--limit", "120"]
+        with subprocess.Popen([sys.executable, DRIVER, *PROGRAMS, *words], env=environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
             poll = select.poll()
             poll.register(reader, select.POLLIN)
