@@ -50,11 +50,12 @@ struct WatchedStage {
     return worst != nullptr ? *worst : result.stages.front();
   }
 
-  /// Whether a note after the first `count` is about the call.
+  /// Whether a note after the first `count` names the call.
   bool has_noted(const std::string& call, std::size_t count) const {
     const std::vector<std::string> notes = watched.trace->notes();
-    return std::any_of(notes.begin() + static_cast<std::ptrdiff_t>(count), notes.end(),
-                       [&](const std::string& note) { return note.rfind(call + ": ", 0) == 0; });
+    return std::any_of(
+        notes.begin() + static_cast<std::ptrdiff_t>(count), notes.end(),
+        [&](const std::string& note) { return note.find(call) != std::string::npos; });
   }
 
   TemporaryFolder folder;
