@@ -103,7 +103,7 @@ void BlockScheduler::run_all() {
 
 /// Until there is no next fiber.
 void BlockScheduler::run_fibers() {
-  if (Fiber* const first = next_fiber(); first != nullptr) worker_.switch_to(*first);
+  while (Fiber* const next = next_fiber()) worker_.switch_to(*next);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -120,6 +120,13 @@ Fiber* BlockScheduler::next_fiber() noexcept {
     return thread.fiber;
   }
   return nullptr;
+}
+
+/// For the thread sanitizer the work of a fiber precedes that of those it makes, which would hide
+/// races: there the worker makes all.
+Fiber& BlockScheduler::fiber_after_this() noexcept {
+  Fiber* const next = has_thread_sanitizer ? nullptr : next_fiber();
+  return next != nullptr ? *next : worker_;
 }
 
 Fiber* BlockScheduler::new_fiber() noexcept {
@@ -141,8 +148,7 @@ void BlockScheduler::fiber_body(void* self) {
   do {
     scheduler.run_next_thread(own);
   } while (!has_thread_sanitizer && !scheduler.failure_ && scheduler.started_ < scheduler.count_);
-  Fiber* const next = scheduler.next_fiber();
-  own.switch_for_good(next != nullptr ? *next : scheduler.worker_);
+  own.switch_for_good(scheduler.fiber_after_this());
 }
 
 void BlockScheduler::run_next_thread(Fiber& own) {
@@ -175,8 +181,7 @@ void BlockScheduler::stop_here(Thread& thread, State state, int line) {
   thread.state = state;
   thread.line = line;
   block_end_.release();  // it may never go on
-  Fiber* const next = next_fiber();
-  thread.fiber->switch_to(next != nullptr ? *next : worker_);
+  thread.fiber->switch_to(fiber_after_this());
 }
 
 void BlockScheduler::wait_at_barrier(int line) {

@@ -53,6 +53,7 @@ class BlockScheduler {
   void run_all();
   void run_fibers();
   Fiber* next_fiber() noexcept;
+  Fiber& fiber_after_this() noexcept;
   Fiber* new_fiber() noexcept;
   static void fiber_body(void* self);
   void run_next_thread(Fiber& own);
