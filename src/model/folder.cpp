@@ -190,24 +190,17 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
     refuse(folder, "the folder holds no model, but its sub-folders do: " + listing(folders),
            "name one of these folders");
   }
-  if (!listed.pickles.empty()) {
-    refuse(folder,
-           "the folder holds no .safetensors or .gguf file, but " + listing(listed.pickles) +
-               ", which is not read",
-           "convert it to safetensors with `safetensors.torch.save_file`");
-  }
-  if (!listed.renamed.empty()) {
-    refuse(folder,
-           "the folder holds no .safetensors or .gguf file, but " + listing(listed.renamed) +
-               ", whose name ends otherwise",
-           "finish the copy or download that left it, or name the file if it is complete");
-  }
-  if (!listed.foreign.empty()) {
-    refuse(folder,
-           "the folder holds no .safetensors or .gguf file, but " + listing(listed.foreign) +
-               ", which is not read",
-           "convert the original model to safetensors or GGUF");
-  }
+  const auto refuse_others = [&](const auto& names, const char* what, const char* hint) {
+    if (names.empty()) return;
+    refuse(folder, "the folder holds no .safetensors or .gguf file, but " + listing(names) + what,
+           hint);
+  };
+  refuse_others(listed.pickles, ", which is not read",
+                "convert it to safetensors with `safetensors.torch.save_file`");
+  refuse_others(listed.renamed, ", whose name ends otherwise",
+                "finish the copy or download that left it, or name the file if it is complete");
+  refuse_others(listed.foreign, ", which is not read",
+                "convert the original model to safetensors or GGUF");
   if (!listed.apple_doubles.empty()) {
     refuse(folder,
            "the folder holds no model, but " + listing(listed.apple_doubles) +
