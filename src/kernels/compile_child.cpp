@@ -5,8 +5,8 @@
 
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
+#include "system/child_process.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -24,12 +24,12 @@ constexpr bool is_sanitized = false;
 
 std::vector<std::byte> compile_with(const fs::path& program, std::chrono::milliseconds timeout,
                                     const CancelToken* cancel, const CompileRequest& request) {
-  const WorkFolder folder;
+  const system::WorkFolder folder;
   const std::string source = folder.file("kernel.hip");
   const std::string out = folder.file("image");
   std::ofstream(source, std::ios::binary) << request.source;
-  const ChildLimits limits{timeout, is_sanitized ? 0 : compiler_memory_bytes};
-  const ChildRun child = run_child(
+  const system::ChildLimits limits{timeout, is_sanitized ? 0 : system::compiler_memory_bytes};
+  const system::ChildRun child = run_child(
       {program.string(), "compile-kernel", source, "--target", request.arch, "--out", out}, folder,
       limits, cancel);
   const std::string subject =
@@ -38,10 +38,10 @@ std::vector<std::byte> compile_with(const fs::path& program, std::chrono::millis
     throw Error(ErrorCode::timed_out, "compile kernel",
                 subject + "was ended after " + std::to_string(timeout.count()) + " ms");
   }
-  const std::string image = read_text(out);
+  const std::string image = system::read_text(out);
   if (*child.status != 0 || image.empty()) {
-    std::string message = subject + describe_end(*child.status);
-    if (is_out_of_memory(child.output)) {
+    std::string message = subject + system::describe_end(*child.status);
+    if (system::is_out_of_memory(child.output)) {
       message += "; it gets " + format_size(limits.memory_bytes) + " of memory";
     }
     if (!child.output.empty()) message += "\n" + child.output;

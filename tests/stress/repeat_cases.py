@@ -39,7 +39,6 @@ CASES = {
         "streams have paces of their own: some are prompt, some are slow",
     ],
     "kernel-families": ["samples, soak and cancelling"],
-    "kernels": ["a child's process group ends with it, after a timeout, a cancel and a success"],
     "load": [
         "a file that changes while it is read is named, whatever happens to it",
         "a kernel that takes long to load does not delay the load",
@@ -68,6 +67,7 @@ CASES = {
         "the second signal ends the process with its own code",
         "the second signal leaves no temporary folder",
     ],
+    "system": ["a child's process group ends with it, after a timeout, a cancel and a success"],
     "run-kernel": ["run-kernel: an interruption keeps what was done"],
     "runtime": [
         "runtime: a stream that never becomes ready keeps all memory",

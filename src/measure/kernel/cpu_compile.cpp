@@ -18,20 +18,20 @@
 #include "hip/cpu/kernel_settings.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 #include "measure/kernel/elf.hpp"
 #include "measure/kernel/image_bytes.hpp"
 #include "measure/kernel/source_text.hpp"
+#include "system/child_process.hpp"
 
 namespace hiptool::measure {
 namespace {
 
 namespace fs = std::filesystem;
-using kernels::ChildRun;
-using kernels::compiler_memory_bytes;
-using kernels::read_text;
-using kernels::WorkFolder;
+using system::ChildRun;
+using system::compiler_memory_bytes;
+using system::read_text;
+using system::WorkFolder;
 
 constexpr std::chrono::seconds compile_timeout{60};
 constexpr const char* operation = "compile kernel";
@@ -122,28 +122,28 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
   // frame, so that no frame reaches past the guard page of the stack. Kernels move elements by
   // words of other types.
   const ChildRun child =
-      kernels::run_child({compiler.string(),
-                          "-std=c++17",
-                          "-O2",
-                          "-w",
-                          "-fPIC",
-                          "-shared",
-                          "-fvisibility=hidden",
-                          "-ffp-contract=off",
-                          "-fno-strict-aliasing",
-                          "-fstack-clash-protection",
-                          "-ffunction-sections",
-                          "-fdata-sections",
-                          "-Wl,--gc-sections",
-                          "-Wl,-z,defs",
-                          "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
-                          "-iquote",
-                          fs::absolute(source).parent_path().string(),
-                          "-I" + folder.file(""),
-                          "-o",
-                          library,
-                          folder.file("kernel.cpp")},
-                         folder, {compile_timeout}, cancel);
+      system::run_child({compiler.string(),
+                         "-std=c++17",
+                         "-O2",
+                         "-w",
+                         "-fPIC",
+                         "-shared",
+                         "-fvisibility=hidden",
+                         "-ffp-contract=off",
+                         "-fno-strict-aliasing",
+                         "-fstack-clash-protection",
+                         "-ffunction-sections",
+                         "-fdata-sections",
+                         "-Wl,--gc-sections",
+                         "-Wl,-z,defs",
+                         "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
+                         "-iquote",
+                         fs::absolute(source).parent_path().string(),
+                         "-I" + folder.file(""),
+                         "-o",
+                         library,
+                         folder.file("kernel.cpp")},
+                        folder, {compile_timeout}, cancel);
   if (!child.status) {
     throw Error(ErrorCode::timed_out, operation,
                 source.string() + ": " + compiler.string() + " was ended after " +
@@ -152,10 +152,10 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
   }
   if (*child.status == 0) return;
   std::string message =
-      source.string() + ": " + compiler.string() + " " + kernels::describe_end(*child.status);
+      source.string() + ": " + compiler.string() + " " + system::describe_end(*child.status);
   if (!child.output.empty()) message += "\n" + child.output;
   while (message.back() == '\n') message.pop_back();
-  if (kernels::is_out_of_memory(child.output)) {
+  if (system::is_out_of_memory(child.output)) {
     throw Error(ErrorCode::host_out_of_memory, operation, std::move(message),
                 "a compiler gets " + format_size(compiler_memory_bytes) +
                     " of memory; reduce the templates or tables that the kernel needs");

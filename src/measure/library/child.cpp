@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/child_process.hpp"
 #include "measure/library/measure.hpp"
+#include "system/child_process.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -191,7 +191,7 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
                                const Problem& problem, const std::string& implementation,
                                const LibraryOptions& options) {
   LibraryResult result = start_result(problem, implementation, device.id());
-  const kernels::WorkFolder folder;
+  const system::WorkFolder folder;
   const std::string request_path = folder.file("request");
   const std::string result_path = folder.file("result");
   Object request = problem_value(problem);
@@ -205,20 +205,20 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
   request.emplace_back("nvidia_ordinals", std::move(ordinals));
   request.emplace_back("system_root", child.system_root);
   std::ofstream(request_path) << report::json_text(request);
-  kernels::ChildLimits limits;
+  system::ChildLimits limits;
   limits.time = std::chrono::milliseconds(static_cast<std::int64_t>(child.timeout_s * 1000));
   limits.memory_bytes = 0;
   limits.has_cpu_limit = false;
-  kernels::ChildRun run;
+  system::ChildRun run;
   try {
-    run = kernels::run_child({child.program, "measure-library", request_path, result_path}, folder,
-                             limits, options.cancel);
+    run = system::run_child({child.program, "measure-library", request_path, result_path}, folder,
+                            limits, options.cancel);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     fail(result, error.code(), error.what());
     return result;
   }
-  const ChildWords words(kernels::read_text(result_path));
+  const ChildWords words(system::read_text(result_path));
   const std::string step = words.step.empty() ? "starting" : words.step;
   if (!run.status) {
     fail(result, ErrorCode::timed_out,
@@ -228,7 +228,7 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
     apply_record(words.result, result);  // what happens at the exit of a library changes nothing
   } else {
     std::string reason = "the process of " + implementation + " " +
-                         kernels::describe_end(*run.status) + " during: " + step;
+                         system::describe_end(*run.status) + " during: " + step;
     if (const std::string line = last_line(run.output); !line.empty())
       reason += "; it wrote: " + line;
     fail(result, ErrorCode::device, std::move(reason));

@@ -15,12 +15,12 @@
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/platform.hpp"
-#include "kernels/child_process.hpp"
 #include "measure/kernel/user_image.hpp"
+#include "system/child_process.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
-using kernels::WorkFolder;
+using system::WorkFolder;
 
 namespace {
 

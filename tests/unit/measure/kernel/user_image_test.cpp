@@ -7,11 +7,11 @@
 #include <string>
 
 #include "hiptool/error.hpp"
-#include "kernels/child_process.hpp"
+#include "system/child_process.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
-using kernels::WorkFolder;
+using system::WorkFolder;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "base/temporary_folder.hpp"
 #include "hiptool/cancel.hpp"
 
-namespace hiptool::kernels {
+namespace hiptool::system {
 
 /// For the files that go to a child process and come back, and for its own temporary files.
 class WorkFolder {
@@ -53,4 +53,4 @@ std::string describe_end(int wait_status);
 /// Whether a failed compiler's output reports that memory ran out.
 bool is_out_of_memory(std::string_view output);
 
-}  // namespace hiptool::kernels
+}  // namespace hiptool::system

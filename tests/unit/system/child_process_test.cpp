@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/child_process.hpp"
+#include "system/child_process.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "waiting.hpp"
 
 using namespace hiptool;
-using namespace hiptool::kernels;
+using namespace hiptool::system;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/child_process.hpp"
+#include "system/child_process.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 
 #include "hiptool/error.hpp"
 
-namespace hiptool::kernels {
+namespace hiptool::system {
 namespace {
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -281,4 +281,4 @@ bool is_out_of_memory(std::string_view output) {
   return false;
 }
 
-}  // namespace hiptool::kernels
+}  // namespace hiptool::system
