@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "cli/output_file.hpp"
+#include "base/output_file.hpp"
 #include "cli/text.hpp"
 
 namespace hiptool::cli {
@@ -20,8 +20,10 @@ bool is_same_file(const fs::path& left, const fs::path& right) {
   if (fs::exists(status) && !fs::is_regular_file(status)) return false;
   if (fs::equivalent(left, right, error)) return true;
   // Neither needs to exist yet.
-  const fs::path one = fs::weakly_canonical(fs::absolute(target_of_links(left), error), error);
-  const fs::path other = fs::weakly_canonical(fs::absolute(target_of_links(right), error), error);
+  const fs::path one =
+      fs::weakly_canonical(fs::absolute(base::target_of_links(left), error), error);
+  const fs::path other =
+      fs::weakly_canonical(fs::absolute(base::target_of_links(right), error), error);
   return !error && one == other;
 }
 

@@ -16,8 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/output_file.hpp"
 #include "cli/options.hpp"
-#include "cli/output_file.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
@@ -144,7 +144,7 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
   }
-  target_ = target_of_links(path);
+  target_ = base::target_of_links(path);
   temporary_ = target_.string() + ".XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) {

@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/verify/verification.hpp"
+#include "model_writer/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 
@@ -307,11 +307,11 @@ struct MadeModel {
       std::filesystem::temp_directory_path() / ("load-bench-" + std::to_string(getpid()));
 
   MadeModel() {
-    cli::ModelWriterOptions options;
+    model_writer::ModelWriterOptions options;
     options.path = path;
     options.size_bytes = 256u << 20;
     options.tensors = 100;
-    cli::write_model(options);
+    model_writer::write_model(options);
   }
   ~MadeModel() {
     std::error_code ignored;

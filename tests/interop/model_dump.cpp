@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
+#include "model_writer/model_writer.hpp"
 
 using namespace hiptool;
 using Json = nlohmann::json;
@@ -64,7 +64,7 @@ void show(const std::vector<std::string>& arguments) {
 }
 
 void write(const std::vector<std::string>& arguments) {
-  cli::ModelWriterOptions options;
+  model_writer::ModelWriterOptions options;
   options.format = arguments.at(0) == "gguf" ? ModelFormat::gguf : ModelFormat::safetensors;
   options.path = arguments.at(1);
   options.size_bytes = std::stoull(arguments.at(2));
@@ -72,7 +72,7 @@ void write(const std::vector<std::string>& arguments) {
   options.seed = std::stoull(arguments.at(4));
   options.types.assign(arguments.begin() + 5, arguments.end());
   const auto start = std::chrono::steady_clock::now();
-  const cli::ModelWriterResult result = cli::write_model(options);
+  const model_writer::ModelWriterResult result = model_writer::write_model(options);
   const std::chrono::duration<double> write_time = std::chrono::steady_clock::now() - start;
   print({{"tensors", result.tensors},
          {"bytes", result.tensor_bytes},

@@ -40,6 +40,9 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_found("src/base/a.cpp", "#include <hip/api.hpp>\n#include \"model/a.hpp\"\n",
                           up, line=3)
         self.assert_found("tests/unit/model/a_test.cpp", '#include "load/a.hpp"\n', up)
+        self.assert_found("src/load/a.cpp", '#include "model_writer/a.hpp"\n', up)
+        self.assert_found("src/model_writer/a.cpp", '#include "hip/api.hpp"\n', up)
+        self.assert_clean("tests/unit/load/a_test.cpp", '#include "model_writer/a.hpp"\n')
         self.assert_clean("src/load/a.cpp", '#include "load/a.hpp"\n#include "base/file.hpp"\n')
         self.assert_clean("src/report/a.cpp", '#include "base/file.hpp"\n')
         self.assert_clean("src/measure/a.cpp", '#include "report/report.hpp"\n')

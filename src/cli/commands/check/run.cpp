@@ -11,7 +11,6 @@
 #include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/make_model/sample_model.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -20,6 +19,7 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "hiptool/decoder_spec.hpp"
+#include "model_writer/sample_model.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -129,11 +129,11 @@ CheckedDevice checked_device(const Device& device) {
 }
 
 /// A small decoder of quantised and plain types.
-ModelWriterOptions small_model() {
-  ModelWriterOptions options;
+model_writer::ModelWriterOptions small_model() {
+  model_writer::ModelWriterOptions options;
   options.types = {"Q4_K", "Q6_K", "Q8_0", "F16"};
   options.seed = 1;
-  options.decoder = SampleDecoder{"llama", RopeScaling::none, 0, false};
+  options.decoder = model_writer::SampleDecoder{"llama", RopeScaling::none, 0, false};
   return options;
 }
 
@@ -240,7 +240,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   outcome.has_no_gpu = machine.has_no_gpu && !missing;
   if (outcome.has_no_gpu) outcome.no_gpu_reasons = reasons_of_platforms(machine.diagnosis);
   add_doctor(machine, missing, context, outcome);
-  std::optional<SampleModel> made;
+  std::optional<model_writer::SampleModel> made;
   if (request.options.model.is_made) {
     made.emplace("check", small_model());
     request.options.model.path = made->path();

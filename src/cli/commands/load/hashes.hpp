@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.hpp"
 #include "cli/commands/load/file_hashes.hpp"
 #include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
-#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 
 namespace hiptool::cli {
@@ -43,7 +43,7 @@ class LoadHashes {
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
   std::optional<Manifest> manifest_;
-  std::optional<OutputFile> output_;
+  std::optional<base::OutputFile> output_;
   std::optional<HashKind> written_kind_;
   std::map<HashKind, std::unique_ptr<FileHashes>> hashes_;  // of tensors
   std::unique_ptr<FileHashes> metadata_;                    // null: not required

@@ -6,11 +6,11 @@
 #include <span>
 #include <utility>
 
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "cli/commands/load/decoding.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "cli/output_file.hpp"
 #include "hiptool/error.hpp"
 #include "runtime/decode_tokens.hpp"
 
@@ -104,7 +104,7 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
 
 ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
                           const std::string& path, const CancelToken& cancel, Progress& progress) {
-  OutputFile output(path, 0);
+  base::OutputFile output(path, 0);
   const DecoderSpec spec = DecoderSpec::read(model);
   ProveOutcome outcome;
   outcome.prompt_ids = prompt_of(spec, std::move(prompt));

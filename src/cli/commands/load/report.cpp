@@ -13,9 +13,9 @@
 #include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/split.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "model/model_kind.hpp"
+#include "model_writer/model_writer.hpp"
 #include "report/reader.hpp"
 #include "report/text.hpp"
 
@@ -189,7 +189,8 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
 std::string name_of_model(const LoadOutcome& outcome) {
   // Every made model has the same name, which reads as a command.
   const bool has_name = outcome.summary && outcome.summary->name;
-  if (has_name && *outcome.summary->name != name_of_made_models) return *outcome.summary->name;
+  if (has_name && *outcome.summary->name != model_writer::name_of_made_models)
+    return *outcome.summary->name;
   return file_name(*outcome.model);
 }
 

@@ -10,7 +10,6 @@
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/load/prove.hpp"
-#include "cli/commands/make_model/sample_model.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
@@ -18,6 +17,7 @@
 #include "load/verify/verify_mode.hpp"
 #include "model/model_kind.hpp"
 #include "model/published_hash.hpp"
+#include "model_writer/sample_model.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::cli {
@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ModelWriterOptions demo_options(const CancelToken& cancel) {
-  ModelWriterOptions options;
+model_writer::ModelWriterOptions demo_options(const CancelToken& cancel) {
+  model_writer::ModelWriterOptions options;
   options.size_bytes = 64u << 20;
   options.tensors = 40;
   options.seed = 1;
@@ -42,7 +42,7 @@ class LoadRun {
 
   void run() {
     if (!arguments_.trace.empty()) outcome_.timeline = std::make_unique<Timeline>();
-    std::optional<SampleModel> demo;
+    std::optional<model_writer::SampleModel> demo;
     fs::path path;
     if (arguments_.demo) {
       const auto timer = phase("make");

@@ -9,13 +9,13 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "model/element_types.hpp"
+#include "model_writer/model_writer.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -80,8 +80,8 @@ void check_decoder_options(const MakeModelOptions& options) {
   }
 }
 
-SampleDecoder choose_decoder(const MakeModelOptions& options) {
-  SampleDecoder decoder;
+model_writer::SampleDecoder choose_decoder(const MakeModelOptions& options) {
+  model_writer::SampleDecoder decoder;
   decoder.architecture = *options.architecture;
   const std::string rope = options.rope.value_or("none");
   for (const RopeScaling scaling :
@@ -94,7 +94,7 @@ SampleDecoder choose_decoder(const MakeModelOptions& options) {
   return decoder;
 }
 
-report::Report make_report(const ModelWriterResult& result, ModelFormat format,
+report::Report make_report(const model_writer::ModelWriterResult& result, ModelFormat format,
                            const MakeModelOptions& options, double duration_s,
                            const Environment& environment) {
   report::Run run = make_run(environment, "make-model", "ok");
@@ -120,7 +120,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   Environment& environment = context.environment;
   const ModelFormat format = choose_format(options);
   Progress progress(environment.console, context.quiet);
-  ModelWriterOptions writer;
+  model_writer::ModelWriterOptions writer;
   writer.path = options.path;
   writer.format = format;
   writer.size_bytes = options.size_bytes > 0 ? options.size_bytes : default_size_bytes;
@@ -138,7 +138,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   };
   const auto started = std::chrono::steady_clock::now();
   progress.begin("write");
-  const ModelWriterResult result = write_model(writer);
+  const model_writer::ModelWriterResult result = write_model(writer);
   progress.end();
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - started;
   context.output.write(make_report(result, format, options, duration.count(), environment));

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/error.hpp"
 #include "measure/check/check.hpp"
+#include "model_writer/model_writer.hpp"
 #include "support.hpp"
-#include "unit/cli/commands/make_model/runtime_faults.hpp"
 #include "unit/load/watched_device.hpp"
+#include "unit/runtime/runtime_faults.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;

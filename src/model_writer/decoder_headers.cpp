@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model_writer/decoder_plan.hpp"
+#include "model_writer/writer_headers.hpp"
+
+namespace hiptool::model_writer {
+namespace {
+
+constexpr float norm_epsilon = 1e-3f;  // so that one that is not read is seen
+constexpr float beta_fast = 4;  // so that the ramp of yarn begins and ends within a short head
+constexpr float beta_slow = 0.25f;
+
+float rope_base_of(const DecoderPlan& plan) {
+  return plan.decoder.architecture == "llama" ? 10000 : 1'000'000;
+}
+
+// transformers' _compute_longrope_parameters.
+double longrope_factor(const DecoderPlan& plan) {
+  return std::sqrt(1 + std::log(plan.factor) / std::log(plan.original_context));
+}
+
+void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
+  header.pair(prefix + "rope.dimension_count", plan.head_length);
+  header.real(prefix + "rope.freq_base", rope_base_of(plan));
+  const RopeScaling scaling = plan.decoder.rope;
+  if (scaling == RopeScaling::none || scaling == RopeScaling::llama3) return;
+  header.pair(prefix + "rope.scaling.type", to_string(scaling));
+  if (scaling != RopeScaling::longrope) {
+    header.real(prefix + "rope.scaling.factor", static_cast<float>(plan.factor));
+  } else {
+    header.real(prefix + "rope.scaling.attn_factor", static_cast<float>(longrope_factor(plan)));
+  }
+  if (scaling == RopeScaling::linear) return;
+  header.pair(prefix + "rope.scaling.original_context_length", plan.original_context);
+  if (scaling != RopeScaling::yarn) return;
+  header.real(prefix + "rope.scaling.yarn_beta_fast", beta_fast);
+  header.real(prefix + "rope.scaling.yarn_beta_slow", beta_slow);
+}
+
+std::string number_text(double number) {
+  std::string text = std::to_string(number);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text.back() == '.' ? text + "0" : text;
+}
+
+// 1 to 1.5 and 1 to 4: one for each pair.
+std::string divisors_text(std::uint32_t pairs, double step) {
+  std::string text = "[";
+  for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+    text += (pair == 0 ? "" : ", ") + number_text(1 + step * (pair % 5));
+  }
+  return text + "]";
+}
+
+std::string rope_config(const DecoderPlan& plan) {
+  std::string text = R"({"rope_theta": )" + number_text(rope_base_of(plan));
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text.append(", \"").append(name).append("\": ").append(value);
+  };
+  const RopeScaling scaling = plan.decoder.rope;
+  if (scaling == RopeScaling::none) {
+    add("rope_type", "\"default\"");
+    return text + "}";
+  }
+  add("rope_type", "\"" + std::string(to_string(scaling)) + "\"");
+  add("factor", number_text(plan.factor));
+  if (scaling == RopeScaling::linear) return text + "}";
+  add("original_max_position_embeddings", std::to_string(plan.original_context));
+  if (scaling == RopeScaling::yarn) {
+    add("beta_fast", number_text(double{beta_fast}));
+    add("beta_slow", number_text(double{beta_slow}));
+  } else if (scaling == RopeScaling::llama3) {
+    add("low_freq_factor", "1.0");
+    add("high_freq_factor", "4.0");
+  } else {
+    add("short_factor", divisors_text(plan.head_length / 2, 0.125));
+    add("long_factor", divisors_text(plan.head_length / 2, 0.75));
+  }
+  return text + "}";
+}
+
+}  // namespace
+
+void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
+  const SampleDecoder& decoder = plan.decoder;
+  const std::string prefix = decoder.architecture + ".";
+  header.pair("general.architecture", decoder.architecture);
+  header.pair("general.name", name_of_made_models);
+  header.pair("general.quantization_version", 2);
+  header.pair(prefix + "block_count", plan.layers);
+  header.pair(prefix + "context_length", plan.context);
+  header.pair(prefix + "embedding_length", plan.embedding);
+  header.pair(prefix + "feed_forward_length", plan.feed_forward);
+  header.pair(prefix + "attention.head_count", plan.heads);
+  header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
+  header.pair(prefix + "attention.key_length", plan.head_length);
+  header.pair(prefix + "attention.value_length", plan.head_length);
+  header.real(prefix + "attention.layer_norm_rms_epsilon", norm_epsilon);
+  if (decoder.window > 0) {
+    header.pair(prefix + "attention.sliding_window", static_cast<std::uint32_t>(decoder.window));
+  }
+  write_rope_keys(header, plan, prefix);
+  header.pair(prefix + "vocab_size", plan.vocabulary);
+  header.pair("tokenizer.ggml.model", "none");
+  write_tokens(header, plan.vocabulary);
+}
+
+std::string decoder_config(const DecoderPlan& plan) {
+  const SampleDecoder& decoder = plan.decoder;
+  std::string text = "{\n  \"model_type\": \"" + decoder.architecture + "\"";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text.append(",\n  \"").append(name).append("\": ").append(value);
+  };
+  add("hidden_act", "\"silu\"");
+  add("hidden_size", std::to_string(plan.embedding));
+  add("intermediate_size", std::to_string(plan.feed_forward));
+  add("num_hidden_layers", std::to_string(plan.layers));
+  add("num_attention_heads", std::to_string(plan.heads));
+  add("num_key_value_heads", std::to_string(plan.kv_heads));
+  add("head_dim", std::to_string(plan.head_length));
+  add("vocab_size", std::to_string(plan.vocabulary));
+  add("max_position_embeddings", std::to_string(plan.context));
+  add("rms_norm_eps", "0.001");
+  add("tie_word_embeddings", decoder.is_tied ? "true" : "false");
+  add("rope_parameters", rope_config(plan));
+  const std::string window = decoder.window > 0 ? std::to_string(decoder.window) : "null";
+  if (decoder.architecture == "mistral") add("sliding_window", window);
+  if (decoder.architecture == "qwen2" || decoder.architecture == "qwen3") {
+    add("sliding_window", window);
+    add("use_sliding_window", decoder.window > 0 ? "true" : "false");
+    add("max_window_layers", "1");
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace hiptool::model_writer

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "model_writer/decoder_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "model/text.hpp"
+#include "model_writer/decoder_shapes.hpp"
+#include "model_writer/decoder_values.hpp"
+
+namespace hiptool::model_writer {
+namespace {
+
+constexpr std::uint64_t matrices_per_layer = 7;
+
+[[noreturn]] void refuse_decoder_plan(const std::string& message, const std::string& hint) {
+  throw Error(ErrorCode::invalid_argument, "make-model", message, hint);
+}
+
+void check_decoder(const SampleDecoder& decoder, ModelFormat format) {
+  const std::string& name = decoder.architecture;
+  const bool is_gguf = format == ModelFormat::gguf;
+  const bool is_known =
+      name == "llama" || name == "qwen2" || name == "qwen3" || (name == "mistral" && !is_gguf);
+  if (!is_known) {
+    refuse_decoder_plan("unknown architecture " + model::in_quotes(name),
+                        "use llama, qwen2, qwen3, or mistral in safetensors");
+  }
+  if (decoder.window > 0 && name == "llama" && !is_gguf) {
+    refuse_decoder_plan("llama has no window in safetensors", "use mistral");
+  }
+  if (is_gguf && name != "llama" && decoder.rope == RopeScaling::llama3) {
+    refuse_decoder_plan(name + " has no llama3 scaling in a GGUF", "use safetensors or yarn");
+  }
+}
+
+void check_types(const std::vector<PlannedType>& types, ModelFormat format) {
+  for (const PlannedType& type : types) {
+    if (can_be_weights(type.name)) continue;
+    std::string hint = "use";
+    for (const std::string_view name : weight_types(format == ModelFormat::gguf)) {
+      hint.append(hint == "use" ? " " : ", ").append(name);
+    }
+    refuse_decoder_plan("a decoder cannot compute with " + std::string(type.name), hint);
+  }
+}
+
+/// Adds tensors in the order of the model.
+class DecoderTensorList {
+ public:
+  DecoderTensorList(const ModelWriterOptions& options, const std::vector<PlannedType>& types,
+                    std::vector<PlannedTensor>& tensors)
+      : options_(options), types_(types), tensors_(tensors) {}
+
+  void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+    const double deviation = 1 / std::sqrt(static_cast<double>(columns));
+    add_matrix(name, rows, columns, static_cast<int>(std::lround(std::log2(deviation) - 0.6)));
+  }
+  void embedding(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+    add_matrix(name, rows, columns, -1);
+  }
+  /// Elements from 1 to 2.
+  void norm(const std::string& name, std::uint64_t count) { add_vector(name, count, 0, true); }
+  /// Elements of +-0.25 to 0.5.
+  void bias(const std::string& name, std::uint64_t count) { add_vector(name, count, -2, false); }
+
+ private:
+  bool is_gguf() const { return options_.format == ModelFormat::gguf; }
+
+  void add_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns,
+                  int magnitude) {
+    const PlannedType& type = types_[matrices_++ % types_.size()];
+    PlannedTensor& tensor = add(name, type.name, type.bytes, magnitude, false);
+    tensor.size_bytes = rows * (columns / type.elements) * type.bytes;
+    if (type.gguf != nullptr) tensor.type_id = type.gguf->id;
+    tensor.shape = {columns, rows};
+    if (!is_gguf()) std::reverse(tensor.shape.begin(), tensor.shape.end());
+  }
+
+  void add_vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive) {
+    PlannedTensor& tensor = add(name, "F32", 4, magnitude, is_positive);  // number 0 in GGUF
+    tensor.size_bytes = count * 4;
+    tensor.shape = {count};
+  }
+
+  PlannedTensor& add(const std::string& name, std::string_view type, std::uint64_t block_bytes,
+                     int magnitude, bool is_positive) {
+    PlannedTensor tensor;
+    tensor.name = name;
+    tensor.type = type;
+    tensor.pattern =
+        weight_pattern(type, static_cast<std::uint32_t>(block_bytes),
+                       tensor_seed(options_.seed, tensors_.size()), magnitude, is_positive);
+    tensors_.push_back(std::move(tensor));
+    return tensors_.back();
+  }
+
+  const ModelWriterOptions& options_;
+  const std::vector<PlannedType>& types_;
+  std::vector<PlannedTensor>& tensors_;
+  std::size_t matrices_ = 0;
+};
+
+void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+               std::uint32_t number) {
+  const std::string prefix = (is_gguf ? "blk." : "model.layers.") + std::to_string(number) + ".";
+  const auto name = [&](const char* gguf, const char* other) {
+    return prefix + (is_gguf ? gguf : other);
+  };
+  const std::uint64_t queries = std::uint64_t{plan.heads} * plan.head_length;
+  const std::uint64_t keys = std::uint64_t{plan.kv_heads} * plan.head_length;
+  const std::string& architecture = plan.decoder.architecture;
+  const std::string q = name("attn_q", "self_attn.q_proj");
+  const std::string k = name("attn_k", "self_attn.k_proj");
+  const std::string v = name("attn_v", "self_attn.v_proj");
+  list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
+  list.matrix(q + ".weight", queries, plan.embedding);
+  list.matrix(k + ".weight", keys, plan.embedding);
+  list.matrix(v + ".weight", keys, plan.embedding);
+  if (architecture == "qwen2") {
+    list.bias(q + ".bias", queries);
+    list.bias(k + ".bias", keys);
+    list.bias(v + ".bias", keys);
+  }
+  if (architecture == "qwen3") {
+    list.norm(name("attn_q_norm", "self_attn.q_norm") + ".weight", plan.head_length);
+    list.norm(name("attn_k_norm", "self_attn.k_norm") + ".weight", plan.head_length);
+  }
+  list.matrix(name("attn_output", "self_attn.o_proj") + ".weight", plan.embedding, queries);
+  list.norm(name("ffn_norm", "post_attention_layernorm") + ".weight", plan.embedding);
+  list.matrix(name("ffn_gate", "mlp.gate_proj") + ".weight", plan.feed_forward, plan.embedding);
+  list.matrix(name("ffn_up", "mlp.up_proj") + ".weight", plan.feed_forward, plan.embedding);
+  list.matrix(name("ffn_down", "mlp.down_proj") + ".weight", plan.embedding, plan.feed_forward);
+}
+
+void add_divisors(DecoderTensorList& list, const DecoderPlan& plan) {
+  const std::uint64_t pairs = plan.head_length / 2;
+  if (plan.decoder.rope == RopeScaling::llama3) list.norm("rope_freqs.weight", pairs);
+  if (plan.decoder.rope == RopeScaling::longrope) {
+    list.norm("rope_factors_short.weight", pairs);
+    list.norm("rope_factors_long.weight", pairs);
+  }
+}
+
+// The columns of every matrix must be whole blocks.
+void shape_for_blocks(DecoderPlan& plan, std::uint64_t block) {
+  if (block > 1) {
+    plan.head_length = 32;
+    plan.feed_forward = 160;
+  }
+  if (block > 32) {
+    plan.embedding = 256;
+    plan.head_length = 128;
+    plan.feed_forward = 768;
+  }
+}
+
+std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
+                                           const ModelWriterOptions& options,
+                                           const std::vector<PlannedType>& types) {
+  const bool is_gguf = options.format == ModelFormat::gguf;
+  std::vector<PlannedTensor> tensors;
+  DecoderTensorList list(options, types, tensors);
+  list.embedding(is_gguf ? "token_embd.weight" : "model.embed_tokens.weight", plan.vocabulary,
+                 plan.embedding);
+  for (std::uint32_t layer = 0; layer < plan.layers; ++layer) {
+    add_layer(list, plan, is_gguf, layer);
+  }
+  list.norm(is_gguf ? "output_norm.weight" : "model.norm.weight", plan.embedding);
+  if (!plan.decoder.is_tied) {
+    list.matrix(is_gguf ? "output.weight" : "lm_head.weight", plan.vocabulary, plan.embedding);
+  }
+  if (is_gguf) add_divisors(list, plan);
+  return tensors;
+}
+
+}  // namespace
+
+DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types) {
+  DecoderPlan plan;
+  plan.decoder = *options.decoder;
+  check_decoder(plan.decoder, options.format);
+  check_types(types, options.format);
+  std::uint64_t block = 1;
+  for (const PlannedType& type : types) block = std::max(block, type.elements);
+  if (plan.decoder.size_bytes > 0) {
+    choose_shape(plan, plan.decoder.size_bytes, block, [&](const DecoderPlan& one) {
+      std::uint64_t bytes = 0;
+      for (const PlannedTensor& tensor : decoder_tensors(one, options, types)) {
+        bytes += tensor.size_bytes;
+      }
+      return bytes;
+    });
+  } else {
+    shape_for_blocks(plan, block);
+  }
+  const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
+  plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
+  plan.tensors = decoder_tensors(plan, options, types);
+  return plan;
+}
+
+}  // namespace hiptool::model_writer

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model_writer/gguf_fields.hpp"
+#include "model_writer/model_writer.hpp"
+#include "model_writer/writer_plan.hpp"
+
+namespace hiptool::model_writer {
+
+inline constexpr std::uint64_t least_decoder_tensors = 29;  ///< 3 layers of 9, embedding, norm
+
+/// A decoder. The sizes of a small one are odd, so that a program cannot confuse two of them.
+struct DecoderPlan {
+  SampleDecoder decoder;
+  std::uint32_t embedding = 96;
+  std::uint32_t heads = 6;
+  std::uint32_t kv_heads = 2;
+  std::uint32_t head_length = 24;
+  std::uint32_t feed_forward = 163;
+  std::uint32_t vocabulary = 331;
+  std::uint32_t layers = 3;
+  std::uint32_t context = 64;           ///< tokens
+  std::uint32_t original_context = 32;  ///< before scaling of the rotary embedding
+  double factor = 4;                    ///< of that scaling
+  std::vector<PlannedTensor> tensors;
+};
+
+/// Matrices take the types in turn; norms and biases are F32. The values are those of
+/// weight_pattern() with tensor_seed(options.seed, number of the tensor). Throws
+/// Error(invalid_argument) for types that are not weights and for unknown architectures.
+DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types);
+
+void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan);
+/// The text of its config.json.
+std::string decoder_config(const DecoderPlan& plan);
+
+}  // namespace hiptool::model_writer

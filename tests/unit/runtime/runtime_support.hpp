@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/// What tests of ModelRuntime share.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hiptool/load.hpp"
+#include "hiptool/model_runtime.hpp"
+#include "hiptool/platform.hpp"
+#include "support.hpp"
+#include "unit/model_writer/sample_models.hpp"
+
+namespace hiptool::test {
+
+inline ModelRuntime::Options of_context(std::uint64_t tokens, std::uint64_t chunk = 128) {
+  ModelRuntime::Options options;
+  options.context_tokens = tokens;
+  options.chunk_tokens = chunk;
+  return options;
+}
+
+inline std::vector<float> host_logits(ModelRuntime& runtime,
+                                      const std::vector<std::uint32_t>& ids) {
+  return runtime.decode_step(ids).to_host<float>(runtime.backend().stream());
+}
+
+/// A value of a layer, as it was computed.
+struct Observed {
+  std::string name;
+  std::optional<std::size_t> layer;
+  std::uint64_t position;
+  std::vector<float> values;
+  std::string device;
+};
+
+inline std::vector<Observed> observed_stages(ModelRuntime& runtime,
+                                             const std::vector<std::uint32_t>& ids) {
+  std::vector<Observed> all;
+  runtime.observe([&](const DecoderStage& stage) {
+    all.push_back({std::string(stage.name), stage.layer, stage.position,
+                   stage.values.to_host<float>(stage.stream), stage.values.device().id()});
+  });
+  runtime.decode_step(ids);
+  runtime.observe({});
+  return all;
+}
+
+}  // namespace hiptool::test
