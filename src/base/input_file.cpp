@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/descriptor.hpp"
@@ -113,6 +115,15 @@ class InputFile {
 std::string read_input_file(const std::filesystem::path& path, std::uint64_t limit_bytes,
                             const CancelToken* cancel) {
   return decode_text(InputFile(path, limit_bytes, cancel).read());
+}
+
+bool names_format(const std::filesystem::path& path, std::string_view format) {
+  constexpr std::size_t most_bytes = 4096;  // each names its format first
+  std::array<char, most_bytes> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), bytes.size());
+  const std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+  return start.find('"' + std::string(format)) != std::string_view::npos;
 }
 
 }  // namespace hiptool::base

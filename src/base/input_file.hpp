@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "hiptool/cancel.hpp"
 
@@ -16,5 +17,8 @@ namespace hiptool::base {
 /// of a cancellation.
 std::string read_input_file(const std::filesystem::path& path, std::uint64_t limit_bytes,
                             const CancelToken* cancel = nullptr);
+
+/// Whether the file begins as a document does that names this format, "hiptool.golden/".
+bool names_format(const std::filesystem::path& path, std::string_view format);
 
 }  // namespace hiptool::base

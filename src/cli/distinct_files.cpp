@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/distinct_files.hpp"
 
-#include <array>
-#include <fstream>
 #include <system_error>
 
 #include "base/output_file.hpp"
@@ -52,15 +50,6 @@ void require_distinct_files(const std::vector<NamedFile>& outputs,
     for (const NamedFile& input : inputs) require_distinct(outputs[i], input);
     for (std::size_t j = 0; j < i; ++j) require_distinct(outputs[i], outputs[j]);
   }
-}
-
-bool names_format(const fs::path& path, std::string_view format) {
-  constexpr std::size_t most_bytes = 4096;  // each names its format first
-  std::array<char, most_bytes> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), bytes.size());
-  const std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
-  return start.find('"' + std::string(format)) != std::string_view::npos;
 }
 
 void require_replaceable(const std::vector<NamedFile>& outputs) {

@@ -2,7 +2,6 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "hiptool/error.hpp"
@@ -36,8 +35,5 @@ void require_distinct_files(const std::vector<NamedFile>& outputs,
 /// Throws Error(invalid_argument) if an output with a kind would replace a file of another kind; a
 /// link counts as its target, and an empty file may be replaced.
 void require_replaceable(const std::vector<NamedFile>& outputs);
-
-/// Whether the file begins as a document does that names this format, "hiptool.golden/".
-bool names_format(const std::filesystem::path& path, std::string_view format);
 
 }  // namespace hiptool::cli

@@ -40,6 +40,7 @@ CASES = {
     ],
     "kernel-families": ["samples, soak and cancelling"],
     "load": [
+        "a file that changes meanwhile, cancelling and giving up",
         "a file that changes while it is read is named, whatever happens to it",
         "a kernel that takes long to load does not delay the load",
         "a set token ends the probe between two copies",
@@ -63,7 +64,6 @@ CASES = {
         "probe: one that keeps its process after the last word is not waited for",
     ],
     "cli": [
-        "a file that changes meanwhile, cancelling and giving up",
         "the second signal ends the process with its own code",
         "the second signal leaves no temporary folder",
     ],

@@ -6,12 +6,13 @@
 #include <fstream>
 #include <map>
 
-#include "cli/commands/load/manifest_text.hpp"
 #include "harness.hpp"
+#include "load/manifest/manifest_text.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
+using namespace hiptool::load;
 using namespace hiptool::cli::testing;
 namespace fs = std::filesystem;
 

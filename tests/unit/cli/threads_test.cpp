@@ -6,17 +6,18 @@
 #include <functional>
 #include <string_view>
 
-#include "cli/commands/load/file_hashes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/notes.hpp"
 #include "cli/progress.hpp"
 #include "harness.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
+#include "load/manifest/file_hashes.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
+using namespace hiptool::load;
 
 namespace {
 

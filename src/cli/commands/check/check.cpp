@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <memory>
 
+#include "base/input_file.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
@@ -61,7 +62,7 @@ Runner add_check(CLI::App& app) {
         files.inputs = {{options->expect, "--expect"}, {options->model, "--model"}};
         files.outputs = {{name_for_this_rank(options->write_expect, environment, is_quiet),
                           "--write-expect", [](const std::filesystem::path& path) {
-                            return names_format(path, "hiptool.expect/");
+                            return base::names_format(path, "hiptool.expect/");
                           }}};
         files.force = options->force;
         return files;

@@ -14,13 +14,13 @@
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/inspect/facts.hpp"
-#include "cli/commands/load/manifest.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
+#include "load/manifest/manifest.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -95,7 +95,7 @@ report::Table short_tensors_table(const ModelFacts& facts) {
                       {}};
   for (const TensorInfo& tensor : facts.model.tensors()) {
     table.rows.push_back(
-        {tensor.name, tensor.type.name(), shape_text(tensor.shape), tensor.size_bytes});
+        {tensor.name, tensor.type.name(), load::shape_text(tensor.shape), tensor.size_bytes});
   }
   return table;
 }

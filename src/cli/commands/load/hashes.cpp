@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "cli/commands/load/manifest_text.hpp"
 #include "hiptool/error.hpp"
+#include "load/manifest/manifest_text.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
 #include "load/verify/file_digests.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds progress_interval{100};
 
 // Bytes hashed before the bar appears do not count for the rate.
-void show_progress(const FileHashes& hashes, Progress& progress) {
+void show_progress(const load::FileHashes& hashes, Progress& progress) {
   if (hashes.wait_for(std::chrono::milliseconds(0))) return;
   const std::uint64_t before = hashes.done_bytes();
   progress.begin("hash");
@@ -41,9 +41,10 @@ LoadHashes::LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome,
 }
 
 void LoadHashes::want_manifest() {
-  if (!arguments_.check_manifest.empty()) manifest_ = read_manifest(arguments_.check_manifest);
+  if (!arguments_.check_manifest.empty())
+    manifest_ = load::read_manifest(arguments_.check_manifest);
   if (arguments_.write_manifest.empty()) return;
-  written_kind_ = manifest_kind_of_name(arguments_.write_manifest);
+  written_kind_ = load::manifest_kind_of_name(arguments_.write_manifest);
   if (written_kind_ && arguments_.manifest_digest) {
     throw Error(ErrorCode::invalid_argument, "write manifest",
                 "--manifest-digest is for JSON manifests, and " + arguments_.write_manifest +
@@ -53,8 +54,8 @@ void LoadHashes::want_manifest() {
   output_.emplace(arguments_.write_manifest, 0);
 }
 
-FileHashes::Options LoadHashes::hash_options() const {
-  FileHashes::Options options;
+load::FileHashes::Options LoadHashes::hash_options() const {
+  load::FileHashes::Options options;
   options.cancel = &cancel_;
   options.timeline = outcome_.timeline.get();
   return options;
@@ -62,23 +63,23 @@ FileHashes::Options LoadHashes::hash_options() const {
 
 void LoadHashes::start() {
   const bool writes_json = output_ && !written_kind_;
-  std::map<HashKind, bool> kinds;  // of tensors, and whether also of all of a file
+  std::map<load::HashKind, bool> kinds;  // of tensors, and whether also of all of a file
   if (manifest_ && manifest_->kind) {
-    kinds[*manifest_->kind] = has_chains(*manifest_, *outcome_.model);
+    kinds[*manifest_->kind] = load::has_chains(*manifest_, *outcome_.model);
   }
-  if (manifest_ && manifest_->has_sha256) kinds[HashKind::sha256];
-  if (writes_json && arguments_.manifest_digest == "sha256") kinds[HashKind::sha256];
+  if (manifest_ && manifest_->has_sha256) kinds[load::HashKind::sha256];
+  if (writes_json && arguments_.manifest_digest == "sha256") kinds[load::HashKind::sha256];
   if (written_kind_) kinds[*written_kind_] = true;
   for (const auto& [kind, has_chains] : kinds) {
-    FileHashes::Options options = hash_options();
+    load::FileHashes::Options options = hash_options();
     options.tensors = kind;
     options.with_chains = has_chains;
-    hashes_[kind] = std::make_unique<FileHashes>(*outcome_.model, options);
+    hashes_[kind] = std::make_unique<load::FileHashes>(*outcome_.model, options);
   }
   if (!writes_json && !(manifest_ && manifest_->covers_metadata)) return;
-  FileHashes::Options options = hash_options();
+  load::FileHashes::Options options = hash_options();
   options.with_metadata = true;
-  metadata_ = std::make_unique<FileHashes>(*outcome_.model, options);
+  metadata_ = std::make_unique<load::FileHashes>(*outcome_.model, options);
 }
 
 void LoadHashes::finish(Progress& progress) {
@@ -94,43 +95,43 @@ void LoadHashes::finish(Progress& progress) {
   if (metadata_) show_progress(*metadata_, progress);
   const bool needs_digests = (manifest_ && !manifest_->kind) || (output_ && !written_kind_);
   if (needs_digests && !tensor_digests) tensor_digests = digest_files();
-  const ModelDigests found =
+  const load::ModelDigests found =
       model_digests(tensor_digests ? std::span<const std::uint64_t>(*tensor_digests)
                                    : std::span<const std::uint64_t>());
   if (manifest_) compare(found);
   if (output_) write_manifest(found);
 }
 
-ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tensor_digests) const {
-  ModelDigests found;
+load::ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tensor_digests) const {
+  load::ModelDigests found;
   found.tensors = tensor_digests;
-  const auto sha256 = hashes_.find(HashKind::sha256);
+  const auto sha256 = hashes_.find(load::HashKind::sha256);
   if (sha256 != hashes_.end()) found.sha256 = sha256->second->get().tensors;
   if (metadata_) found.metadata = metadata_->get().metadata;
   return found;
 }
 
-void LoadHashes::compare(const ModelDigests& found) {
+void LoadHashes::compare(const load::ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
   ManifestCheck& check = outcome_.manifest_check.emplace();
   check.algorithm = manifest_->kind         ? to_string(*manifest_->kind)
                     : manifest_->has_sha256 ? "sha256"
                                             : "xxh3-64 of 16 KiB leaves";
   check.covers_metadata = manifest_->covers_metadata;
-  check.differences = manifest_->kind
-                          ? compare_hashes(*manifest_, model, hashes_.at(*manifest_->kind)->get())
-                          : compare_digests(*manifest_, model, found);
-  if (!check.differences.empty()) throw manifest_error(*manifest_, model, check.differences);
+  check.differences =
+      manifest_->kind ? load::compare_hashes(*manifest_, model, hashes_.at(*manifest_->kind)->get())
+                      : load::compare_digests(*manifest_, model, found);
+  if (!check.differences.empty()) throw load::manifest_error(*manifest_, model, check.differences);
   outcome_.checked_manifest = arguments_.check_manifest;
 }
 
-void LoadHashes::write_manifest(const ModelDigests& found) {
+void LoadHashes::write_manifest(const load::ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
-  ModelDigests wanted = found;
+  load::ModelDigests wanted = found;
   if (arguments_.manifest_digest != "sha256") wanted.sha256.reset();
   const std::string text =
-      written_kind_ ? hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get())
-                    : digest_manifest(model, wanted);
+      written_kind_ ? load::hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get())
+                    : load::digest_manifest(model, wanted);
   output_->write_at(std::as_bytes(std::span(text)), 0);
   output_->commit();
   outcome_.written_manifest = arguments_.write_manifest;

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/output_file.hpp"
-#include "cli/commands/load/file_hashes.hpp"
-#include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/progress.hpp"
+#include "load/manifest/file_hashes.hpp"
+#include "load/manifest/manifest.hpp"
 
 namespace hiptool::cli {
 
@@ -33,20 +33,20 @@ class LoadHashes {
  private:
   void want_manifest();
   void start();
-  FileHashes::Options hash_options() const;
-  void compare(const ModelDigests& found);
-  void write_manifest(const ModelDigests& found);
-  ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
+  load::FileHashes::Options hash_options() const;
+  void compare(const load::ModelDigests& found);
+  void write_manifest(const load::ModelDigests& found);
+  load::ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
   std::vector<std::uint64_t> digest_files() const;
 
   const LoadArguments& arguments_;
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
-  std::optional<Manifest> manifest_;
+  std::optional<load::Manifest> manifest_;
   std::optional<base::OutputFile> output_;
-  std::optional<HashKind> written_kind_;
-  std::map<HashKind, std::unique_ptr<FileHashes>> hashes_;  // of tensors
-  std::unique_ptr<FileHashes> metadata_;                    // null: not required
+  std::optional<load::HashKind> written_kind_;
+  std::map<load::HashKind, std::unique_ptr<load::FileHashes>> hashes_;  // of tensors
+  std::unique_ptr<load::FileHashes> metadata_;                          // null: not required
 };
 
 }  // namespace hiptool::cli

@@ -23,7 +23,7 @@ report::Value manifest_value(const LoadOutcome& outcome) {
   const auto& check = outcome.manifest_check;
   report::Array differences;
   if (check) {
-    for (const ManifestDifference& difference : check->differences) {
+    for (const load::ManifestDifference& difference : check->differences) {
       differences.push_back(report::Object{{"tensor", report::text_or_absent(difference.tensor)},
                                            {"file", report::text_or_absent(difference.file)},
                                            {"what", difference.what},
@@ -54,7 +54,7 @@ report::Table differences_table(const LoadOutcome& outcome) {
                        {"expected", "Expected", report::Unit::none},
                        {"got", "Got", report::Unit::none}},
                       {}};
-  for (const ManifestDifference& difference : outcome.manifest_check->differences) {
+  for (const load::ManifestDifference& difference : outcome.manifest_check->differences) {
     const std::string& name = difference.tensor.empty() ? difference.file : difference.tensor;
     table.rows.push_back({report::text_or_absent(name), difference.what, cut(difference.expected),
                           cut(difference.got)});

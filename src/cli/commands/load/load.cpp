@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_file.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/load/decode.hpp"
-#include "cli/commands/load/manifest_text.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
@@ -20,6 +20,7 @@
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
 #include "hiptool/error.hpp"
+#include "load/manifest/manifest_text.hpp"
 #include "model/published_hash.hpp"
 
 namespace hiptool::cli {
@@ -171,9 +172,9 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
         {name_for_this_rank(path, environment, is_quiet), option, is_of_its_kind});
   };
   add_output(options.trace, "--trace", nullptr);
-  add_output(options.write_manifest, "--write-manifest", is_manifest);
+  add_output(options.write_manifest, "--write-manifest", load::is_manifest);
   add_output(options.write_golden, "--write-golden", [](const std::filesystem::path& path) {
-    return names_format(path, "hiptool.golden/");
+    return base::names_format(path, "hiptool.golden/");
   });
   files.force = options.force;
   return files;

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/load/manifest.hpp"
 #include "hiptool/load_report.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/sampling.hpp"
 #include "hiptool/timeline.hpp"
+#include "load/manifest/manifest.hpp"
 #include "prove/needs.hpp"
 #include "prove/prove.hpp"
 
@@ -22,7 +22,7 @@ namespace hiptool::cli {
 struct ManifestCheck {
   std::string algorithm;
   bool covers_metadata = false;  ///< the manifest has the bytes outside tensors too
-  std::vector<ManifestDifference> differences;
+  std::vector<load::ManifestDifference> differences;
 };
 
 /// Tokens that a model was continued with.

@@ -116,7 +116,7 @@ report::Table tensors_table(const LoadOutcome& outcome) {
   for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value&) {
     const TensorInfo& tensor = outcome.model->tensors()[index];
     auto& row = table.rows.emplace_back();
-    row = {tensor.name, tensor.type.name(), shape_text(tensor.shape), tensor.size_bytes};
+    row = {tensor.name, tensor.type.name(), load::shape_text(tensor.shape), tensor.size_bytes};
     if (names_devices) row.push_back(device);
     if (outcome.verification) row.push_back(digest_of(outcome, index));
   });

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/load/file_hashes.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
+#include "load/manifest/file_hashes.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 
 /// The expected contents of a model. There are two forms:
 ///  - our digests (see verify_readback) as a JSON document of schema hiptool.manifest/1. Tensors
@@ -90,4 +90,4 @@ Error manifest_error(const Manifest& manifest, const ModelFile& model,
 /// Whether the lines have one for a whole file of that model, so that chains are needed.
 bool has_chains(const Manifest& manifest, const ModelFile& model);
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

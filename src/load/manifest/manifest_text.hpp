@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "cli/commands/load/file_hashes.hpp"
-#include "cli/commands/load/manifest.hpp"
 #include "hiptool/model_file.hpp"
+#include "load/manifest/file_hashes.hpp"
+#include "load/manifest/manifest.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 
 /// Reads a manifest; the content decides its form, and of several kinds of hashes the strongest is
 /// used: SHA-256, XXH64, XXH3. Blocks. Throws Error(input_failed) if it cannot be read or has no
@@ -32,4 +32,4 @@ std::string digest_manifest(const ModelFile& model, const ModelDigests& found);
 /// hold.
 std::string hash_manifest(const ModelFile& model, HashKind kind, const FileHashes::Hashes& hashes);
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/manifest.hpp"
+#include "load/manifest/manifest.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
-using cli::Manifest;
+using load::Manifest;
 
 namespace {
 
@@ -28,8 +28,8 @@ struct ManifestFixture {
   ModelFile model = ModelFile::open(path);
   std::vector<std::uint64_t> digests{0x11, 0x22};
   Manifest good;
-  cli::FileHashes::Hashes hashes{{"cc"}, {"aa", "bb"}, {}, {}};
-  std::vector<cli::FileHashes::Metadata> metadata{{200, "md", "ms"}};
+  load::FileHashes::Hashes hashes{{"cc"}, {"aa", "bb"}, {}, {}};
+  std::vector<load::FileHashes::Metadata> metadata{{200, "md", "ms"}};
   std::vector<std::string> sha256{"s0", "s1"};
 
   ManifestFixture() {
@@ -37,20 +37,20 @@ struct ManifestFixture {
     good.digest = base::to_hex(load::model_digest(model, load::digest_order(model), digests));
     good.tensors = {{"a:b", "U8", {5}, 5, base::to_hex(0x11)},
                     {"c", "U8", {3}, 3, base::to_hex(0x22)}};
-    good.kind = cli::HashKind::xxh64;
+    good.kind = load::HashKind::xxh64;
     good.lines = {{"aa", "x/m:1.safetensors:a:b", 1},
                   {"bb", "m:1.safetensors:c", 2},
                   {"cc", "/y/m:1.safetensors", 3}};
   }
 
-  std::vector<cli::ManifestDifference> digest_differences() const {
-    return cli::compare_digests(good, model, {digests, sha256, metadata});
+  std::vector<load::ManifestDifference> digest_differences() const {
+    return load::compare_digests(good, model, {digests, sha256, metadata});
   }
   std::string digest_failure() const { return message(digest_differences()); }
-  std::string line_failure() const { return message(cli::compare_hashes(good, model, hashes)); }
-  std::string message(const std::vector<cli::ManifestDifference>& differences) const {
+  std::string line_failure() const { return message(load::compare_hashes(good, model, hashes)); }
+  std::string message(const std::vector<load::ManifestDifference>& differences) const {
     if (differences.empty()) return {};
-    const Error error = cli::manifest_error(good, model, differences);
+    const Error error = load::manifest_error(good, model, differences);
     CHECK(error.code() == ErrorCode::manifest_mismatch);
     CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
     return error.what();
@@ -133,14 +133,14 @@ TEST_CASE_FIXTURE(ManifestFixture, "each difference of digests is told") {
 
 TEST_CASE_FIXTURE(ManifestFixture, "lines like the files, in any folder and with colons in names") {
   CHECK(line_failure().empty());
-  CHECK(cli::has_chains(good, model));
+  CHECK(load::has_chains(good, model));
   good.lines.pop_back();
   CHECK(line_failure().empty());
-  CHECK_FALSE(cli::has_chains(good, model));
+  CHECK_FALSE(load::has_chains(good, model));
   good.lines.push_back({"99", "another.gguf:c", 3});  // another model's
   good.lines.push_back({"99", "another.gguf", 4});
   CHECK(line_failure().empty());
-  CHECK_FALSE(cli::has_chains(good, model));
+  CHECK_FALSE(load::has_chains(good, model));
 }
 
 TEST_CASE_FIXTURE(ManifestFixture, "each difference of lines is told") {
@@ -207,7 +207,7 @@ TEST_CASE_FIXTURE(ManifestFixture, "SHA-256 is compared where the manifest has i
 TEST_CASE_FIXTURE(ManifestFixture,
                   "the message has ten differences at most and counts the others") {
   const auto lines_of = [&](std::size_t count) {
-    const std::vector<cli::ManifestDifference> found(count, {"t", {}, "digest", "1", "2"});
+    const std::vector<load::ManifestDifference> found(count, {"t", {}, "digest", "1", "2"});
     const std::string text = message(found);
     CHECK(has(text, "... and") == (count > 10));
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -216,6 +216,6 @@ TEST_CASE_FIXTURE(ManifestFixture,
   CHECK(lines_of(10) == 10);
   CHECK(lines_of(11) == 11);
   CHECK(lines_of(1000) == 11);
-  CHECK(has(message(std::vector<cli::ManifestDifference>(12, {"t", {}, "digest", "1", "2"})),
+  CHECK(has(message(std::vector<load::ManifestDifference>(12, {"t", {}, "digest", "1", "2"})),
             "... and 2 more"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/manifest_text.hpp"
+#include "load/manifest/manifest_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/input_file.hpp"
 #include "base/text.hpp"
-#include "cli/distinct_files.hpp"
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "model/diagnostics.hpp"
@@ -20,7 +20,7 @@
 #include "model/text.hpp"
 #include "model/unique_keys.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 namespace {
 
 constexpr std::string_view schema = "hiptool.manifest/1";
@@ -30,7 +30,7 @@ constexpr std::string_view xxh3_note =
 constexpr std::string_view sha256_note =
     "sha256 detects tampering as long as this manifest is from a trusted place; digest (XXH3-64) "
     "detects damage only";
-constexpr std::uint64_t most_bytes = 256u << 20;  // a million tensors take about 150 MiB
+constexpr std::uint64_t most_manifest_bytes = 256u << 20;  // a million tensors take about 150 MiB
 constexpr std::uint64_t most_name_bytes = 1u << 20;
 constexpr std::size_t most_dims = 64;
 
@@ -300,7 +300,7 @@ void append_line(std::string& text, HashKind kind, const std::string& hash,
 }  // namespace
 
 bool is_manifest(const std::filesystem::path& path) {
-  if (names_format(path, "hiptool.manifest/")) return true;
+  if (base::names_format(path, "hiptool.manifest/")) return true;
   try {
     return read_manifest(path).kind.has_value();  // lines
   } catch (const Error&) {
@@ -312,7 +312,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
   const base::File file = base::File::open(path);
   Manifest manifest;
   manifest.path = path;
-  if (file.size_bytes() > most_bytes) {
+  if (file.size_bytes() > most_manifest_bytes) {
     throw Error(ErrorCode::input_failed, "read manifest",
                 path.string() + " is too large for a manifest", "is it the model itself?");
   }
@@ -356,7 +356,7 @@ std::string digest_manifest(const ModelFile& model, const ModelDigests& found) {
   text += ",\n  \"algorithm\": \"xxh3-64 of 16 KiB leaves\",\n  \"note\": ";
   append_quoted(text, has_sha256 ? sha256_note : xxh3_note);
   text += ",\n  \"digest\": \"" +
-          base::to_hex(load::model_digest(model, load::digest_order(model), found.tensors)) +
+          base::to_hex(model_digest(model, digest_order(model), found.tensors)) +
           "\",\n  \"metadata\": [";
   for (std::size_t file = 0; file < model.files().size(); ++file) {
     const FileHashes::Metadata& metadata = found.metadata[file];
@@ -394,4 +394,4 @@ std::string hash_manifest(const ModelFile& model, HashKind kind, const FileHashe
   return text;
 }
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

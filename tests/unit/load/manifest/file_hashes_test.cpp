@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/file_hashes.hpp"
+#include "load/manifest/file_hashes.hpp"
 
 #include <doctest/doctest.h>
 #include <xxhash.h>
@@ -17,8 +17,8 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
-using cli::FileHashes;
-using cli::HashKind;
+using load::FileHashes;
+using load::HashKind;
 
 namespace {
 
@@ -71,11 +71,11 @@ ModelFile make_large(const std::filesystem::path& path, std::uint64_t size_bytes
 
 TEST_CASE("names and digits of hashes") {
   for (const HashKind kind : {HashKind::sha256, HashKind::xxh64, HashKind::xxh3}) {
-    CHECK(cli::hash_kind_from_name(cli::to_string(kind)) == kind);
-    CHECK(cli::digits_of(kind) == hash_of(kind, {}).size());
+    CHECK(load::hash_kind_from_name(load::to_string(kind)) == kind);
+    CHECK(load::digits_of(kind) == hash_of(kind, {}).size());
   }
-  CHECK_FALSE(cli::hash_kind_from_name("sha1").has_value());
-  CHECK_FALSE(cli::hash_kind_from_name("").has_value());
+  CHECK_FALSE(load::hash_kind_from_name("sha1").has_value());
+  CHECK_FALSE(load::hash_kind_from_name("").has_value());
 }
 
 TEST_CASE_FIXTURE(FileHashesFixture,

@@ -16,7 +16,7 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/timeline.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 
 /// Hashes that other programs compute too.
 enum class HashKind { sha256, xxh64, xxh3 };
@@ -109,4 +109,4 @@ class FileHashes {
   std::shared_future<void> done_;  // last: its threads use the others
 };
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/manifest.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "load/manifest/manifest.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +11,7 @@
 #include "load/verify/digest.hpp"
 #include "model/parts.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 namespace {
 
 constexpr std::size_t most_shown = 10;
@@ -187,7 +184,11 @@ void compare_line(const Manifest::Line& line, const Names::Meaning& meaning, con
 }  // namespace
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+  std::string text = "[";
+  for (const std::uint64_t size : shape) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  }
+  return text + "]";
 }
 
 std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const ModelFile& model,
@@ -212,7 +213,7 @@ std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const 
   if (differences.is_empty()) {
     differences.compare_model(
         "digest", manifest.digest,
-        base::to_hex(load::model_digest(model, load::digest_order(model), found.tensors)));
+        base::to_hex(model_digest(model, digest_order(model), found.tensors)));
   }
   if (manifest.covers_metadata) compare_metadata(manifest, model, found.metadata, differences);
   return differences.take();
@@ -266,4 +267,4 @@ bool has_chains(const Manifest& manifest, const ModelFile& model) {
   return false;
 }
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/file_hashes.hpp"
+#include "load/manifest/file_hashes.hpp"
 
 #include <xxhash.h>
 
@@ -20,12 +20,11 @@
 #include "load/verify/readback.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
 namespace {
 
-constexpr std::uint64_t buffer_bytes =
-    16 * load::block_bytes;  // stays in a core's second-level cache
-constexpr std::uint32_t most_threads = 64;
+constexpr std::uint64_t buffer_bytes = 16 * block_bytes;  // stays in a core's second-level cache
+constexpr std::uint32_t most_hashing_threads = 64;
 
 struct Named {
   HashKind kind;
@@ -155,9 +154,9 @@ void FileHashes::plan() {
 // Half of the cores; the load uses the others.
 void FileHashes::run() {
   const auto threads = static_cast<std::uint32_t>(
-      std::min<std::size_t>(load::choose_threads(1, most_threads, 2), jobs_.size()));
-  load::run_workers(
-      threads, [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
+      std::min<std::size_t>(choose_threads(1, most_hashing_threads, 2), jobs_.size()));
+  run_workers(threads,
+              [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
   for (std::size_t i = 0; i < files_.size(); ++i) {
     files_[i].check_unchanged(model_.files()[i].size_bytes,
                               {model_.files()[i].modified_ns, model_.files()[i].changed_ns});
@@ -218,19 +217,19 @@ void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std:
   std::vector<std::uint64_t> blocks;
   const auto take = [&](std::span<const std::byte> piece) {
     hasher.add(piece);
-    for (std::size_t at = 0; at < piece.size(); at += load::block_bytes) {
-      blocks.push_back(load::block_digest(
-          piece.subspan(at, std::min<std::size_t>(load::block_bytes, piece.size() - at))));
+    for (std::size_t at = 0; at < piece.size(); at += block_bytes) {
+      blocks.push_back(
+          block_digest(piece.subspan(at, std::min<std::size_t>(block_bytes, piece.size() - at))));
     }
   };
   read_range(tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop, take);
-  if (!stop.load()) keep_digest(index, load::tensor_digest(blocks));
+  if (!stop.load()) keep_digest(index, tensor_digest(blocks));
 }
 
 void FileHashes::keep_digest(std::uint32_t tensor, std::uint64_t digest) {
   const std::lock_guard lock(mutex_);
   if (has_digest_[tensor] && hashes_.tensor_digests[tensor] != digest) {
-    load::fail_changed(model_, model_.tensors()[tensor]);
+    fail_changed(model_, model_.tensors()[tensor]);
   }
   has_digest_[tensor] = true;
   hashes_.tensor_digests[tensor] = digest;
@@ -277,4 +276,4 @@ const FileHashes::Hashes& FileHashes::get() {
   return hashes_;
 }
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/manifest_text.hpp"
+#include "load/manifest/manifest_text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,8 +9,8 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
-using cli::HashKind;
-using cli::Manifest;
+using load::HashKind;
+using load::Manifest;
 
 namespace {
 
@@ -20,7 +20,7 @@ struct ManifestTextFixture {
 
   Manifest read(const std::string& text) const {
     std::ofstream(path, std::ios::binary) << text;
-    return cli::read_manifest(path);
+    return load::read_manifest(path);
   }
   ErrorCode refuse(const std::string& text) const {
     try {
@@ -42,12 +42,12 @@ const std::string head = R"({"schema":"hiptool.manifest/1","digest":"00000000000
 }  // namespace
 
 TEST_CASE("the name decides which form is written") {
-  CHECK(cli::manifest_kind_of_name("a.xxh64") == HashKind::xxh64);
-  CHECK(cli::manifest_kind_of_name("folder.json/a.b.sha256") == HashKind::sha256);
-  CHECK(cli::manifest_kind_of_name("a.xxh3") == HashKind::xxh3);
+  CHECK(load::manifest_kind_of_name("a.xxh64") == HashKind::xxh64);
+  CHECK(load::manifest_kind_of_name("folder.json/a.b.sha256") == HashKind::sha256);
+  CHECK(load::manifest_kind_of_name("a.xxh3") == HashKind::xxh3);
   for (const char* name : {"a.json", "a", ".sha256", "sha256", "a.sha1", "a.sha256/b", "a."}) {
     CAPTURE(std::string(name));
-    CHECK_FALSE(cli::manifest_kind_of_name(name).has_value());
+    CHECK_FALSE(load::manifest_kind_of_name(name).has_value());
   }
 }
 
@@ -58,9 +58,9 @@ TEST_CASE_FIXTURE(ManifestTextFixture, "what was written is read again, whatever
   const ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
   const std::vector<std::uint64_t> digests{1, 2, 3};
-  const std::vector<cli::FileHashes::Metadata> metadata{{77, zeros_16, zeros_64}};
+  const std::vector<load::FileHashes::Metadata> metadata{{77, zeros_16, zeros_64}};
   const std::vector<std::string> sha256(3, zeros_64);
-  const Manifest manifest = read(cli::digest_manifest(model, {digests, {}, metadata}));
+  const Manifest manifest = read(load::digest_manifest(model, {digests, {}, metadata}));
   CHECK_FALSE(manifest.kind.has_value());
   CHECK_FALSE(manifest.has_sha256);
   CHECK(manifest.covers_metadata);
@@ -68,17 +68,17 @@ TEST_CASE_FIXTURE(ManifestTextFixture, "what was written is read again, whatever
   CHECK(manifest.metadata[0].file == "m.safetensors");
   CHECK(manifest.metadata[0].bytes == 77);
   REQUIRE(manifest.tensors.size() == 3);
-  CHECK(cli::compare_digests(manifest, model, {digests, {}, metadata}).empty());
+  CHECK(load::compare_digests(manifest, model, {digests, {}, metadata}).empty());
   const std::vector<std::uint64_t> others{1, 2, 4};
-  CHECK(cli::compare_digests(manifest, model, {others, {}, metadata}).size() == 1);
-  const Manifest strong = read(cli::digest_manifest(model, {digests, sha256, metadata}));
+  CHECK(load::compare_digests(manifest, model, {others, {}, metadata}).size() == 1);
+  const Manifest strong = read(load::digest_manifest(model, {digests, sha256, metadata}));
   CHECK(strong.has_sha256);
   CHECK(strong.metadata[0].sha256 == zeros_64);
   CHECK(strong.tensors[2].sha256 == zeros_64);
 
-  const cli::FileHashes::Hashes hashes{{zeros_16}, {zeros_16, zeros_16, zeros_16}, {}, {}};
+  const load::FileHashes::Hashes hashes{{zeros_16}, {zeros_16, zeros_16, zeros_16}, {}, {}};
   try {
-    cli::hash_manifest(model, HashKind::xxh64, hashes);
+    load::hash_manifest(model, HashKind::xxh64, hashes);
     FAIL("a line cannot hold a line break");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::unsupported);
@@ -203,7 +203,7 @@ TEST_CASE_FIXTURE(ManifestTextFixture, "a model given for a manifest is not read
     std::ofstream(path, std::ios::binary) << start;
     std::filesystem::resize_file(path, (std::uint64_t{256} << 20) + 1);
     try {
-      cli::read_manifest(path);
+      load::read_manifest(path);
       FAIL("it was taken");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::input_failed);
