@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Records what `devices --doctor` reads of this machine below /sys, /proc and /dev, as one text file
-# that tests unpack (tests/unit/measure/tree_file.hpp): `file PATH` and its lines after "|", `link
+# that tests unpack (tests/unit/machine/tree_file.hpp): `file PATH` and its lines after "|", `link
 # PATH TARGET`, `folder PATH`, `node PATH MODE UID GID`.
 #
 # Leaves out what tells one machine from another: serial numbers, UUIDs, host and process names, all

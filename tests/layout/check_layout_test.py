@@ -37,6 +37,8 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_found("src/load/a.hpp", '#include "report/report.hpp"\n', up)
         self.assert_found("src/report/a.cpp", '#include "system/pci.hpp"\n', up)
         self.assert_found("src/measure/a.cpp", '#  include "cli/a.hpp"\n', up)
+        self.assert_found("src/machine/a.cpp", '#include "measure/a.hpp"\n', up)
+        self.assert_clean("src/measure/a.cpp", '#include "machine/a.hpp"\n')
         self.assert_found("src/base/a.cpp", "#include <hip/api.hpp>\n#include \"model/a.hpp\"\n",
                           up, line=3)
         self.assert_found("tests/unit/model/a_test.cpp", '#include "load/a.hpp"\n', up)

@@ -30,6 +30,12 @@ CASES = {
         "a timer measures work of the stream, with events and without",
         "a platform is bound once, however many threads request it",
     ],
+    "doctor": [
+        "probe: children are asked at once and given their platform and root",
+        "probe: news keeps a slow one alive",
+        "probe: one that hangs is left, what it told stands, the other one is not concerned",
+        "probe: one that keeps its process after the last word is not waited for",
+    ],
     "hip-cpu": [
         "memory: freeing waits for the device's queued work",
         "streams: the device is synchronized when all its streams are done",
@@ -58,10 +64,6 @@ CASES = {
     "measure": [
         "gate: closed when it goes, it opens first",
         "gate: what is queued behind it begins when it opens",
-        "probe: children are asked at once and given their platform and root",
-        "probe: news keeps a slow one alive",
-        "probe: one that hangs is left, what it told stands, the other one is not concerned",
-        "probe: one that keeps its process after the last word is not waited for",
     ],
     "cli": [
         "the second signal ends the process with its own code",

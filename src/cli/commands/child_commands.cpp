@@ -14,7 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "kernels/compile.hpp"
-#include "measure/doctor/probe.hpp"
+#include "machine/doctor/probe.hpp"
 #include "measure/library/measure.hpp"
 
 namespace hiptool::cli {
@@ -52,14 +52,14 @@ void probe_platform(int argc, const char* const* argv, Environment& environment)
   if (argc != 4) throw usage_error("usage: hiptool probe-platform NAME ROOT", "");
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const Platform platform = parse_platform(argv[2]);
-  measure::ProbeOptions options;
+  machine::ProbeOptions options;
   options.root = argv[3];
   options.with_libraries = true;
   Platforms::Options platform_options = Platforms::Options::from_environment();
   platform_options.system_root = argv[3];
   const auto platforms = environment.make_platforms(std::move(platform_options));
-  measure::probe_platform(*platforms, platform, options, [&](const measure::Record& record) {
-    environment.console.out(measure::to_text(record));
+  machine::probe_platform(*platforms, platform, options, [&](const machine::Record& record) {
+    environment.console.out(machine::to_text(record));
   });
 }
 

@@ -30,21 +30,21 @@ int rank_of(const Fault& fault) {
 }
 
 /// Checks of one device, or with an empty id those of the machine.
-StageResult doctor_result(const std::vector<Check>& checks, const std::string& device) {
+StageResult doctor_result(const std::vector<machine::Check>& checks, const std::string& device) {
   StageResult result;
   result.stage = "doctor";
   result.device = device;
   std::size_t passed = 0;
   std::vector<std::string> warnings;
-  for (const Check& check : checks) {
+  for (const machine::Check& check : checks) {
     if (check.device != device) continue;
-    if (check.severity == Severity::fail) {
+    if (check.severity == machine::Severity::fail) {
       result.faults.push_back({check.id + (device.empty() ? "" : "@" + device), check.read,
                                check.fix, std::nullopt, report::text_or_absent(check.expected),
                                report::text_or_absent(check.read)});
-    } else if (check.severity == Severity::warn) {
+    } else if (check.severity == machine::Severity::warn) {
       warnings.push_back(check.id);
-    } else if (check.severity != Severity::unknown) {
+    } else if (check.severity != machine::Severity::unknown) {
       ++passed;
     }
   }
@@ -119,7 +119,7 @@ std::size_t CheckResult::count(StageStatus status) const {
                     [status](const StageResult& one) { return one.status == status; }));
 }
 
-std::vector<StageResult> doctor_stage(const std::vector<Check>& checks,
+std::vector<StageResult> doctor_stage(const std::vector<machine::Check>& checks,
                                       const std::vector<CheckedDevice>& devices, double time_s) {
   std::vector<StageResult> results{doctor_result(checks, "")};
   for (const CheckedDevice& device : devices) results.push_back(doctor_result(checks, device.id));

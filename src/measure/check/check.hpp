@@ -15,8 +15,8 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "machine/doctor/doctor.hpp"
 #include "measure/check/floors.hpp"
-#include "measure/doctor/doctor.hpp"
 #include "measure/library/measure.hpp"
 #include "report/measurement.hpp"
 
@@ -121,7 +121,7 @@ struct CheckOptions {
 };
 
 /// What `devices --doctor` found, as the results of the stage "doctor".
-std::vector<StageResult> doctor_stage(const std::vector<Check>& checks,
+std::vector<StageResult> doctor_stage(const std::vector<machine::Check>& checks,
                                       const std::vector<CheckedDevice>& devices, double time_s);
 
 /// Runs all stages but the doctor on all devices, adds results to `result`, which has the devices.

@@ -96,11 +96,13 @@ std::string bus_id_of(const Device& device) {
   return system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
 }
 
-const LinkObservation* find_link(const std::vector<LinkObservation>& links, const Device& device) {
+const machine::LinkObservation* find_link(const std::vector<machine::LinkObservation>& links,
+                                          const Device& device) {
   const std::string bus_id = bus_id_of(device);
-  const auto found = std::find_if(links.begin(), links.end(), [&](const LinkObservation& link) {
-    return !bus_id.empty() && link.bus_id == bus_id;
-  });
+  const auto found =
+      std::find_if(links.begin(), links.end(), [&](const machine::LinkObservation& link) {
+        return !bus_id.empty() && link.bus_id == bus_id;
+      });
   return found != links.end() && found->fastest_bytes_per_s ? &*found : nullptr;
 }
 
@@ -111,14 +113,14 @@ double rate_of(const system::PciPath::Hop& hop) {
 
 // Sum of all links in one direction; devices below one root port share its link.
 std::optional<double> links_bytes_per_s(const std::vector<Device>& devices,
-                                        const std::vector<LinkObservation>& links) {
+                                        const std::vector<machine::LinkObservation>& links) {
   struct Port {
     double sum = 0;
     double most = 0;  // 0: unknown
   };
   std::map<std::string, Port> ports;
   for (const Device& device : devices) {
-    const LinkObservation* link = find_link(links, device);
+    const machine::LinkObservation* link = find_link(links, device);
     if (link == nullptr) return {};
     const system::PciPath::Hop& root = link->fastest->hops.back();
     Port& port = ports[root.bus_id];
@@ -200,13 +202,13 @@ void CopyBench::measure_copy(CopyResult& result) {
   for (const HostNode& node : options_.nodes) {
     if (spec.node == node.number) binding.emplace(node);
   }
-  LinkSampler::Options watched;
+  machine::LinkSampler::Options watched;
   watched.root = options_.root;
   watched.bus_ids = bus_ids_of(spec);
   watched.also = options_.while_copying;
 
   CopyRun run(spec, tools_, options_.run);
-  LinkSampler sampler(std::move(watched));
+  machine::LinkSampler sampler(std::move(watched));
   std::vector<CopySample> samples;
   const auto sample = [&] {
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("bench-copy");
@@ -216,7 +218,7 @@ void CopyBench::measure_copy(CopyResult& result) {
   };
   const std::size_t kept = collect_samples(options_.sampling, sample).size();
   samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(kept));
-  const std::vector<LinkObservation> seen = sampler.stop();
+  const std::vector<machine::LinkObservation> seen = sampler.stop();
   remember(seen);
 
   result.copies_per_sample = run.copies_per_sample();
@@ -231,11 +233,11 @@ void CopyBench::measure_copy(CopyResult& result) {
   }
 }
 
-void CopyBench::remember(const std::vector<LinkObservation>& seen) {
-  for (const LinkObservation& link : seen) {
-    const auto known = std::find_if(links_.begin(), links_.end(), [&](const LinkObservation& old) {
-      return old.bus_id == link.bus_id;
-    });
+void CopyBench::remember(const std::vector<machine::LinkObservation>& seen) {
+  for (const machine::LinkObservation& link : seen) {
+    const auto known = std::find_if(
+        links_.begin(), links_.end(),
+        [&](const machine::LinkObservation& old) { return old.bus_id == link.bus_id; });
     if (known == links_.end()) {
       links_.push_back(link);
     } else if (link.fastest_bytes_per_s.value_or(0) > known->fastest_bytes_per_s.value_or(0)) {
@@ -244,7 +246,8 @@ void CopyBench::remember(const std::vector<LinkObservation>& seen) {
   }
 }
 
-std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links,
+std::optional<CopyLimit> limit_of(const CopySpec& spec,
+                                  const std::vector<machine::LinkObservation>& links,
                                   const std::vector<system::KfdNode>& nodes) {
   if (spec.is_latency || spec.devices.empty()) return {};
   if (spec.kind == CopyKind::d2d) {

@@ -11,7 +11,7 @@
 #include "base/statistics.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "measure/copy/link_sampler.hpp"
+#include "machine/link_sampler.hpp"
 #include "measure/copy/plan.hpp"
 #include "measure/copy/run.hpp"
 #include "measure/copy/spec.hpp"
@@ -33,7 +33,8 @@ struct CopyLimit {
 /// The limit of a copy: between host and device from the observed PCIe links (absent bus ids count
 /// as unknown), within a device from its memory's peak, between two neighbours from their XGMI
 /// links. Absent for other copies.
-std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links,
+std::optional<CopyLimit> limit_of(const CopySpec& spec,
+                                  const std::vector<machine::LinkObservation>& links,
                                   const std::vector<system::KfdNode>& nodes = {});
 
 /// One copy of several that ran at once.
@@ -86,15 +87,15 @@ class CopyBench {
   CopyResult measure(const PlannedCopy& planned);
 
   /// Links of all devices, observed during the copies so far.
-  const std::vector<LinkObservation>& links() const noexcept { return links_; }
+  const std::vector<machine::LinkObservation>& links() const noexcept { return links_; }
 
  private:
   void measure_copy(CopyResult& result);
-  void remember(const std::vector<LinkObservation>& seen);
+  void remember(const std::vector<machine::LinkObservation>& seen);
 
   CopyBenchOptions options_;
   ToolBox tools_;
-  std::vector<LinkObservation> links_;
+  std::vector<machine::LinkObservation> links_;
 };
 
 }  // namespace hiptool::measure

@@ -84,11 +84,11 @@ void DeviceWatch::look() noexcept {
   }
 }
 
-void DeviceWatch::finish(const std::vector<LinkObservation>& links) {
+void DeviceWatch::finish(const std::vector<machine::LinkObservation>& links) {
   for (WatchedDevice& context : contexts_) {
     context.after = {read_link(root_, context.info), read(context)};
     const std::string bus_id = system::normalize_bus_id(context.info.pci_bus_id.value_or(""));
-    for (const LinkObservation& link : links) {
+    for (const machine::LinkObservation& link : links) {
       if (!bus_id.empty() && link.bus_id == bus_id) context.during.link = link.fastest;
     }
   }

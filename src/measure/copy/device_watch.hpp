@@ -12,7 +12,7 @@
 
 #include "hip/sensors.hpp"
 #include "hiptool/device.hpp"
-#include "measure/copy/link_sampler.hpp"
+#include "machine/link_sampler.hpp"
 
 namespace hiptool::measure {
 
@@ -44,7 +44,7 @@ class DeviceWatch {
   void look() noexcept;
 
   /// Reads the state after the copies; `links` are those observed during the copies.
-  void finish(const std::vector<LinkObservation>& links);
+  void finish(const std::vector<machine::LinkObservation>& links);
 
   const std::vector<WatchedDevice>& devices() const noexcept { return contexts_; }
 

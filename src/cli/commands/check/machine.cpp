@@ -13,9 +13,9 @@
 namespace hiptool::cli {
 namespace {
 
+using machine::PlatformAnswer;
+using machine::Severity;
 using measure::CheckedDevice;
-using measure::PlatformAnswer;
-using measure::Severity;
 using measure::StageResult;
 using measure::StageStatus;
 
@@ -114,7 +114,7 @@ bool is_for_cpu_only(const DeviceSelection& selection) {
                      [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
 }
 
-void examine_machine(const measure::ProbePatience& patience, Context& context, Platforms& platforms,
+void examine_machine(const machine::ProbePatience& patience, Context& context, Platforms& platforms,
                      CheckedMachine& machine) {
   const std::vector<std::string>& ids = context.devices.ids;
   machine.is_whole =
@@ -141,8 +141,8 @@ void add_doctor(const CheckedMachine& machine, const std::optional<measure::Faul
   const bool has_gpu =
       std::any_of(result.devices.begin(), result.devices.end(),
                   [](const CheckedDevice& device) { return is_gpu(device.platform); });
-  std::vector<measure::Check> checks = machine.diagnosis.checks;
-  std::erase_if(checks, [&](const measure::Check& check) {
+  std::vector<machine::Check> checks = machine.diagnosis.checks;
+  std::erase_if(checks, [&](const machine::Check& check) {
     // The platform has a line of its own for that.
     if (check.id == "driver-hang") return !machine.dead.empty();
     // Devices that were not chosen need not be there.
@@ -151,7 +151,7 @@ void add_doctor(const CheckedMachine& machine, const std::optional<measure::Faul
   const auto& chosen = outcome.stages;
   if (std::find(chosen.begin(), chosen.end(), "doctor") == chosen.end()) {
     // A GPU that is lost is reported nevertheless, as is a driver that hangs.
-    std::erase_if(checks, [](const measure::Check& check) {
+    std::erase_if(checks, [](const machine::Check& check) {
       return check.id != "hidden" || check.severity != Severity::fail;
     });
     if (!checks.empty()) stages = measure::doctor_stage(checks, {}, machine.doctor_s);

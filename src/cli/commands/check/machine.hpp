@@ -20,7 +20,7 @@ struct CheckedMachine {
   bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
   Diagnosis diagnosis;
   double doctor_s = 0;
-  std::vector<const measure::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
+  std::vector<const machine::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
   std::vector<Device> devices;
 };
 
@@ -28,7 +28,7 @@ struct CheckedMachine {
 bool is_for_cpu_only(const DeviceSelection& selection);
 
 /// Examines the machine and chooses devices. Throws Error where none can be used.
-void examine_machine(const measure::ProbePatience& patience, Context& context, Platforms& platforms,
+void examine_machine(const machine::ProbePatience& patience, Context& context, Platforms& platforms,
                      CheckedMachine& machine);
 
 /// Adds the results of the doctor to the outcome, which has the devices, and reports them;

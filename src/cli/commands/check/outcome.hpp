@@ -7,8 +7,8 @@
 
 #include "cli/command.hpp"
 #include "hiptool/error.hpp"
+#include "machine/doctor/doctor.hpp"
 #include "measure/check/check.hpp"
-#include "measure/doctor/doctor.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -31,7 +31,7 @@ struct CheckOutcome {
   measure::CheckLevel level = measure::CheckLevel::quick;
   std::vector<std::string> stages;  ///< that were chosen
   measure::CheckResult result;
-  std::vector<measure::Check> doctor;
+  std::vector<machine::Check> doctor;
   std::string expect;         ///< path; empty: none
   bool expects_gpus = false;  ///< the file has numbers of GPUs
   std::string written;        ///< path of the expectations that were written; empty: none

@@ -193,13 +193,13 @@ Warnings warnings_of(const CheckOutcome& outcome) {
   Warnings warnings;
   const auto& stages = outcome.stages;
   if (std::find(stages.begin(), stages.end(), "doctor") == stages.end()) return warnings;
-  for (const measure::Check& check : outcome.doctor) {
+  for (const machine::Check& check : outcome.doctor) {
     const auto& devices = outcome.result.devices;
     const bool is_checked = check.device.empty() || std::any_of(devices.begin(), devices.end(),
                                                                 [&](const CheckedDevice& device) {
                                                                   return device.id == check.device;
                                                                 });
-    if (check.severity != measure::Severity::warn || !is_checked) continue;
+    if (check.severity != machine::Severity::warn || !is_checked) continue;
     ++warnings.count;
     add_once(warnings.ids, check.id);
   }

@@ -52,7 +52,7 @@ double parse_percent(const std::string& text, const char* option, double usual) 
 /// What the options demand, read before a driver is opened.
 struct CheckRequest {
   measure::CheckOptions options;
-  measure::ProbePatience patience;  ///< of the doctor
+  machine::ProbePatience patience;  ///< of the doctor
   double margin = 0.05;
 };
 
@@ -80,7 +80,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   }
   if (!options.timeout.empty()) {
     request.options.patience_s = parse_timeout(options.timeout);
-    request.patience = measure::ProbePatience::of_seconds(request.options.patience_s);
+    request.patience = machine::ProbePatience::of_seconds(request.options.patience_s);
   }
   request.options.size_bytes = options.size_bytes;
   if (options.size_bytes % 4096 != 0 || options.size_bytes > most_size_bytes) {
@@ -112,7 +112,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
 /// "nvidia: cuInit failed": of platforms whose runtime library is installed.
 std::vector<std::string> reasons_of_platforms(const Diagnosis& diagnosis) {
   std::vector<std::string> reasons;
-  for (const measure::PlatformAnswer& answer : diagnosis.evidence.platforms) {
+  for (const machine::PlatformAnswer& answer : diagnosis.evidence.platforms) {
     const PlatformStatus& status = answer.status;
     if (status.usable || status.library.empty() || status.reason.empty()) continue;
     reasons.push_back(std::string(to_string(status.platform)) + ": " + status.reason);

@@ -15,13 +15,13 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "measure/inventory.hpp"
+#include "machine/inventory.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-using measure::DeviceFacts;
-using measure::Inventory;
+using machine::DeviceFacts;
+using machine::Inventory;
 
 struct DevicesOptions {
   std::string id;                      ///< empty: all devices
@@ -43,7 +43,7 @@ Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Contex
     }
     last = device.platform();
     inventory.devices.push_back(
-        measure::read_facts(device, context.environment.system_root, *context.notes));
+        machine::read_facts(device, context.environment.system_root, *context.notes));
   }
   return inventory;
 }
@@ -81,15 +81,15 @@ DeviceSelection selection_of(const DevicesOptions& options, const Context& conte
 
 struct Findings {
   Inventory inventory;
-  std::optional<std::vector<measure::Check>> checks;  ///< with --doctor
-  std::vector<measure::LibraryAnswer> libraries;      ///< with --doctor
+  std::optional<std::vector<machine::Check>> checks;  ///< with --doctor
+  std::vector<machine::LibraryAnswer> libraries;      ///< with --doctor
   std::optional<TopologyFindings> topology;           ///< with --topology
 };
 
 // Answers from the child processes, so that no driver is opened here.
-measure::AskPeer peers_answered(const std::vector<measure::PeerAnswer>& answers) {
+machine::AskPeer peers_answered(const std::vector<machine::PeerAnswer>& answers) {
   return [answers](const std::string& from, const std::string& to) -> std::optional<bool> {
-    for (const measure::PeerAnswer& answer : answers) {
+    for (const machine::PeerAnswer& answer : answers) {
       if (answer.from == from && answer.to == to) return answer.can_access;
     }
     return {};
@@ -101,9 +101,9 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   const Environment& environment = context.environment;
   Findings findings;
   if (options.doctor) {
-    measure::ProbePatience patience;
+    machine::ProbePatience patience;
     if (!options.timeout.empty()) {
-      patience = measure::ProbePatience::of_seconds(parse_timeout(options.timeout));
+      patience = machine::ProbePatience::of_seconds(parse_timeout(options.timeout));
     }
     Diagnosis diagnosis = diagnose(selection, patience, context);
     findings.inventory = std::move(diagnosis.inventory);
@@ -118,10 +118,10 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   const auto platforms = context.make_platforms();
   findings.inventory =
       selection.ids.empty()
-          ? measure::take_inventory(*platforms, selection.platform, environment.system_root,
+          ? machine::take_inventory(*platforms, selection.platform, environment.system_root,
                                     *context.notes, environment.cancel)
           : look_up(*platforms, selection, context);
-  measure::SensorReader sensors(environment.system_root);
+  machine::SensorReader sensors(environment.system_root);
   for (DeviceFacts& device : findings.inventory.devices) sensors.read(device);
   if (options.topology) {
     findings.topology =
@@ -153,10 +153,10 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
 }
 
 void add_checks(const Findings& findings, bool verbose, report::Report& report) {
-  const std::vector<measure::Check>& checks = *findings.checks;
+  const std::vector<machine::Check>& checks = *findings.checks;
   report.csv_tables = {checks_table(checks)};
   report.document.emplace_back("checks", objects_of(report.csv_tables->front()));
-  for (const measure::Check& one : checks) {
+  for (const machine::Check& one : checks) {
     report.checks.push_back({one.id, std::string(to_string(one.severity)), one.device,
                              printable(one.read), printable(one.expected), printable(one.fix)});
   }

@@ -17,8 +17,8 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::DeviceFacts;
-using measure::Inventory;
+using machine::DeviceFacts;
+using machine::Inventory;
 using report::Unit;
 using report::Value;
 

@@ -12,18 +12,18 @@
 #include "cli/exit_code.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
-#include "measure/doctor/probe.hpp"
+#include "machine/doctor/probe.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-using measure::Check;
-using measure::DeviceFacts;
-using measure::Inventory;
-using measure::Severity;
+using machine::Check;
+using machine::DeviceFacts;
+using machine::Inventory;
+using machine::Severity;
 
-DeviceFacts facts_of(const measure::DoctorGpu& gpu, const std::filesystem::path& root) {
+DeviceFacts facts_of(const machine::DoctorGpu& gpu, const std::filesystem::path& root) {
   DeviceFacts facts;
   facts.id = gpu.id;
   facts.platform = gpu.platform;
@@ -75,18 +75,18 @@ void keep_selected(const DeviceSelection& selection, Diagnosis& diagnosis) {
                 [&](const auto& peer) { return !is_kept(peer.from) || !is_kept(peer.to); });
 }
 
-void take_libraries(measure::ProbeResult& result, Diagnosis& diagnosis) {
+void take_libraries(machine::ProbeResult& result, Diagnosis& diagnosis) {
   std::move(result.libraries.begin(), result.libraries.end(),
             std::back_inserter(diagnosis.evidence.libraries));
 }
 
-void take_results(std::vector<measure::ProbeResult> results, Diagnosis& diagnosis) {
-  for (measure::ProbeResult& result : results) {
+void take_results(std::vector<machine::ProbeResult> results, Diagnosis& diagnosis) {
+  for (machine::ProbeResult& result : results) {
     take_libraries(result, diagnosis);
     if (result.answer.status.platform == Platform::cpu) continue;  // its devices need no child
     diagnosis.inventory.platforms.push_back(result.answer.status);
     diagnosis.evidence.platforms.push_back(std::move(result.answer));
-    for (measure::DoctorGpu& gpu : result.gpus) {
+    for (machine::DoctorGpu& gpu : result.gpus) {
       if (!gpu.id.empty())
         diagnosis.inventory.devices.push_back(facts_of(gpu, diagnosis.evidence.root));
       diagnosis.evidence.gpus.push_back(std::move(gpu));
@@ -96,19 +96,19 @@ void take_results(std::vector<measure::ProbeResult> results, Diagnosis& diagnosi
   }
 }
 
-std::vector<measure::ProbeResult> probe(const std::vector<Platform>& platforms,
-                                        const measure::ProbePatience& patience, Context& context) {
+std::vector<machine::ProbeResult> probe(const std::vector<Platform>& platforms,
+                                        const machine::ProbePatience& patience, Context& context) {
   Environment& environment = context.environment;
-  measure::ProbeOptions options;
+  machine::ProbeOptions options;
   options.root = environment.system_root;
   if (!environment.program.empty()) {
-    return measure::probe_in_children(environment.program, platforms, options, patience,
+    return machine::probe_in_children(environment.program, platforms, options, patience,
                                       environment.cancel);
   }
-  std::vector<measure::ProbeResult> results;
+  std::vector<machine::ProbeResult> results;
   const auto opened = context.make_platforms();
   for (const Platform platform : platforms) {
-    results.push_back(measure::probe_here(*opened, platform, options));
+    results.push_back(machine::probe_here(*opened, platform, options));
   }
   return results;
 }
@@ -167,11 +167,11 @@ void add_unknown(const std::vector<Check>& checks, std::vector<report::Line>& li
 
 }  // namespace
 
-Diagnosis diagnose(const DeviceSelection& selection, const measure::ProbePatience& patience,
+Diagnosis diagnose(const DeviceSelection& selection, const machine::ProbePatience& patience,
                    Context& context) {
   Environment& environment = context.environment;
   Diagnosis diagnosis;
-  measure::Evidence& evidence = diagnosis.evidence;
+  machine::Evidence& evidence = diagnosis.evidence;
   evidence.root = environment.system_root;
   evidence.getenv = environment.getenv;
   evidence.allowed_cpus = system::allowed_cpus();
@@ -190,24 +190,24 @@ Diagnosis diagnose(const DeviceSelection& selection, const measure::ProbePatienc
   }
   if (has_cpu) {
     const auto platforms = context.make_platforms();
-    Inventory cpu = measure::take_inventory(*platforms, Platform::cpu, evidence.root,
+    Inventory cpu = machine::take_inventory(*platforms, Platform::cpu, evidence.root,
                                             *context.notes, environment.cancel);
     diagnosis.inventory.platforms.push_back(cpu.platforms.front());
-    measure::SensorReader sensors(evidence.root);
+    machine::SensorReader sensors(evidence.root);
     for (DeviceFacts& device : cpu.devices) {
       sensors.read(device);
       diagnosis.inventory.devices.push_back(std::move(device));
     }
   }
   keep_selected(selection, diagnosis);
-  if (selection.ids.empty() && !selection.platform) measure::add_hardware(evidence);
-  diagnosis.checks = measure::examine(evidence);
+  if (selection.ids.empty() && !selection.platform) machine::add_hardware(evidence);
+  diagnosis.checks = machine::examine(evidence);
   return diagnosis;
 }
 
-report::Table libraries_table(const std::vector<measure::LibraryAnswer>& libraries) {
+report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries) {
   report::Table table = table_of_keys({"platform", "name", "version", "path", "reason"});
-  for (const measure::LibraryAnswer& library : libraries) {
+  for (const machine::LibraryAnswer& library : libraries) {
     table.rows.push_back({to_string(library.platform), library.name,
                           text_or_absent(library.version), text_or_absent(library.path),
                           text_or_absent(library.reason)});

@@ -4,43 +4,43 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "measure/doctor/doctor.hpp"
-#include "measure/doctor/probe.hpp"
-#include "measure/inventory.hpp"
+#include "machine/doctor/doctor.hpp"
+#include "machine/doctor/probe.hpp"
+#include "machine/inventory.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
 struct Diagnosis {
-  measure::Inventory inventory;
-  measure::Evidence evidence;
-  std::vector<measure::Check> checks;
+  machine::Inventory inventory;
+  machine::Evidence evidence;
+  std::vector<machine::Check> checks;
 };
 
 /// Queries the selected platforms and keeps the selected devices. No driver is opened in this
 /// process if the environment names the program, where the patience limits each call. Throws
 /// Error(unavailable) for a device that does not exist.
-Diagnosis diagnose(const DeviceSelection& selection, const measure::ProbePatience& patience,
+Diagnosis diagnose(const DeviceSelection& selection, const machine::ProbePatience& patience,
                    Context& context);
 
 /// The fields of `checks` of the JSON document.
-report::Table checks_table(const std::vector<measure::Check>& checks);
+report::Table checks_table(const std::vector<machine::Check>& checks);
 
 /// The fields of `libraries` of the JSON document.
-report::Table libraries_table(const std::vector<measure::LibraryAnswer>& libraries);
+report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries);
 
 /// "2 checks failed, 1 warns: kfd-perm, render-node, numa"; without a GPU, which is a failure of
 /// its own, "6 host checks passed, 33 unknown without a GPU".
-report::Line doctor_verdict(const std::vector<measure::Check>& checks, bool has_gpu);
+report::Line doctor_verdict(const std::vector<machine::Check>& checks, bool has_gpu);
 
 /// For people: each finding with its fix, and a line for the passed and one for each reason of
 /// unknown checks; all in full if `verbose`.
-std::vector<report::Line> finding_lines(const std::vector<measure::Check>& checks, bool verbose);
+std::vector<report::Line> finding_lines(const std::vector<machine::Check>& checks, bool verbose);
 
 /// The failed checks: id and device, expected and read values.
-std::vector<report::Failure> doctor_failures(const std::vector<measure::Check>& checks);
+std::vector<report::Failure> doctor_failures(const std::vector<machine::Check>& checks);
 
 /// 1 if a check failed, else 0.
-int doctor_exit_code(const std::vector<measure::Check>& checks) noexcept;
+int doctor_exit_code(const std::vector<machine::Check>& checks) noexcept;
 
 }  // namespace hiptool::cli

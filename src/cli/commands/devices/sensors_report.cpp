@@ -17,7 +17,7 @@ namespace {
 
 using hip::DeviceProcess;
 using hip::SensorReading;
-using measure::DeviceFacts;
+using machine::DeviceFacts;
 using report::Unit;
 using report::Value;
 

@@ -11,9 +11,9 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::DeviceFacts;
-using measure::Inventory;
-using measure::TopologyPair;
+using machine::DeviceFacts;
+using machine::Inventory;
+using machine::TopologyPair;
 
 const TopologyPair* pair_of(const TopologyFindings& topology, const std::string& from,
                             const std::string& to) {
@@ -48,7 +48,7 @@ report::Array links_value(const TopologyFindings& topology) {
                         {"numa_distance", pair.numa_distance},
                         {"source", pair.source},
                         {"code", short_code(pair)}};
-    const measure::PairCost* cost = nullptr;
+    const machine::PairCost* cost = nullptr;
     if (topology.costs) {
       const auto found = topology.costs->pairs.find({pair.from, pair.to});
       if (found != topology.costs->pairs.end()) cost = &found->second;
@@ -65,7 +65,7 @@ report::Array links_value(const TopologyFindings& topology) {
 
 report::Array places_value(const TopologyFindings& topology) {
   report::Array places;
-  for (const measure::TopologyPlace& place : topology.places) {
+  for (const machine::TopologyPlace& place : topology.places) {
     report::Array path;
     for (const system::PciPath::Hop& hop : place.path.hops) {
       path.push_back(report::Object{{"bus_id", hop.bus_id},
@@ -115,7 +115,7 @@ report::Array nic_links_value(const TopologyFindings& topology) {
 report::Value costs_value(const TopologyFindings& topology) {
   if (!topology.costs) return {};
   report::Array links;
-  for (const measure::LinkCost& link : topology.costs->links) {
+  for (const machine::LinkCost& link : topology.costs->links) {
     links.push_back(report::Object{{"code", link.code},
                                    {"pairs", std::uint64_t{link.pairs}},
                                    {"least_bytes_per_s", link.least_bytes_per_s},
@@ -124,7 +124,7 @@ report::Value costs_value(const TopologyFindings& topology) {
                                    {"share_of_best", link.share_of_best}});
   }
   report::Array host;
-  for (const measure::HostCost& cost : topology.costs->host) {
+  for (const machine::HostCost& cost : topology.costs->host) {
     host.push_back(report::Object{{"device", cost.device},
                                   {"node", cost.node},
                                   {"numa_distance", cost.numa_distance},
@@ -138,38 +138,38 @@ report::Value costs_value(const TopologyFindings& topology) {
 }  // namespace
 
 TopologyFindings find_topology(const Inventory& inventory, const std::filesystem::path& root,
-                               const measure::AskPeer& ask_peer) {
+                               const machine::AskPeer& ask_peer) {
   TopologyFindings topology;
-  std::vector<measure::TopologyDevice> devices;
+  std::vector<machine::TopologyDevice> devices;
   for (const DeviceFacts& facts : inventory.devices) {
     if (!is_gpu(facts.platform)) continue;
-    measure::TopologyDevice& device = devices.emplace_back();
+    machine::TopologyDevice& device = devices.emplace_back();
     device.id = facts.id;
     device.platform = facts.platform;
     device.bus_id = system::normalize_bus_id(facts.info.pci_bus_id.value_or(""));
     topology.ids.push_back(facts.id);
     if (facts.sensors) device.nvlink_remotes = facts.sensors->link_remotes;
-    topology.places.push_back(measure::read_place(root, device.id, device.bus_id));
+    topology.places.push_back(machine::read_place(root, device.id, device.bus_id));
   }
-  topology.pairs = measure::read_topology(root, devices, ask_peer);
+  topology.pairs = machine::read_topology(root, devices, ask_peer);
   topology.nics = system::list_nics(root);
-  topology.to_nics = measure::read_nic_topology(root, devices, topology.nics);
+  topology.to_nics = machine::read_nic_topology(root, devices, topology.nics);
   for (const system::Nic& nic : topology.nics) {
-    topology.places.push_back(measure::read_place(root, nic.name, nic.bus_id));
+    topology.places.push_back(machine::read_place(root, nic.name, nic.bus_id));
   }
   return topology;
 }
 
 void add_costs(const report::RunFile& file, const std::filesystem::path& root,
                TopologyFindings& topology) {
-  const std::vector<measure::TopologyPlace> devices(
+  const std::vector<machine::TopologyPlace> devices(
       topology.places.begin(),
       topology.places.begin() + static_cast<std::ptrdiff_t>(topology.ids.size()));
-  topology.costs = measure::read_costs(file, root, devices, topology.pairs);
+  topology.costs = machine::read_costs(file, root, devices, topology.pairs);
   topology.costs_path = file.path;
 }
 
-measure::AskPeer peers_of(Platforms& platforms) {
+machine::AskPeer peers_of(Platforms& platforms) {
   return [&platforms](const std::string& from, const std::string& to) -> std::optional<bool> {
     try {
       return can_access_peer(find_device(platforms, from), find_device(platforms, to));

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "measure/inventory.hpp"
-#include "measure/topology.hpp"
-#include "measure/topology_costs.hpp"
+#include "machine/inventory.hpp"
+#include "machine/topology.hpp"
+#include "machine/topology_costs.hpp"
 #include "report/reader.hpp"
 #include "report/report.hpp"
 
@@ -16,25 +16,25 @@ namespace hiptool::cli {
 
 struct TopologyFindings {
   std::vector<std::string> ids;                ///< the GPUs, in the order of rows and columns
-  std::vector<measure::TopologyPair> pairs;    ///< of GPUs
+  std::vector<machine::TopologyPair> pairs;    ///< of GPUs
   std::vector<system::Nic> nics;               ///< network cards
-  std::vector<measure::TopologyPair> to_nics;  ///< from each GPU to each card
-  std::vector<measure::TopologyPlace> places;  ///< of the GPUs, then of the cards
-  std::optional<measure::TopologyCosts> costs;
+  std::vector<machine::TopologyPair> to_nics;  ///< from each GPU to each card
+  std::vector<machine::TopologyPlace> places;  ///< of the GPUs, then of the cards
+  std::optional<machine::TopologyCosts> costs;
   std::string costs_path;  ///< of the document they are from
 };
 
 /// GPUs of the inventory, whose sensors were read, and network cards; `ask_peer` as for
 /// read_topology.
-TopologyFindings find_topology(const measure::Inventory& inventory,
-                               const std::filesystem::path& root, const measure::AskPeer& ask_peer);
+TopologyFindings find_topology(const machine::Inventory& inventory,
+                               const std::filesystem::path& root, const machine::AskPeer& ask_peer);
 
-/// Adds the costs of a document of bench-copy. Throws as measure::read_costs().
+/// Adds the costs of a document of bench-copy. Throws as machine::read_costs().
 void add_costs(const report::RunFile& file, const std::filesystem::path& root,
                TopologyFindings& topology);
 
 /// Queries the runtimes of this process; absent if they throw.
-measure::AskPeer peers_of(Platforms& platforms);
+machine::AskPeer peers_of(Platforms& platforms);
 
 /// `topology` of the JSON document: devices, links, and the matrix of kinds.
 report::Object topology_value(const TopologyFindings& topology);

@@ -14,8 +14,8 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::LinkKind;
-using measure::TopologyPair;
+using machine::LinkKind;
+using machine::TopologyPair;
 using report::Unit;
 using report::Value;
 
@@ -78,7 +78,7 @@ report::Table code_matrix(std::string title, const std::vector<std::string>& row
 }
 
 // "15:01.0 > 16:00.0 > 18:00.0": from the root port; the domain only where it is not 0000.
-Value path_text(const measure::TopologyPlace& place) {
+Value path_text(const machine::TopologyPlace& place) {
   std::string text;
   for (auto hop = place.path.hops.rbegin(); hop != place.path.hops.rend(); ++hop) {
     const std::string_view id = hop->bus_id;
@@ -95,7 +95,7 @@ report::Table places_table(const TopologyFindings& topology) {
                    {"numa_node", "NUMA", Unit::none},
                    {"cpus", "CPUs", Unit::none},
                    {"path", "PCIe path", Unit::none}};
-  for (const measure::TopologyPlace& place : topology.places) {
+  for (const machine::TopologyPlace& place : topology.places) {
     table.rows.push_back({place.id, place.numa_node, text_or_absent(place.cpus), path_text(place)});
   }
   return table;
@@ -116,7 +116,7 @@ report::Table nics_table(const TopologyFindings& topology) {
   return table;
 }
 
-report::Table link_costs_table(const measure::TopologyCosts& costs) {
+report::Table link_costs_table(const machine::TopologyCosts& costs) {
   report::Table table;
   table.title = "What the links cost: copies between GPUs";
   table.columns = {{"code", "Link", Unit::none},
@@ -125,14 +125,14 @@ report::Table link_costs_table(const measure::TopologyCosts& costs) {
                    {"median_bytes_per_s", "Median", Unit::rate},
                    {"most_bytes_per_s", "Most", Unit::rate},
                    {"share_of_best", "Of the best", Unit::share}};
-  for (const measure::LinkCost& link : costs.links) {
+  for (const machine::LinkCost& link : costs.links) {
     table.rows.push_back({link.code, std::uint64_t{link.pairs}, link.least_bytes_per_s,
                           link.median_bytes_per_s, link.most_bytes_per_s, link.share_of_best});
   }
   return table;
 }
 
-report::Table host_costs_table(const measure::TopologyCosts& costs) {
+report::Table host_costs_table(const machine::TopologyCosts& costs) {
   report::Table table;
   table.title = "What the NUMA distance costs: copies from and to pinned host memory";
   table.columns = {{"device", "Device", Unit::none},
@@ -140,7 +140,7 @@ report::Table host_costs_table(const measure::TopologyCosts& costs) {
                    {"numa_distance", "Distance", Unit::count},
                    {"h2d_bytes_per_s", "To the device", Unit::rate},
                    {"d2h_bytes_per_s", "From it", Unit::rate}};
-  for (const measure::HostCost& cost : costs.host) {
+  for (const machine::HostCost& cost : costs.host) {
     table.rows.push_back(
         {cost.device, cost.node, cost.numa_distance, cost.h2d_bytes_per_s, cost.d2h_bytes_per_s});
   }

@@ -23,7 +23,7 @@ namespace hiptool::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using measure::DeviceFacts;
+using machine::DeviceFacts;
 
 constexpr double least_watch_s = 0.1;
 constexpr double most_watch_s = 3600;
@@ -32,7 +32,7 @@ constexpr std::size_t most_processes = 100;
 
 std::string time_now() { return iso_time(std::chrono::system_clock::now()); }
 
-std::vector<DeviceFacts> with_sensors(const measure::Inventory& inventory) {
+std::vector<DeviceFacts> with_sensors(const machine::Inventory& inventory) {
   std::vector<DeviceFacts> devices;
   std::string reasons;
   for (const DeviceFacts& device : inventory.devices) {
@@ -139,10 +139,10 @@ void require_lines(const Context& context) {
                     "use --format csv, or run `hiptool devices --format json` again and again");
 }
 
-int watch_devices(double interval_s, const measure::Inventory& inventory, Context& context) {
+int watch_devices(double interval_s, const machine::Inventory& inventory, Context& context) {
   Environment& environment = context.environment;
   Console& console = environment.console;
-  measure::SensorReader sensors(environment.system_root);
+  machine::SensorReader sensors(environment.system_root);
   std::vector<DeviceFacts> devices = with_sensors(inventory);
 
   const bool is_csv = context.output.format() == OutputFormat::csv;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/command.hpp"
-#include "measure/inventory.hpp"
+#include "machine/inventory.hpp"
 
 namespace hiptool::cli {
 
@@ -20,6 +20,6 @@ void require_lines(const Context& context);
 /// screen until `q` or Ctrl-C, elsewhere or with --format csv as a line for each device, written at
 /// once, until a signal or until nobody reads. Returns the exit code. Throws Error(unavailable) if
 /// no device has sensors.
-int watch_devices(double interval_s, const measure::Inventory& inventory, Context& context);
+int watch_devices(double interval_s, const machine::Inventory& inventory, Context& context);
 
 }  // namespace hiptool::cli

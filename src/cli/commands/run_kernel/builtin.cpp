@@ -19,7 +19,7 @@
 #include "cli/text.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "measure/inventory.hpp"
+#include "machine/inventory.hpp"
 #include "measure/kernel/thresholds.hpp"
 #include "measure/peak.hpp"
 
@@ -122,8 +122,8 @@ void tell_progress(Context& context, const KernelResult& result, std::size_t don
 
 void run_on(const Device& device, KernelBenchOptions bench, Context& context,
             std::vector<KernelResult>& results) {
-  const measure::DeviceFacts facts =
-      measure::read_facts(device, context.environment.system_root, *context.notes);
+  const machine::DeviceFacts facts =
+      machine::read_facts(device, context.environment.system_root, *context.notes);
   if (const auto peak = measure::memory_peak(facts.platform, facts.info)) {
     bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
   }

@@ -8,6 +8,7 @@
 
 using namespace hiptool;
 using namespace hiptool::measure;
+using namespace hiptool::machine;
 
 namespace {
 

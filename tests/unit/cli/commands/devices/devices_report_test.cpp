@@ -9,8 +9,8 @@
 using namespace hiptool;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
-using measure::DeviceFacts;
-using measure::Inventory;
+using machine::DeviceFacts;
+using machine::Inventory;
 
 namespace {
 

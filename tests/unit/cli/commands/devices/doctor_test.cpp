@@ -11,8 +11,8 @@
 using namespace hiptool;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
-using measure::Check;
-using measure::Severity;
+using machine::Check;
+using machine::Severity;
 
 namespace {
 

@@ -55,16 +55,16 @@ class Tree : public system::SyntheticTree {
   }
 };
 
-measure::Inventory two_gpus() {
-  measure::Inventory inventory;
+machine::Inventory two_gpus() {
+  machine::Inventory inventory;
   for (const char* bus_id : {"0000:18:00.0", "0000:81:00.0"}) {
-    measure::DeviceFacts& device = inventory.devices.emplace_back();
+    machine::DeviceFacts& device = inventory.devices.emplace_back();
     device.platform = Platform::nvidia;
     device.ordinal = static_cast<int>(inventory.devices.size()) - 1;
     device.id = "nvidia:" + std::to_string(device.ordinal);
     device.info.pci_bus_id = bus_id;
   }
-  measure::DeviceFacts& host = inventory.devices.emplace_back();
+  machine::DeviceFacts& host = inventory.devices.emplace_back();
   host.id = "cpu:0";
   return inventory;
 }
@@ -139,7 +139,7 @@ TEST_CASE("topology: eight GPUs and ten cards fit 80 columns") {
   TopologyFindings topology;
   for (int i = 0; i < 8; ++i) {
     topology.ids.push_back("nvidia:" + std::to_string(i));
-    measure::TopologyPlace place;
+    machine::TopologyPlace place;
     place.id = topology.ids.back();
     place.numa_node = i / 4;
     place.cpus = "0-47,96-143";
@@ -154,18 +154,18 @@ TEST_CASE("topology: eight GPUs and ten cards fit 80 columns") {
   for (const std::string& from : topology.ids) {
     for (const std::string& to : topology.ids) {
       if (from == to) continue;
-      measure::TopologyPair& pair = topology.pairs.emplace_back();
+      machine::TopologyPair& pair = topology.pairs.emplace_back();
       pair.from = from;
       pair.to = to;
-      pair.kind = measure::LinkKind::nvlink;
+      pair.kind = machine::LinkKind::nvlink;
       pair.count = 18;
       pair.peer_access = false;
     }
     for (const system::Nic& nic : topology.nics) {
-      measure::TopologyPair& pair = topology.to_nics.emplace_back();
+      machine::TopologyPair& pair = topology.to_nics.emplace_back();
       pair.from = from;
       pair.to = nic.name;
-      pair.kind = measure::LinkKind::same_node;
+      pair.kind = machine::LinkKind::same_node;
     }
   }
   const std::string text = text_of_tables(topology, 80);
