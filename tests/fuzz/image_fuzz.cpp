@@ -8,8 +8,8 @@
 
 #include "core/image_check.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/fatbin.hpp"
-#include "measure/kernel/image_info.hpp"
+#include "user_kernel/fatbin.hpp"
+#include "user_kernel/image_info.hpp"
 
 using namespace hiptool;
 
@@ -25,10 +25,10 @@ void check(const Read& read) {
   }
 }
 
-void check_result(const measure::ImageInfo& info) {
+void check_result(const user_kernel::ImageInfo& info) {
   if (!info.kernels) return;
-  for (const measure::KernelInfo& kernel : *info.kernels) {
-    for (const measure::ArgumentInfo& argument : kernel.arguments) {
+  for (const user_kernel::KernelInfo& kernel : *info.kernels) {
+    for (const user_kernel::ArgumentInfo& argument : kernel.arguments) {
       const bool has_size = argument.size_bytes > 0;
       if (info.kind == core::ImageKind::ptx && !has_size) std::abort();
     }
@@ -36,16 +36,16 @@ void check_result(const measure::ImageInfo& info) {
 }
 
 void check_fatbin(std::span<const std::byte> image) {
-  const auto entries = measure::read_fatbin(image);
+  const auto entries = user_kernel::read_fatbin(image);
   std::size_t total = 0;
-  for (const measure::FatbinEntry& entry : entries) {
+  for (const user_kernel::FatbinEntry& entry : entries) {
     total += entry.bytes.size();
-    if (measure::describe(entry).empty()) std::abort();
-    check([&] { static_cast<void>(measure::kernels_of(entries, entry)); });
+    if (user_kernel::describe(entry).empty()) std::abort();
+    check([&] { static_cast<void>(user_kernel::kernels_of(entries, entry)); });
   }
   if (total > image.size()) std::abort();
   for (const char* arch : {"sm_75", "sm_90", "sm_121", "sm_", "gfx90a"}) {
-    const measure::FatbinEntry* const chosen = measure::choose_entry(entries, arch);
+    const user_kernel::FatbinEntry* const chosen = user_kernel::choose_entry(entries, arch);
     const bool is_one =
         chosen == nullptr || (chosen >= entries.data() && chosen < entries.data() + entries.size());
     if (!is_one) std::abort();
@@ -57,13 +57,13 @@ void check_fatbin(std::span<const std::byte> image) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const auto image = std::as_bytes(std::span(bytes, size));
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  check([&] { check_result(measure::read_image_info(image)); });
-  check([&] { check_result(measure::read_amd_object(image)); });
-  check([&] { check_result(measure::read_cubin(image)); });
-  check([&] { check_result(measure::read_ptx(text)); });
+  check([&] { check_result(user_kernel::read_image_info(image)); });
+  check([&] { check_result(user_kernel::read_amd_object(image)); });
+  check([&] { check_result(user_kernel::read_cubin(image)); });
+  check([&] { check_result(user_kernel::read_ptx(text)); });
   check([&] {
-    for (const measure::BundleEntry& entry : measure::read_bundle(image)) {
-      check([&] { check_result(measure::read_image_info(entry.bytes)); });
+    for (const user_kernel::BundleEntry& entry : user_kernel::read_bundle(image)) {
+      check([&] { check_result(user_kernel::read_image_info(entry.bytes)); });
     }
   });
   check([&] { check_fatbin(image); });

@@ -2,7 +2,7 @@
 // Prints what kernel images say of themselves: "FILE TARGET", then for each kernel
 // " NAME SIZE:KIND..." (v value, p pointer, ? not told). Of a fat binary "# WHAT" for each entry,
 // its kernels behind it. Usage: image_info FILE...
-#include "measure/kernel/image_info.hpp"
+#include "user_kernel/image_info.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -10,10 +10,10 @@
 #include <iterator>
 #include <string>
 
-#include "measure/kernel/fatbin.hpp"
+#include "user_kernel/fatbin.hpp"
 
 using namespace hiptool;
-using namespace hiptool::measure;
+using namespace hiptool::user_kernel;
 
 namespace {
 

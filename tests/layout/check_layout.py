@@ -14,8 +14,9 @@ MAY_INCLUDE = {layer: set(LIBRARY_LAYERS[:place + 1]) for place, layer in enumer
 MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["model_writer"] = {"base", "model", "report", "model_writer"}
 MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernels", "report", "machine"}
+MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernels", "report", "user_kernel"}
 MAY_INCLUDE["measure"] = {"measure", "machine", "report", *LIBRARY_LAYERS}
-MAY_INCLUDE["cli"] = {"cli", "model_writer", *MAY_INCLUDE["measure"]}
+MAY_INCLUDE["cli"] = {"cli", "model_writer", "user_kernel", *MAY_INCLUDE["measure"]}
 # What tests of every layer take models from, and compare with.
 TESTS_MAY_INCLUDE = {"model_writer", "prove"}
 

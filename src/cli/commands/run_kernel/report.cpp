@@ -12,9 +12,9 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::KernelArgument;
-using measure::UserKernelRun;
 using report::Value;
+using user_kernel::KernelArgument;
+using user_kernel::UserKernelRun;
 
 /// The buffer that represents the run: one that is compared or printed, else the first.
 const KernelArgument* main_buffer(const UserKernelRun& run) {
@@ -32,7 +32,7 @@ std::optional<double> rate_of_count(std::uint64_t count, const std::vector<doubl
   return static_cast<double>(count) / median_s;
 }
 
-std::string rates_text(const UserKernelRun& run, const measure::UserKernelResult& result) {
+std::string rates_text(const UserKernelRun& run, const user_kernel::UserKernelResult& result) {
   std::string text;
   if (const auto rate = rate_of_count(run.bytes, result.samples_s)) {
     text += ", " + report::format_value(*rate, report::Unit::rate);
@@ -55,9 +55,9 @@ Value wrong_in_argument(const std::optional<report::WrongData>& wrong) {
   return fields;
 }
 
-Value outside_value(const std::vector<measure::OutsideWrite>& writes) {
+Value outside_value(const std::vector<user_kernel::OutsideWrite>& writes) {
   report::Array values;
-  for (const measure::OutsideWrite& write : writes) {
+  for (const user_kernel::OutsideWrite& write : writes) {
     values.emplace_back(report::Object{{"argument", std::uint64_t{write.argument}},
                                        {"before_bytes", write.before_bytes},
                                        {"behind_bytes", write.behind_bytes}});
@@ -67,21 +67,21 @@ Value outside_value(const std::vector<measure::OutsideWrite>& writes) {
 
 report::Array elements_of(const KernelArgument& argument, std::span<const std::byte> bytes,
                           std::uint64_t count) {
-  const std::size_t size = measure::size_bytes(argument.type);
+  const std::size_t size = user_kernel::size_bytes(argument.type);
   report::Array values;
   for (std::uint64_t i = 0; i < count; ++i) {
-    values.push_back(measure::value_of(argument.type, bytes.subspan(i * size, size)));
+    values.push_back(user_kernel::value_of(argument.type, bytes.subspan(i * size, size)));
   }
   return values;
 }
 
 Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
-                    const measure::UserKernelResult& result) {
+                    const user_kernel::UserKernelResult& result) {
   report::Array outputs;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const KernelArgument& argument = run.arguments[words[i].argument];
     report::Object output{{"argument", std::uint64_t{words[i].argument}},
-                          {"dtype", measure::to_string(argument.type)}};
+                          {"dtype", user_kernel::to_string(argument.type)}};
     const auto& printed = words[i].print_count;
     const auto& bytes = result.outputs[i].bytes;
     output.emplace_back("values", printed ? elements_of(argument, bytes, *printed) : Value());
@@ -93,13 +93,13 @@ Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& wor
 
 Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
                    const UserKernelOutcome& outcome) {
-  const measure::UserKernelResult& result = outcome.result;
+  const user_kernel::UserKernelResult& result = outcome.result;
   const KernelArgument* const buffer = main_buffer(run);
   const bool has_tolerance = result.max_error.has_value();
   return report::Object{
       {"kernel", outcome.kernel},
       {"device", outcome.device},
-      {"dtype", buffer == nullptr ? Value() : Value(measure::to_string(buffer->type))},
+      {"dtype", buffer == nullptr ? Value() : Value(user_kernel::to_string(buffer->type))},
       {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
       {"status", result.is_right() ? "ok" : "mismatch"},
       {"reason", nullptr},
@@ -126,7 +126,7 @@ report::Measurement measurement_of(const UserKernelRun& run, const UserKernelOut
   report::Measurement measured;
   const KernelArgument* const buffer = main_buffer(run);
   measured.series = outcome.kernel;
-  if (buffer != nullptr) measured.series += "." + std::string(measure::to_string(buffer->type));
+  if (buffer != nullptr) measured.series += "." + std::string(user_kernel::to_string(buffer->type));
   measured.label = measured.series;
   if (buffer != nullptr) measured.label += "." + std::to_string(buffer->count);
   measured.id = measured.label + "." + outcome.device;
@@ -171,7 +171,7 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
 /// The cause is a buffer that is too small, or a kernel that does not check its index.
 void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
                  std::vector<report::Line>& verdict) {
-  for (const measure::OutsideWrite& write : outcome.result.outside) {
+  for (const user_kernel::OutsideWrite& write : outcome.result.outside) {
     std::string text =
         fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
                     outcome.device, write.argument, run.arguments[write.argument].text);
@@ -218,7 +218,7 @@ void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
     if (!words[i].print_count) continue;
     const KernelArgument& argument = run.arguments[words[i].argument];
     std::string line = fmt::format("{} argument {} ({}):", outcome.device, words[i].argument,
-                                   measure::to_string(argument.type));
+                                   user_kernel::to_string(argument.type));
     for (const Value& value :
          elements_of(argument, outcome.result.outputs[i].bytes, *words[i].print_count)) {
       line += " " + report::format_value(value, report::Unit::none);

@@ -10,8 +10,8 @@
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/environment.hpp"
 #include "measure/kernel/bench.hpp"
-#include "measure/kernel/user_kernel.hpp"
 #include "report/report.hpp"
+#include "user_kernel/user_kernel.hpp"
 
 namespace hiptool::cli {
 
@@ -20,11 +20,12 @@ struct UserKernelOutcome {
   std::string kernel;
   std::string device;
   std::string image;  ///< "PTX source", "compiled for sm_90"
-  measure::UserKernelResult result;
+  user_kernel::UserKernelResult result;
 };
 
 /// `outputs` are in the order of the run's.
-report::Report user_kernel_report(const Environment& environment, const measure::UserKernelRun& run,
+report::Report user_kernel_report(const Environment& environment,
+                                  const user_kernel::UserKernelRun& run,
                                   const std::vector<OutputWord>& outputs,
                                   const std::vector<UserKernelOutcome>& outcomes);
 

@@ -12,17 +12,17 @@
 #include "cli/suggest.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/element_value.hpp"
-#include "measure/kernel/signature.hpp"
-#include "measure/kernel/user_image.hpp"
+#include "user_kernel/element_value.hpp"
+#include "user_kernel/signature.hpp"
+#include "user_kernel/user_image.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-using measure::ArgumentInfo;
-using measure::ArgumentKind;
-using measure::KernelInfo;
 using report::Value;
+using user_kernel::ArgumentInfo;
+using user_kernel::ArgumentKind;
+using user_kernel::KernelInfo;
 
 constexpr std::uint64_t example_elements = 1024;
 
@@ -33,8 +33,8 @@ bool may_be_pointer(const ArgumentInfo& info) {
 
 std::string example_value(const ArgumentInfo& info) {
   if (info.element) {
-    const std::string type(measure::to_string(*info.element));
-    const bool is_count = !measure::is_real(*info.element) && info.size_bytes >= 4;
+    const std::string type(user_kernel::to_string(*info.element));
+    const bool is_count = !user_kernel::is_real(*info.element) && info.size_bytes >= 4;
     return fmt::format("{}:{}", type, is_count ? example_elements : 1);
   }
   switch (info.size_bytes) {
@@ -53,7 +53,7 @@ std::string example_argument(const ArgumentInfo& info) {
   if (info.kind != ArgumentKind::pointer && !may_be_pointer(info)) return example_value(info);
   // Elements of up to 16 bytes, where nothing says how large they are.
   if (!info.element) return fmt::format("buf:u8:{}:zeros", 16 * example_elements);
-  return fmt::format("buf:{}:{}:{}", measure::to_string(*info.element), example_elements,
+  return fmt::format("buf:{}:{}:{}", user_kernel::to_string(*info.element), example_elements,
                      info.is_const ? "iota" : "zeros");
 }
 
@@ -125,18 +125,19 @@ Value kernel_value(const KernelInfo& kernel, const std::string& command) {
 
 std::string signature_of(const KernelInfo& kernel) {
   return fmt::format("{}({})", kernel.name,
-                     kernel.arguments.empty() ? "" : measure::describe(kernel.arguments));
+                     kernel.arguments.empty() ? "" : user_kernel::describe(kernel.arguments));
 }
 
 /// Only the kernels of --name, if that is given.
-std::vector<KernelInfo> chosen_kernels(const measure::ModuleListing& listing,
+std::vector<KernelInfo> chosen_kernels(const user_kernel::ModuleListing& listing,
                                        const RunKernelOptions& options) {
   if (options.name.empty()) return listing.kernels;
   std::vector<KernelInfo> chosen;
   std::vector<std::string> names;
   for (const KernelInfo& kernel : listing.kernels) {
     names.push_back(kernel.name);
-    if (kernel.name == measure::find_user_kernel({kernel}, options.name)) chosen.push_back(kernel);
+    if (kernel.name == user_kernel::find_user_kernel({kernel}, options.name))
+      chosen.push_back(kernel);
   }
   if (!chosen.empty()) return chosen;
   throw Error(ErrorCode::not_found, "run-kernel",
@@ -147,7 +148,7 @@ std::vector<KernelInfo> chosen_kernels(const measure::ModuleListing& listing,
 }  // namespace
 
 int list_user_module(const RunKernelOptions& options, Context& context) {
-  const measure::ModuleListing listing = measure::list_module(options.module);
+  const user_kernel::ModuleListing listing = user_kernel::list_module(options.module);
   const std::vector<KernelInfo> kernels = chosen_kernels(listing, options);
   report::Run run = make_run(context.environment, "run-kernel", "ok");
   finish_run(run, context.environment, nullptr);

@@ -9,7 +9,7 @@
 
 #include "base/file.hpp"
 #include "hip/cpu/block_runner.hpp"
-#include "measure/kernel/cpu_compile.hpp"
+#include "user_kernel/cpu_compile.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -75,11 +75,11 @@ FaultsEndWith::FaultsEndWith(const std::function<LastWords(KernelEnd end)>& word
     ::sigemptyset(&action.sa_mask);
     ::sigaction(fault_signals[i], &action, &old_[i]);
   }
-  measure::set_kernel_exit(&on_kernel_exit);
+  user_kernel::set_kernel_exit(&on_kernel_exit);
 }
 
 FaultsEndWith::~FaultsEndWith() {
-  measure::set_kernel_exit(nullptr);
+  user_kernel::set_kernel_exit(nullptr);
   for (std::size_t i = 0; i < fault_signals.size(); ++i) {
     ::sigaction(fault_signals[i], &old_[i], nullptr);
   }

@@ -18,9 +18,9 @@
 #include "cli/text.hpp"
 #include "hip/cpu/block_runner.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/cpu_compile.hpp"
-#include "measure/kernel/user_image.hpp"
-#include "measure/kernel/user_kernel.hpp"
+#include "user_kernel/cpu_compile.hpp"
+#include "user_kernel/user_image.hpp"
+#include "user_kernel/user_kernel.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -35,12 +35,12 @@ struct OpenOutput {
 };
 
 struct Plan {
-  measure::UserKernelRun run;
+  user_kernel::UserKernelRun run;
   std::vector<OpenOutput> outputs;
 };
 
-const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std::size_t argument,
-                                         std::string_view option) {
+const user_kernel::KernelArgument& buffer_at(const user_kernel::UserKernelRun& run,
+                                             std::size_t argument, std::string_view option) {
   if (argument < run.arguments.size() && run.arguments[argument].is_buffer) {
     return run.arguments[argument];
   }
@@ -83,7 +83,7 @@ void plan_outputs(const RunKernelOptions& options, Plan& plan) {
 
 Plan make_plan(const RunKernelOptions& options, Context& context) {
   Plan plan;
-  measure::UserKernelRun& run = plan.run;
+  user_kernel::UserKernelRun& run = plan.run;
   run.config.grid = parse_dimensions(options.grid, "--grid");
   run.config.block = parse_dimensions(options.block, "--block");
   if (options.shared_bytes > std::numeric_limits<std::uint32_t>::max()) {
@@ -96,7 +96,7 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   run.flops = options.flops;
   run.cancel = &context.environment.cancel;
   for (const std::string& text : options.arguments) {
-    run.arguments.push_back(measure::parse_kernel_argument(text));
+    run.arguments.push_back(user_kernel::parse_kernel_argument(text));
   }
   for (const std::string& text : options.expected) {
     const ExpectWord word = parse_expect(text);
@@ -107,7 +107,7 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   return plan;
 }
 
-measure::UserCompilers find_compilers(Context& context) {
+user_kernel::UserCompilers find_compilers(Context& context) {
   const Environment& environment = context.environment;
   kernels::Compile compile =
       environment.program.empty()
@@ -115,7 +115,7 @@ measure::UserCompilers find_compilers(Context& context) {
           : kernels::compile_in_child(environment.program, compile_timeout, &environment.cancel);
   return {kernels::with_disk_cache(std::move(compile), kernels::cache_folder_from_environment(),
                                    context.notes),
-          measure::find_host_compiler(environment.getenv("PATH").value_or("")),
+          user_kernel::find_host_compiler(environment.getenv("PATH").value_or("")),
           &environment.cancel};
 }
 
@@ -124,18 +124,19 @@ std::string list_names(const std::vector<std::string>& names) {
   return names.empty() ? "it has none" : "it has: " + first_of(names, most);
 }
 
-std::string list_kernels(const measure::UserImage& image, const std::vector<std::string>& names) {
+std::string list_kernels(const user_kernel::UserImage& image,
+                         const std::vector<std::string>& names) {
   std::string text = image.kernels ? list_names(names) : "the file does not list its kernels";
   if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
   return text;
 }
 
 /// The name of the selected kernel in the image.
-std::string choose_name(const measure::UserImage& image, const std::string& asked) {
+std::string choose_name(const user_kernel::UserImage& image, const std::string& asked) {
   if (!image.kernels && !asked.empty()) return asked;
   std::vector<std::string> names;
-  for (const auto& kernel : image.kernels.value_or(std::vector<measure::KernelInfo>())) {
-    names.push_back(measure::plain_name(kernel.name));
+  for (const auto& kernel : image.kernels.value_or(std::vector<user_kernel::KernelInfo>())) {
+    names.push_back(user_kernel::plain_name(kernel.name));
   }
   if (asked.empty()) {
     if (names.size() == 1) return image.kernels->front().name;
@@ -146,7 +147,7 @@ std::string choose_name(const measure::UserImage& image, const std::string& aske
                             "their arguments",
                             image.path.string()));
   }
-  if (!measure::find_user_kernel(*image.kernels, asked).empty()) return asked;
+  if (!user_kernel::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);
   throw Error(ErrorCode::not_found, operation,
               fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
@@ -191,36 +192,38 @@ LastWords last_words(const Context& context, const std::string& kernel, const st
   return words;
 }
 
-measure::UserKernelResult run_watched(const Context& context, const Kernel& kernel,
-                                      const std::string& name, const Plan& plan) {
+user_kernel::UserKernelResult run_watched(const Context& context, const Kernel& kernel,
+                                          const std::string& name, const Plan& plan) {
   const PrintsToError prints;
   if (kernel.device().platform() != Platform::cpu) {
-    return measure::run_user_kernel(kernel, plan.run);
+    return user_kernel::run_user_kernel(kernel, plan.run);
   }
   const FaultsEndWith faults(
       [&](KernelEnd end) { return last_words(context, name, kernel.device().id(), end); },
       exit_code_of(ErrorCode::device));
-  return measure::run_user_kernel(kernel, plan.run);
+  return user_kernel::run_user_kernel(kernel, plan.run);
 }
 
 UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
-                         const measure::UserCompilers& compilers, const Context& context) {
+                         const user_kernel::UserCompilers& compilers, const Context& context) {
   UserKernelOutcome outcome;
   outcome.device = device.id();
-  const measure::UserImage image =
-      measure::read_user_image(device, options.module, compilers, options.name);
+  const user_kernel::UserImage image =
+      user_kernel::read_user_image(device, options.module, compilers, options.name);
   outcome.image = image.description;
   const std::string name = choose_name(image, options.name);
-  const measure::UserKernel loaded = measure::load_user_kernel(device, image, name, compilers);
-  outcome.kernel = measure::plain_name(name);
+  const user_kernel::UserKernel loaded =
+      user_kernel::load_user_kernel(device, image, name, compilers);
+  outcome.kernel = user_kernel::plain_name(name);
   if (loaded.arguments) {
-    measure::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
+    user_kernel::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
   }
   outcome.result = run_watched(context, loaded.kernel, outcome.kernel, plan);
   return outcome;
 }
 
-void write_files(const std::vector<OpenOutput>& outputs, const measure::UserKernelResult& result) {
+void write_files(const std::vector<OpenOutput>& outputs,
+                 const user_kernel::UserKernelResult& result) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].file) continue;
     const auto& bytes = result.outputs[i].bytes;
@@ -241,7 +244,7 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
                 fmt::format("--out writes one file, and {} devices are chosen", devices.size()),
                 "choose one with --device");
   }
-  const measure::UserCompilers compilers = find_compilers(context);
+  const user_kernel::UserCompilers compilers = find_compilers(context);
   std::vector<OutputWord> words;
   for (const OpenOutput& output : plan.outputs) words.push_back(output.word);
   std::vector<UserKernelOutcome> outcomes;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "user_kernel/user_kernel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/platform.hpp"
+#include "unit/measure/devices.hpp"
+
+using namespace hiptool;
+using namespace hiptool::user_kernel;
+
+namespace {
+
+template <class Number>
+std::vector<std::byte> bytes_of(const std::vector<Number>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+
+int stale_launches = 0;  // whose buffer was not as it was given
+
+/// Adds the second argument to the first byte of the buffer, which begins with zero.
+void add_byte(void* const* arguments) {
+  unsigned char* bytes = nullptr;
+  unsigned char added = 0;
+  std::memcpy(&bytes, arguments[0], sizeof(bytes));
+  std::memcpy(&added, arguments[1], sizeof(added));
+  if (bytes[0] != 0) ++stale_launches;
+  bytes[0] = static_cast<unsigned char>(bytes[0] + added);
+}
+
+/// Changes the byte at that place, counted from the buffer's first.
+void change_at(void* const* arguments) {
+  unsigned char* bytes = nullptr;
+  std::int32_t place = 0;
+  std::memcpy(&bytes, arguments[0], sizeof(bytes));
+  std::memcpy(&place, arguments[1], sizeof(place));
+  bytes[place] = static_cast<unsigned char>(~bytes[place]);
+}
+
+std::atomic<bool> is_running{false};
+std::atomic<bool> may_end{false};
+
+void wait_until_told(void* const*) {
+  is_running = true;
+  while (!may_end) std::this_thread::yield();
+  is_running = false;
+}
+
+Kernel test_kernel(const Device& device, const char* name = "user_kernel_test_add") {
+  static const bool is_registered = [] {
+    using Arguments = std::vector<hip::cpu::KernelArgument>;
+    hip::cpu::register_kernel(
+        {"user_kernel_test_add", Arguments{{0, 8, true}, {8, 1, false}}, &add_byte});
+    hip::cpu::register_kernel(
+        {"user_kernel_test_change", Arguments{{0, 8, true}, {8, 4, false}}, &change_at});
+    hip::cpu::register_kernel({"user_kernel_test_wait", Arguments{}, &wait_until_told});
+    return true;
+  }();
+  static_cast<void>(is_registered);
+  const auto image =
+      std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size()));
+  return Kernel(Module(device, image), name);
+}
+
+UserKernelRun add_run() {
+  UserKernelRun run;
+  run.arguments.push_back(parse_kernel_argument("buf:u8:4:iota"));
+  run.arguments.push_back(parse_kernel_argument("u8:5"));
+  run.expected.push_back({0, bytes_of<std::uint8_t>({5, 1, 2, 3})});
+  run.outputs = {0};
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("whole numbers are compared byte by byte") {
+  const auto got = bytes_of<std::int32_t>({1, -2, 3, 4});
+  const auto same = compare_buffer(ElementType::i32, got, got, 100.0);
+  CHECK_FALSE(same.wrong);
+  CHECK_FALSE(same.max_error);
+  const auto found =
+      compare_buffer(ElementType::i32, got, bytes_of<std::int32_t>({1, 2, 3, 5}), 100.0);
+  REQUIRE(found.wrong);
+  CHECK(found.wrong->first_index == 1);
+  CHECK(found.wrong->count == 2);
+  CHECK(std::get<std::int64_t>(found.wrong->expected.data()) == 2);
+  CHECK(std::get<std::int64_t>(found.wrong->got.data()) == -2);
+  CHECK(found.wrong->xor_bits == (0xfffffffeu ^ 2u));
+}
+
+TEST_CASE("reals: exact without a tolerance, within it with one") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto got = bytes_of<float>({1.0f, 1000.5f, 0.0f, inf});
+  const auto expected = bytes_of<float>({1.0f, 1000.0f, -0.0f, inf});
+  const auto exact = compare_buffer(ElementType::f32, got, expected, std::nullopt);
+  REQUIRE(exact.wrong);
+  CHECK(exact.wrong->first_index == 1);
+  CHECK(exact.wrong->count == 2);  // the sign of zero too
+  CHECK(exact.max_error == doctest::Approx(0.5));
+  CHECK_FALSE(compare_buffer(ElementType::f32, got, expected, 0.0005).wrong);
+  CHECK(compare_buffer(ElementType::f32, got, expected, 0.0004).wrong->count == 1);
+  const auto odd = bytes_of<float>({nan, nan, inf, -inf});
+  const auto even = bytes_of<float>({-nan, 1.0f, 1.0f, inf});
+  const auto found = compare_buffer(ElementType::f32, odd, even, 1e30);
+  REQUIRE(found.wrong);
+  CHECK(found.wrong->first_index == 1);
+  CHECK(found.wrong->count == 3);
+}
+
+TEST_CASE("the first launch is checked, and samples begin with fresh buffers") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  for (const std::uint64_t samples : {1u, 5u}) {
+    UserKernelRun run = add_run();
+    run.samples = samples;
+    const UserKernelResult result = run_user_kernel(kernel, run);
+    CHECK_FALSE(result.wrong);
+    CHECK(stale_launches == 0);
+    CHECK(result.checked == 4);
+    CHECK(result.samples_s.size() == samples);
+    REQUIRE(result.outputs.size() == 1);
+    CHECK(result.outputs[0].bytes == run.expected[0].bytes);
+  }
+}
+
+TEST_CASE("a wrong result is found, and reading again agrees") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  UserKernelRun run = add_run();
+  run.expected[0].bytes[0] = std::byte{4};
+  const UserKernelResult result = run_user_kernel(kernel, run);
+  REQUIRE(result.wrong);
+  CHECK(result.wrong->argument == 0);
+  CHECK(result.wrong->first_index == 0);
+  CHECK(result.wrong->xor_bits == 1);
+  CHECK(result.wrong->count == 1);
+  CHECK(result.wrong->reread_agrees);
+}
+
+TEST_CASE("a bad launch and a cancelled run end with their errors") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  UserKernelRun run = add_run();
+  run.config.block = {2000, 1, 1};
+  CHECK_THROWS_AS(run_user_kernel(kernel, run), Error);
+  run = add_run();
+  run.samples = 3;
+  CancelToken cancel;
+  cancel.cancel();
+  run.cancel = &cancel;
+  CHECK_THROWS_AS(run_user_kernel(kernel, run), Error);
+}
+
+TEST_CASE("a second reading that differs from the first is told") {
+  test::CpuDevices devices;
+  const Kernel kernel = test_kernel(devices[0]);
+  // Three copies fill the buffer and its guards, the fourth reads it to be compared.
+  devices.table().corrupt_copy(4, 2);
+  const UserKernelResult first = run_user_kernel(kernel, add_run());
+  REQUIRE(first.wrong);
+  CHECK(first.wrong->first_index == 2);
+  CHECK(first.wrong->xor_bits == 0xff);
+  CHECK_FALSE(first.wrong->reread_agrees);
+  CHECK_FALSE(first.is_right());
+  REQUIRE(first.outputs.size() == 1);
+  CHECK(first.outputs[0].bytes == add_run().expected[0].bytes);
+  // The fifth reads it again: then the second reading is the damaged one.
+  UserKernelRun run = add_run();
+  run.expected[0].bytes[0] = std::byte{4};
+  devices.table().corrupt_copy(5, 3);
+  const UserKernelResult second = run_user_kernel(kernel, run);
+  REQUIRE(second.wrong);
+  CHECK(second.wrong->count == 1);
+  CHECK_FALSE(second.wrong->reread_agrees);
+}
+
+TEST_CASE("writes outside of a buffer are found on both of its sides") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_change");
+  struct Case {
+    int place;
+    std::uint64_t before_bytes;
+    std::uint64_t behind_bytes;
+  };
+  for (const Case& one : {Case{-4096, 1, 0}, Case{-1, 1, 0}, Case{0, 0, 0}, Case{6, 0, 0},
+                          Case{7, 0, 1}, Case{4102, 0, 1}}) {
+    CAPTURE(one.place);
+    UserKernelRun run;
+    run.arguments.push_back(parse_kernel_argument("buf:u8:7:iota"));
+    run.arguments.push_back(parse_kernel_argument("i32:" + std::to_string(one.place)));
+    run.samples = 2;
+    const UserKernelResult result = run_user_kernel(kernel, run);
+    CHECK(result.is_right() == (one.before_bytes + one.behind_bytes == 0));
+    REQUIRE(result.outside.size() == (result.is_right() ? 0 : 1));
+    if (result.is_right()) continue;
+    CHECK(result.outside[0].argument == 0);
+    CHECK(result.outside[0].before_bytes == one.before_bytes);
+    CHECK(result.outside[0].behind_bytes == one.behind_bytes);
+  }
+}
+
+TEST_CASE("a kernel that does not end is left behind when the run is cancelled") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_wait");
+  CancelToken cancel;
+  UserKernelRun run;
+  run.cancel = &cancel;
+  std::thread interrupter([&cancel] {
+    while (!is_running) std::this_thread::yield();
+    cancel.cancel();
+  });
+  ErrorCode code = ErrorCode::internal;
+  try {
+    run_user_kernel(kernel, run);
+  } catch (const Error& error) {
+    code = error.code();
+  }
+  interrupter.join();
+  CHECK(code == ErrorCode::cancelled);
+  CHECK(is_running);
+  may_end = true;
+  while (is_running) std::this_thread::yield();
+}
