@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "load/transfer/chunks.hpp"
+#include "load/layout/chunks.hpp"
 
 namespace hiptool::load {
 

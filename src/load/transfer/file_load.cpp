@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/platform_state.hpp"
+#include "load/layout/pieces.hpp"
 #include "load/transfer/chunk_order.hpp"
-#include "load/transfer/pieces.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
 

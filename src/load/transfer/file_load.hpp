@@ -10,8 +10,8 @@
 #include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "load/layout/chunks.hpp"
 #include "load/read/file_reader.hpp"
-#include "load/transfer/chunks.hpp"
 #include "load/transfer/staging_ring.hpp"
 
 namespace hiptool::load {

@@ -10,7 +10,7 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
-#include "load/transfer/chunks.hpp"
+#include "load/layout/chunks.hpp"
 
 namespace hiptool::load {
 

@@ -19,8 +19,8 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
 #include "hiptool/timeline.hpp"
+#include "load/stream_trace.hpp"
 #include "load/transfer/staging_memory.hpp"
-#include "load/transfer/stream_trace.hpp"
 
 namespace hiptool::load {
 

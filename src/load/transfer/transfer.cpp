@@ -13,11 +13,11 @@
 #include "core/platform_state.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
 #include "load/transfer/staging_shape.hpp"
-#include "load/verify/blocks.hpp"
 #include "load/verify/verification.hpp"
 #include "load/workers.hpp"
 

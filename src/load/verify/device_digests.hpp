@@ -13,8 +13,8 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/stream.hpp"
 #include "kernels/digest.hpp"
-#include "load/transfer/stream_trace.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
+#include "load/stream_trace.hpp"
 #include "load/verify/readback.hpp"
 
 namespace hiptool::load {

@@ -7,7 +7,7 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"
 #include "hiptool/model_file.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 
 namespace hiptool::load {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/xxh3.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 
 namespace hiptool::load {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hiptool/model_file.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 
 namespace hiptool::load {
 

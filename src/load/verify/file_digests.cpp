@@ -16,7 +16,7 @@
 
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_chain.hpp"
 #include "load/workers.hpp"

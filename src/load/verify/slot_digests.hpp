@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "hiptool/model_file.hpp"
-#include "load/transfer/chunks.hpp"
-#include "load/transfer/pieces.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
+#include "load/layout/chunks.hpp"
+#include "load/layout/pieces.hpp"
 
 namespace hiptool::load {
 

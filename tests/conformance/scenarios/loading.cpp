@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/async_loader.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/transfer/transfer.hpp"
-#include "load/verify/blocks.hpp"
 #include "load/verify/verification.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "hiptool/error.hpp"
-#include "load/transfer/pieces.hpp"
+#include "load/layout/pieces.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;

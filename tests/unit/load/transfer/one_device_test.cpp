@@ -13,7 +13,7 @@
 #include "buffer_bytes.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "support.hpp"

@@ -17,7 +17,7 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"

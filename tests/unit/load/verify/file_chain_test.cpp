@@ -11,7 +11,7 @@
 #include <random>
 
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/verify/readback.hpp"
 #include "support.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "cases.hpp"
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;

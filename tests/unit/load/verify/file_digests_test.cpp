@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "load/verify/readback.hpp"
 #include "small_model.hpp"
 #include "waiting.hpp"

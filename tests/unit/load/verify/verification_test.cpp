@@ -9,7 +9,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "load/transfer/chunks.hpp"
+#include "load/layout/chunks.hpp"
 #include "load/transfer/transfer.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/slot_digests.hpp"

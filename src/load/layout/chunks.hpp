@@ -8,7 +8,7 @@
 #include "hiptool/event.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "load/transfer/pieces.hpp"
+#include "load/layout/pieces.hpp"
 
 namespace hiptool::load {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "load/transfer/chunks.hpp"
+#include "load/layout/chunks.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <fstream>
 
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;

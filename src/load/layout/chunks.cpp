@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "load/transfer/chunks.hpp"
+#include "load/layout/chunks.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "load/verify/blocks.hpp"
+#include "load/layout/blocks.hpp"
 
 namespace hiptool::load {
 namespace {

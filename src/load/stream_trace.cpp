@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "load/transfer/stream_trace.hpp"
+#include "load/stream_trace.hpp"
 
 #include <chrono>
 #include <utility>
