@@ -24,7 +24,7 @@
 #include "kernels/kernel_loader.hpp"
 #include "kernels/quantised_types.hpp"
 #include "model/element_types.hpp"
-#include "ops/reference/values.hpp"
+#include "reference/ops/values.hpp"
 
 namespace hiptool::test {
 namespace {

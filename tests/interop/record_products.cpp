@@ -6,7 +6,7 @@
 
 #include "interop/recorder.hpp"
 #include "ops/matmul_launch.hpp"
-#include "ops/reference/matmul.hpp"
+#include "reference/ops/matmul.hpp"
 
 namespace hiptool::test {
 namespace {
@@ -74,8 +74,8 @@ void record_products_by_units(Recorder& recorder, DType dtype) {
       const auto old = recorder.write_factors(out, one.is_whole);
       if (!one.is_whole) {
         recorder.set_bounds(
-            out, ops::reference::matmul(dtype, left, right, one.options.alpha, one.options.beta,
-                                        one.options.beta != 0 ? &old : nullptr));
+            out, reference::matmul(dtype, left, right, one.options.alpha, one.options.beta,
+                                   one.options.beta != 0 ? &old : nullptr));
       }
       ops::multiply_tensors(backend, a, b, out, one.options, ops::MatrixUnits::warps);
       backend.synchronize();

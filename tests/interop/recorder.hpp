@@ -15,7 +15,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/copy.hpp"
 #include "interop/launch_recorder.hpp"
-#include "ops/reference/values.hpp"
+#include "reference/ops/values.hpp"
 
 namespace hiptool::test {
 
@@ -63,7 +63,7 @@ class Recorder {
     const Tensor result = empty(dtype, dims, layout);
     const std::size_t size = element_size_bytes(dtype);
     const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
-    ops::reference::Values values{dims, {}};
+    reference::Values values{dims, {}};
     for (std::uint64_t i = 0; i < result.element_count(); ++i) {
       auto value = static_cast<long double>(random_() % 17) - (has_sign ? 8 : 0);
       if (data == Data::numbers && is_floating_point(dtype) && random_() % 2 == 0) {
@@ -71,7 +71,7 @@ class Recorder {
       }
       values.at.push_back(value);
     }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
+    std::vector<std::byte> bytes = reference::bytes_of(dtype, values);
     for (std::uint64_t i = 0; data == Data::any_bits && i < result.element_count(); ++i) {
       if (random_() % 2 == 0) continue;
       for (std::size_t k = 0; k < size; ++k) {
@@ -84,11 +84,11 @@ class Recorder {
 
   Tensor ids(DType dtype, const Dims& dims, std::string_view layout, std::uint64_t below) {
     const Tensor result = empty(dtype, dims, layout);
-    ops::reference::Values values{dims, {}};
+    reference::Values values{dims, {}};
     for (std::uint64_t i = 0; i < result.element_count(); ++i) {
       values.at.push_back(static_cast<long double>(random_() % below));
     }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
+    std::vector<std::byte> bytes = reference::bytes_of(dtype, values);
     // The largest number of the type chooses nothing.
     const std::size_t size = element_size_bytes(dtype);
     std::fill_n(bytes.begin(), size, std::byte{0xFF});
@@ -110,20 +110,20 @@ class Recorder {
   }
 
   /// Fills a tensor with whole numbers from -8 to 8, or with reals, and gives them back.
-  ops::reference::Values write_factors(const Tensor& tensor, bool is_whole) {
-    ops::reference::Values values{{tensor.dims().begin(), tensor.dims().end()}, {}};
+  reference::Values write_factors(const Tensor& tensor, bool is_whole) {
+    reference::Values values{{tensor.dims().begin(), tensor.dims().end()}, {}};
     for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
       const std::uint64_t number = random_();
       values.at.push_back(is_whole ? static_cast<long double>(number % 17) - 8
                                    : static_cast<long double>(number % 65536) / 4096 - 8);
     }
-    const auto bytes = ops::reference::bytes_of(tensor.dtype(), values);
+    const auto bytes = reference::bytes_of(tensor.dtype(), values);
     write(tensor, bytes);
-    return ops::reference::values_of(tensor.dtype(), bytes, values.dims);
+    return reference::values_of(tensor.dtype(), bytes, values.dims);
   }
 
   /// The elements of that tensor may differ from the cpu platform's as far as `expected` allows.
-  void set_bounds(const Tensor& tensor, const ops::reference::Expected& expected) {
+  void set_bounds(const Tensor& tensor, const reference::Expected& expected) {
     std::vector<Bounds> bounds;
     for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
       const long double value = expected.values.at[i];

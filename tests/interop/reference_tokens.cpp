@@ -11,7 +11,7 @@
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
-#include "prove/reference_decoder.hpp"
+#include "reference/prove/reference_decoder.hpp"
 
 using namespace hiptool;
 
@@ -24,10 +24,10 @@ int main(int argc, char** argv) {
   }
   try {
     const ModelFile model = ModelFile::open(argv[1]);
-    prove::ReferenceDecoder decoder(model, DecoderSpec::read(model));
+    reference::ReferenceDecoder decoder(model, DecoderSpec::read(model));
     const int count = std::atoi(argv[3]);
     for (int token = 0; token < count; ++token) {
-      const std::uint32_t next = prove::greedy_token(decoder.decode(ids));
+      const std::uint32_t next = reference::greedy_token(decoder.decode(ids));
       std::printf("%s%u", token == 0 ? "" : ",", next);
       std::fflush(stdout);
       ids = {next};

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "model/element_types.hpp"
-#include "prove/values.hpp"
+#include "reference/prove/values.hpp"
 
 using namespace hiptool;
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--list") {
     for (const model::GgufType& type : model::gguf_types()) {
-      if (!prove::has_values(ElementType(type.entry))) continue;
+      if (!reference::has_values(ElementType(type.entry))) continue;
       std::printf("%s %u %u\n", std::string(type.entry.name).c_str(), type.entry.block_elements,
                   type.entry.block_bits / 8);
     }
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   std::ifstream file(argv[2], std::ios::binary);
   const std::vector<char> data{std::istreambuf_iterator<char>(file), {}};
   std::vector<double> values(data.size() * 8 / type.block_bits() * type.block_elements());
-  prove::to_doubles(type, std::as_bytes(std::span(data)), values);
+  reference::to_doubles(type, std::as_bytes(std::span(data)), values);
   std::ofstream(argv[3], std::ios::binary)
       .write(reinterpret_cast<const char*>(values.data()),
              static_cast<std::streamsize>(values.size() * sizeof(double)));

@@ -3,7 +3,7 @@
 """The reference decoder reads weights as the Python packages gguf and numpy do.
 
 Usage: reference_values.py REFERENCE_VALUES [--vectors]. With --vectors it prints the blocks and
-values of tests/unit/prove/value_vectors.inc.
+values of tests/unit/reference/prove/value_vectors.inc.
 """
 import pathlib
 import subprocess

@@ -9,16 +9,17 @@ import sys
 
 # From the bottom up. A layer may include itself and the layers before it.
 LIBRARY_LAYERS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
-                 "runtime", "prove"]
+                 "runtime"]
 MAY_INCLUDE = {layer: set(LIBRARY_LAYERS[:place + 1]) for place, layer in enumerate(LIBRARY_LAYERS)}
+MAY_INCLUDE["reference"] = {"reference", *LIBRARY_LAYERS}
 MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["model_writer"] = {"base", "model", "report", "model_writer"}
 MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernels", "report", "machine"}
 MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernels", "report", "user_kernel"}
-MAY_INCLUDE["measure"] = {"measure", "machine", "report", *LIBRARY_LAYERS}
+MAY_INCLUDE["measure"] = {"measure", "machine", "reference", "report", *LIBRARY_LAYERS}
 MAY_INCLUDE["cli"] = {"cli", "model_writer", "user_kernel", *MAY_INCLUDE["measure"]}
 # What tests of every layer take models from, and compare with.
-TESTS_MAY_INCLUDE = {"model_writer", "prove"}
+TESTS_MAY_INCLUDE = {"model_writer", "reference"}
 
 # The layer that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_LAYER = {

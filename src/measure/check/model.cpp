@@ -16,8 +16,8 @@
 #include "hiptool/load.hpp"
 #include "hiptool/model_runtime.hpp"
 #include "measure/check/stages.hpp"
-#include "prove/prove.hpp"
-#include "prove/reference_decoder.hpp"
+#include "reference/prove/prove.hpp"
+#include "reference/prove/reference_decoder.hpp"
 #include "runtime/decode_tokens.hpp"
 
 namespace hiptool::measure {
@@ -58,11 +58,11 @@ Difference largest_difference(const std::vector<float>& got, const std::vector<d
 
 void compute_reference(StageContext& context, Heartbeat& heart) {
   heart.step("computing the reference of the model", reference_patience);
-  prove::ReferenceOptions options;
+  reference::ReferenceOptions options;
   options.sequence_tokens = context.prompt.size();
   options.cancel = context.cancel;
   const auto decoder =
-      std::make_shared<prove::ReferenceDecoder>(*context.file, *context.spec, options);
+      std::make_shared<reference::ReferenceDecoder>(*context.file, *context.spec, options);
   context.logits = decoder->decode(context.prompt);
   decoder->reset();
   context.reference = decoder;
@@ -85,7 +85,7 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
   const std::vector<float> logits =
       decoder.decode_step(context.prompt).to_host<float>(backend.stream());
   const Difference worst = largest_difference(logits, context.logits);
-  const double most_error = context.model.is_made ? most_error_of_made : prove::logits_bound;
+  const double most_error = context.model.is_made ? most_error_of_made : reference::logits_bound;
   if (worst.share <= most_error) {
     work.add_figure(fmt::format("{}, logits within {:.1e} standard deviations of float64",
                                 base::count_of(context.prompt.size(), "token"), worst.share));

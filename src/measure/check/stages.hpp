@@ -14,7 +14,7 @@
 #include "hiptool/model_file.hpp"
 #include "measure/check/check.hpp"
 #include "measure/check/workers.hpp"
-#include "prove/reference_decoder.hpp"
+#include "reference/prove/reference_decoder.hpp"
 
 namespace hiptool::measure {
 
@@ -58,7 +58,7 @@ struct StageContext {
   std::optional<ModelFile> file;
   std::optional<DecoderSpec> spec;
   std::vector<std::uint32_t> prompt;
-  std::shared_ptr<const prove::ReferenceDecoder> reference;
+  std::shared_ptr<const reference::ReferenceDecoder> reference;
   std::vector<double> logits;  ///< that it computes
 };
 

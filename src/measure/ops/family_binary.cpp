@@ -4,13 +4,13 @@
 
 #include "hiptool/ops.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/elementwise.hpp"
+#include "reference/ops/elementwise.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 const char* describe(ops::Binary operation) {
   switch (operation) {
@@ -60,7 +60,7 @@ void add_binary(std::vector<OperationEntry>& list, ops::Binary operation) {
       ops::binary_into(backend, operation, in[0], in[1], out);
     };
     made.reference = [operation, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::binary(operation, dtype, in[0], in[1]);
+      return reference::binary(operation, dtype, in[0], in[1]);
     };
     return std::vector{std::move(made)};
   };
@@ -77,7 +77,7 @@ void add_compare(std::vector<OperationEntry>& list, ops::Compare operation) {
       ops::compare_into(backend, operation, in[0], in[1], out);
     };
     made.reference = [operation](std::span<const Values> in) -> Expected {
-      return ops::reference::compare(operation, in[0], in[1]);
+      return reference::compare(operation, in[0], in[1]);
     };
     return std::vector{std::move(made)};
   };

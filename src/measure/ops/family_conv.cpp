@@ -5,14 +5,14 @@
 
 #include "hiptool/conv.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/conv.hpp"
+#include "reference/ops/conv.hpp"
 
 namespace hiptool::measure {
 namespace {
 
 using ops::ConvOptions;
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 struct ConvKind {
   bool is_transposed;
@@ -23,11 +23,11 @@ struct ConvKind {
 /// less.
 InputData conv_weights(InputMaker& maker, DType dtype, const Dims& dims) {
   InputData data = maker.moderate_numbers(dtype, dims);
-  Values values = ops::reference::values_of(dtype, data.bytes, dims);
+  Values values = reference::values_of(dtype, data.bytes, dims);
   const auto is_whole = [](long double value) { return value == std::nearbyint(value); };
   if (std::all_of(values.at.begin(), values.at.end(), is_whole)) return data;
   for (long double& value : values.at) value /= 64;
-  data.bytes = ops::reference::bytes_of(dtype, values);
+  data.bytes = reference::bytes_of(dtype, values);
   return data;
 }
 
@@ -54,7 +54,6 @@ void run_conv_kind(ConvKind kind, const Backend& backend, std::span<const Tensor
 
 Expected expect_conv(ConvKind kind, DType dtype, std::span<const Values> in,
                      const ConvOptions& options) {
-  namespace reference = ops::reference;
   if (kind.is_line) {
     return (kind.is_transposed ? reference::conv_transpose1d : reference::conv1d)(
         dtype, in[0], in[1], along_line(options));

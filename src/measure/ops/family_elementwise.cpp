@@ -6,12 +6,12 @@
 
 #include "hiptool/ops.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/unary.hpp"
+#include "reference/ops/unary.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Values;
+using reference::Values;
 
 OperationEntry elementwise_entry(const char* name, const char* description, std::uint64_t arrays) {
   OperationEntry entry{name, "elementwise", description, {}, arrays};
@@ -49,7 +49,7 @@ void add_where(std::vector<OperationEntry>& list) {
         ops::where_cond_into(backend, in[0], in[1], in[2], out);
       };
       made.reference = [](std::span<const Values> in) {
-        return ops::reference::where_cond(in[0], in[1], in[2]);
+        return reference::where_cond(in[0], in[1], in[2]);
       };
       cases.push_back(std::move(made));
     }
@@ -92,7 +92,7 @@ void add_cast(std::vector<OperationEntry>& list) {
         ops::cast_into(backend, in[0], out);
       };
       made.reference = [from, to](std::span<const Values> in) {
-        return ops::reference::cast(from, to, in[0]);
+        return reference::cast(from, to, in[0]);
       };
       cases.push_back(std::move(made));
     }
@@ -116,7 +116,7 @@ void add_fill(std::vector<OperationEntry>& list) {
       };
       made.reference = [value, dtype, shape = made.result_dims](std::span<const Values>) {
         const Values like{shape, std::vector<long double>(Layout(shape).element_count())};
-        return ops::reference::fill(dtype, like, value);
+        return reference::fill(dtype, like, value);
       };
       cases.push_back(std::move(made));
     };
@@ -139,7 +139,7 @@ void add_row_bias(std::vector<OperationEntry>& list) {
       ops::row_bias_into(backend, in[0], in[1], out);
     };
     made.reference = [dtype](std::span<const Values> in) {
-      return ops::reference::row_bias(dtype, in[0], in[1]);
+      return reference::row_bias(dtype, in[0], in[1]);
     };
     return std::vector{std::move(made)};
   };

@@ -3,13 +3,13 @@
 
 #include "hiptool/ops_rows.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/rows.hpp"
+#include "reference/ops/rows.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 void add_gate(std::vector<OperationEntry>& list, const char* name, const char* activation,
               ops::Gate kind) {
@@ -29,7 +29,7 @@ void add_gate(std::vector<OperationEntry>& list, const char* name, const char* a
       ops::gate_into(backend, kind, in[0], in[1], out);
     };
     made.reference = [kind, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::gate(dtype, kind, in[0], in[1]);
+      return reference::gate(dtype, kind, in[0], in[1]);
     };
     return std::vector{std::move(made)};
   };

@@ -6,13 +6,13 @@
 
 #include "hiptool/ops_move.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/index.hpp"
+#include "reference/ops/index.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 enum class Indexing { select, gather, scatter, scatter_add, index_add };
 
@@ -71,7 +71,6 @@ Values typeless_ids(DType dtype, Values ids) {
 
 Values expect_indexing(Indexing indexing, DType dtype, std::span<const Values> in,
                        const Values& ids, std::size_t axis) {
-  namespace reference = ops::reference;
   switch (indexing) {
     case Indexing::select: return reference::index_select(in[0], ids, axis);
     case Indexing::gather: return reference::gather(in[0], ids, axis);

@@ -5,13 +5,13 @@
 
 #include "hiptool/ops_model.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/layers.hpp"
+#include "reference/ops/layers.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 /// The shape as [tokens, heads, size], with dimensions of 1 in front; nothing for others.
 std::optional<Dims> head_dims(std::span<const std::uint64_t> dims) {
@@ -49,7 +49,7 @@ std::vector<OperationCase> attention_cases(DType dtype, std::span<const std::uin
       ops::attention_into(backend, in[0], {in[1], in[2]}, options, out);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
-      return ops::reference::attention(in[0], in[1], in[2], {0, window, scale, softcap});
+      return reference::attention(in[0], in[1], in[2], {0, window, scale, softcap});
     };
     cases.push_back(std::move(made));
   };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/matmul.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/matmul.hpp"
+#include "reference/ops/matmul.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 /// The last two axes exchanged.
 Tensor turned(const Tensor& tensor) {
@@ -79,8 +79,8 @@ std::vector<OperationCase> matmul_cases(bool is_exact, DType dtype,
                        out, options);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
-      return ops::reference::matmul(dtype, turns_a ? turned(in[0]) : in[0],
-                                    turns_b ? turned(in[1]) : in[1]);
+      return reference::matmul(dtype, turns_a ? turned(in[0]) : in[0],
+                               turns_b ? turned(in[1]) : in[1]);
     };
     cases.push_back(std::move(made));
   }

@@ -4,13 +4,13 @@
 
 #include "hiptool/ops_move.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/move.hpp"
+#include "reference/ops/move.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 /// A tensor of rank 2 with the same elements.
 struct RowsOfTensor {
@@ -42,10 +42,10 @@ OperationCase rows_out_of(DType dtype, const RowsOfTensor& shape, InputMaker& ma
   made.reference = [rows](std::span<const Values> in) -> Expected {
     const Values empty{{rows.rows, rows.columns},
                        std::vector<long double>(rows.rows * rows.columns)};
-    return {ops::reference::copy_2d(in[0], empty, rows.rows, rows.columns, rows.source_stride,
-                                    rows.destination_stride, rows.source_offset,
-                                    rows.destination_offset),
-            {}};
+    return {
+        reference::copy_2d(in[0], empty, rows.rows, rows.columns, rows.source_stride,
+                           rows.destination_stride, rows.source_offset, rows.destination_offset),
+        {}};
   };
   return made;
 }
@@ -69,10 +69,10 @@ OperationCase rows_into(DType dtype, const RowsOfTensor& shape, InputMaker& make
     ops::copy_2d(backend, in[0], out, rows);
   };
   made.reference = [rows](std::span<const Values> in) -> Expected {
-    return {ops::reference::copy_2d(in[0], in[1], rows.rows, rows.columns, rows.source_stride,
-                                    rows.destination_stride, rows.source_offset,
-                                    rows.destination_offset),
-            {}};
+    return {
+        reference::copy_2d(in[0], in[1], rows.rows, rows.columns, rows.source_stride,
+                           rows.destination_stride, rows.source_offset, rows.destination_offset),
+        {}};
   };
   return made;
 }
@@ -94,7 +94,7 @@ OperationCase concat_case(DType dtype, std::span<const std::uint64_t> dims, Inpu
     ops::concat_into(backend, in, axis, out);
   };
   made.reference = [axis](std::span<const Values> in) -> Expected {
-    return {ops::reference::concat(in, axis), {}};
+    return {reference::concat(in, axis), {}};
   };
   return made;
 }

@@ -5,13 +5,13 @@
 
 #include "hiptool/conv.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/pool.hpp"
+#include "reference/ops/pool.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 std::uint64_t count_pixels(const Dims& image) { return image[0] * image[1] * image[2] * image[3]; }
 
@@ -45,8 +45,8 @@ std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
                                                                  out);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
-      return is_average ? ops::reference::avg_pool2d(dtype, in[0], kernel, stride)
-                        : ops::reference::max_pool2d(in[0], kernel, stride);
+      return is_average ? reference::avg_pool2d(dtype, in[0], kernel, stride)
+                        : reference::max_pool2d(in[0], kernel, stride);
     };
     cases.push_back(std::move(made));
   };
@@ -75,7 +75,7 @@ std::vector<OperationCase> nearest_cases(std::size_t rank, DType dtype,
                                                                                 out);
     };
     made.reference = [wanted](std::span<const Values> in) -> Expected {
-      return {ops::reference::upsample_nearest(in[0], wanted), {}};
+      return {reference::upsample_nearest(in[0], wanted), {}};
     };
     cases.push_back(std::move(made));
   };
@@ -104,7 +104,7 @@ std::vector<OperationCase> bilinear_cases(DType dtype, std::span<const std::uint
       ops::upsample_bilinear2d_into(backend, in[0], options, out);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
-      return ops::reference::upsample_bilinear2d(dtype, in[0], size, options);
+      return reference::upsample_bilinear2d(dtype, in[0], size, options);
     };
     cases.push_back(std::move(made));
   };

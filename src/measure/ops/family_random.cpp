@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/ops_move.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/random.hpp"
+#include "reference/ops/random.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 void add_random(std::vector<OperationEntry>& list, bool is_normal) {
   OperationEntry entry{
@@ -33,8 +33,8 @@ void add_random(std::vector<OperationEntry>& list, bool is_normal) {
       ops::rand_uniform_into(backend, seed, -1, 3, out);
     };
     made.reference = [=](std::span<const Values>) -> Expected {
-      return is_normal ? ops::reference::rand_normal(dtype, shape, seed, 0.5, 2)
-                       : ops::reference::rand_uniform(dtype, shape, seed, -1, 3);
+      return is_normal ? reference::rand_normal(dtype, shape, seed, 0.5, 2)
+                       : reference::rand_uniform(dtype, shape, seed, -1, 3);
     };
     return std::vector{std::move(made)};
   };

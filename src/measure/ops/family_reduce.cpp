@@ -6,13 +6,13 @@
 
 #include "hiptool/ops_rows.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/reduce.hpp"
+#include "reference/ops/reduce.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 const char* describe(ops::Reduce operation) {
   switch (operation) {
@@ -95,7 +95,7 @@ InputData cancelling_numbers(DType dtype, std::span<const std::uint64_t> dims,
       values.at.push_back(place < half ? 1 : place + 1 == last ? 6 : -1);  // about 0 in all
     }
   }
-  data.bytes = ops::reference::bytes_of(dtype, values);
+  data.bytes = reference::bytes_of(dtype, values);
   return data;
 }
 
@@ -115,7 +115,7 @@ OperationCase reduce_case(ops::Reduce operation, DType dtype, std::span<const st
     ops::reduce_into(backend, operation, in[0], reduced.axes, out);
   };
   made.reference = [operation, dtype, reduced](std::span<const Values> in) -> Expected {
-    return ops::reference::reduce(operation, dtype, in[0], reduced.axes, reduced.keeps_dims);
+    return reference::reduce(operation, dtype, in[0], reduced.axes, reduced.keeps_dims);
   };
   return made;
 }

@@ -4,13 +4,13 @@
 
 #include "hiptool/ops_rows.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/rows.hpp"
+#include "reference/ops/rows.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 constexpr long double not_a_number = std::numeric_limits<long double>::quiet_NaN();
 constexpr long double infinite = std::numeric_limits<long double>::infinity();
@@ -55,7 +55,7 @@ std::vector<OperationCase> softmax_cases(bool is_log, DType dtype,
       (is_log ? ops::log_softmax_into : ops::softmax_into)(backend, in[0], axis, out);
     };
     made.reference = [is_log, axis, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::softmax(dtype, in[0], axis, is_log);
+      return reference::softmax(dtype, in[0], axis, is_log);
     };
     cases.push_back(std::move(made));
   };
@@ -85,8 +85,8 @@ std::vector<OperationCase> norm_cases(bool is_centred, DType dtype,
       }
     };
     made.reference = [is_centred, has_bias, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::normalise(dtype, in[0], in[1], has_bias ? &in[2] : nullptr, is_centred,
-                                       swept_norm_epsilon);
+      return reference::normalise(dtype, in[0], in[1], has_bias ? &in[2] : nullptr, is_centred,
+                                  swept_norm_epsilon);
     };
     cases.push_back(std::move(made));
   };
@@ -113,7 +113,7 @@ std::vector<OperationCase> rope_cases(DType dtype, std::span<const std::uint64_t
       ops::rope_into(backend, in[0], in[1], in[2], pairs, out);
     };
     made.reference = [pairs, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::rope(dtype, in[0], in[1], in[2], pairs);
+      return reference::rope(dtype, in[0], in[1], in[2], pairs);
     };
     cases.push_back(std::move(made));
   };

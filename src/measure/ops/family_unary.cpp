@@ -5,13 +5,13 @@
 
 #include "hiptool/ops.hpp"
 #include "measure/ops/operation.hpp"
-#include "ops/reference/unary.hpp"
+#include "reference/ops/unary.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 std::string describe(ops::Unary operation) {
   switch (operation) {
@@ -50,14 +50,14 @@ void add_unary(std::vector<OperationEntry>& list, ops::Unary operation) {
   OperationEntry entry =
       entry_of_floats(std::string(ops::to_string(operation)), describe(operation));
   // Whether there is slack depends on nothing but the operation.
-  entry.is_exact = ops::reference::unary(operation, DType::f32, {{1}, {0.5L}}).slack.empty();
+  entry.is_exact = reference::unary(operation, DType::f32, {{1}, {0.5L}}).slack.empty();
   entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(1, dtype, dims, maker, dtype);
     made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
       ops::unary_into(backend, operation, in[0], out);
     };
     made.reference = [operation, dtype](std::span<const Values> in) -> Expected {
-      return ops::reference::unary(operation, dtype, in[0]);
+      return reference::unary(operation, dtype, in[0]);
     };
     return std::vector{std::move(made)};
   };
@@ -107,7 +107,7 @@ void add_affine(std::vector<OperationEntry>& list) {
         ops::affine_into(backend, in[0], factor, addend, out);
       };
       made.reference = [=](std::span<const Values> in) {
-        return ops::reference::affine(dtype, in[0], factor, addend);
+        return reference::affine(dtype, in[0], factor, addend);
       };
       cases.push_back(std::move(made));
     };
@@ -123,9 +123,9 @@ void add_affine(std::vector<OperationEntry>& list) {
 void add_unary_operations(std::vector<OperationEntry>& list) {
   for (const ops::Unary operation : ops::unary_operations) add_unary(list, operation);
   add_with_number(list, entry_of_floats("powf", "x to the power of a number"), ops::powf_into,
-                  ops::reference::powf, {{"to the power 2.5", 2.5}, {"to the power -3", -3}});
+                  reference::powf, {{"to the power 2.5", 2.5}, {"to the power -3", -3}});
   add_with_number(list, entry_of_floats("elu", "x where x > 0, else alpha * (exp(x) - 1)"),
-                  ops::elu_into, ops::reference::elu, {{"alpha 0.7", 0.7}, {"alpha -2", -2}});
+                  ops::elu_into, reference::elu, {{"alpha 0.7", 0.7}, {"alpha -2", -2}});
   add_affine(list);
 }
 

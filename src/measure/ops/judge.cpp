@@ -10,8 +10,8 @@
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 std::string place_text(const Dims& dims, std::uint64_t index) {
   std::string text = "]";
@@ -53,7 +53,7 @@ class PlacedCall {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       inputs_[i].write(call.inputs[i].bytes);
       // What a layout that repeats elements really holds.
-      values_.push_back(ops::reference::values_of(
+      values_.push_back(reference::values_of(
           call.inputs[i].dtype, inputs_[i].elements_of(inputs_[i].image), call.inputs[i].dims));
     }
   }
@@ -142,7 +142,7 @@ CallResult compare_elements(DType dtype, std::span<const std::byte> got, const E
   result.has_bound = !expected.slack.empty();
   const std::size_t count = expected.values.at.size();
   result.checked = count;
-  const auto wanted = ops::reference::bytes_of(dtype, expected.values);
+  const auto wanted = reference::bytes_of(dtype, expected.values);
   if (wanted.size() != got.size()) {
     result.wrong.emplace();
     result.wrong->what = "the result has " + std::to_string(got.size() / size) +
@@ -150,11 +150,11 @@ CallResult compare_elements(DType dtype, std::span<const std::byte> got, const E
     return result;
   }
   if (count == 0 || std::memcmp(wanted.data(), got.data(), got.size()) == 0) return result;
-  const Values values = ops::reference::values_of(dtype, got, expected.values.dims);
+  const Values values = reference::values_of(dtype, got, expected.values.dims);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t difference = bits_at(got, i, size) ^ bits_at(wanted, i, size);
     if (difference == 0) continue;
-    if (result.has_bound && ops::reference::is_within_slack(expected, i, values.at[i])) {
+    if (result.has_bound && reference::is_within_slack(expected, i, values.at[i])) {
       const long double error = std::fabs(values.at[i] - expected.values.at[i]);
       result.max_error = std::max(result.max_error, static_cast<double>(error / expected.slack[i]));
       continue;

@@ -31,7 +31,7 @@ struct CallResult {
 
 /// Compares the elements of a tensor with what they should be; fills all but the elements.
 CallResult compare_elements(DType dtype, std::span<const std::byte> got,
-                            const ops::reference::Expected& expected);
+                            const reference::Expected& expected);
 
 /// Places inputs and output so, calls the operation twice and compares: every element with the
 /// reference, the two results with each other, and inputs and all bytes between and around elements

@@ -8,7 +8,7 @@
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Values;
+using reference::Values;
 
 std::size_t count_elements(std::span<const std::uint64_t> dims) {
   std::uint64_t count = 1;
@@ -55,7 +55,7 @@ InputData InputMaker::numbers(DType dtype, std::span<const std::uint64_t> dims) 
     if (kind_ == DataKind::all_bits && size == 1) bits[i] = i >> (8 * (position % 2));
     if (kind_ == DataKind::all_bits && size == 2 && position == 0) bits[i] = i;
   }
-  InputData data{dtype, values.dims, ops::reference::bytes_of(dtype, values)};
+  InputData data{dtype, values.dims, reference::bytes_of(dtype, values)};
   for (std::size_t i = 0; i < count; ++i) {
     if (is_bits[i]) put_bits(data.bytes, i, size, bits[i]);
   }
@@ -72,13 +72,13 @@ InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_
   constexpr long double most = 64;
   InputData data = numbers(dtype, dims);
   if (kind_ == DataKind::none || !is_floating_point(dtype)) return data;
-  Values values = ops::reference::values_of(dtype, data.bytes, data.dims);
+  Values values = reference::values_of(dtype, data.bytes, data.dims);
   for (long double& value : values.at) {
     int exponent = 0;
     if (!std::isfinite(value)) value = 1;
     if (std::fabs(value) > most) value = most * std::frexp(value, &exponent);
   }
-  data.bytes = ops::reference::bytes_of(dtype, values);
+  data.bytes = reference::bytes_of(dtype, values);
   return data;
 }
 
@@ -90,7 +90,7 @@ InputData InputMaker::indices(DType dtype, std::span<const std::uint64_t> dims,
   for (std::size_t i = 0; i < count; ++i) {
     values.at.push_back(static_cast<long double>(limit == 0 ? 0 : random_() % limit));
   }
-  return {dtype, values.dims, ops::reference::bytes_of(dtype, values)};
+  return {dtype, values.dims, reference::bytes_of(dtype, values)};
 }
 
 const std::vector<OperationEntry>& operations() {
@@ -134,8 +134,8 @@ OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const 
 
 void make_canonical(InputData& data) {
   if (data.bytes.empty()) return;
-  data.bytes = ops::reference::bytes_of(
-      data.dtype, ops::reference::values_of(data.dtype, data.bytes, data.dims));
+  data.bytes =
+      reference::bytes_of(data.dtype, reference::values_of(data.dtype, data.bytes, data.dims));
 }
 
 std::optional<Dims> image_dims(std::span<const std::uint64_t> dims, std::size_t rank) {
@@ -156,7 +156,7 @@ Dims dims_of_images(std::uint64_t size_bytes, DType dtype, const Dims& image, st
 
 void put_number(InputData& data, std::uint64_t index, long double value) {
   if (data.bytes.empty()) return;
-  const auto bytes = ops::reference::bytes_of(data.dtype, {{1}, {value}});
+  const auto bytes = reference::bytes_of(data.dtype, {{1}, {value}});
   std::memcpy(data.bytes.data() + index * bytes.size(), bytes.data(), bytes.size());
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "hiptool/backend.hpp"
-#include "ops/reference/values.hpp"
+#include "reference/ops/values.hpp"
 
 namespace hiptool::measure {
 
@@ -65,7 +65,7 @@ struct OperationCase {
   Dims result_dims;
   /// Queues the call; for elementwise operations it serves tensors of any dimensions.
   std::function<void(const Backend&, std::span<const Tensor> inputs, const Tensor& out)> run;
-  std::function<ops::reference::Expected(std::span<const ops::reference::Values> inputs)> reference;
+  std::function<reference::Expected(std::span<const reference::Values> inputs)> reference;
   std::optional<std::size_t> in_place;  ///< the input that the output may be
   /// An input of u32 that names rows of the first one.
   std::optional<std::size_t> row_ids = std::nullopt;

@@ -18,8 +18,8 @@
 namespace hiptool::measure {
 namespace {
 
-using ops::reference::Expected;
-using ops::reference::Values;
+using reference::Expected;
+using reference::Values;
 
 // Primes, which do not align with any grid, row or other period.
 constexpr std::uint64_t table_elements = 65521;
@@ -312,8 +312,8 @@ class OperationWork final : public KernelWork {
     if (std::memcmp(got.data(), wanted.data(), got.size()) == 0) return;
     const std::size_t size = element_size_bytes(dtype);
     const auto value = [&](std::span<const std::byte> bytes, std::size_t at) {
-      return element_value(
-          dtype, ops::reference::values_of(dtype, bytes.subspan(at, size), Dims{1}).at[0]);
+      return element_value(dtype,
+                           reference::values_of(dtype, bytes.subspan(at, size), Dims{1}).at[0]);
     };
     for (std::size_t at = 0; at < got.size(); at += size) {
       std::uint64_t difference = 0;
@@ -339,7 +339,7 @@ class OperationWork final : public KernelWork {
       const auto& [dtype, dims, bytes] = table_.inputs[i];
       const std::vector<std::byte> part = part_of(inputs_[i].elements_of(inputs_[i].image), dims,
                                                   call_.inputs[i].dims, element_size_bytes(dtype));
-      values.push_back(ops::reference::values_of(dtype, part, dims));
+      values.push_back(reference::values_of(dtype, part, dims));
       if (call_.row_ids == i) {
         for (long double& id : values[i].at) {
           id = std::fmod(id, static_cast<long double>(table_.inputs[0].dims[0]));

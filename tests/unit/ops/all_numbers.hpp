@@ -58,7 +58,7 @@ inline std::vector<std::byte> all_elements(DType dtype) {
     for (std::size_t i = of_both_signs; i < end; ++i) numbers.push_back(-numbers[i]);
   }
   if (is_whole && dtype != DType::u32) numbers.push_back(-std::ldexp(1.0L, bits));
-  bytes = ops::reference::bytes_of(dtype, {{numbers.size()}, numbers});
+  bytes = reference::bytes_of(dtype, {{numbers.size()}, numbers});
   if (is_whole) return bytes;
   // NaN of either sign, with several payloads, quiet and not.
   for (const std::uint64_t payload : {1u, 2u, 3u}) {
@@ -76,7 +76,7 @@ inline std::vector<std::byte> all_elements(DType dtype) {
 /// The elements and their values, of which every `step`-th.
 struct Elements {
   std::vector<std::byte> bytes;
-  ops::reference::Values values;
+  reference::Values values;
 };
 inline Elements every_element(DType dtype, std::size_t step = 1) {
   const auto all = all_elements(dtype);
@@ -86,7 +86,7 @@ inline Elements every_element(DType dtype, std::size_t step = 1) {
     const auto at = all.begin() + static_cast<std::ptrdiff_t>(i * size);
     elements.bytes.insert(elements.bytes.end(), at, at + static_cast<std::ptrdiff_t>(size));
   }
-  elements.values = ops::reference::values_of(
+  elements.values = reference::values_of(
       dtype, elements.bytes, std::array<std::uint64_t, 1>{elements.bytes.size() / size});
   return elements;
 }
@@ -95,9 +95,8 @@ inline Tensor packed_tensor(const Backend& backend, DType dtype, std::span<const
                             std::span<const std::uint64_t> dims) {
   return Tensor::from_host_bytes({backend.allocator(), backend.stream()}, bytes, dtype, dims);
 }
-inline Tensor packed_tensor(const Backend& backend, DType dtype,
-                            const ops::reference::Values& values) {
-  return packed_tensor(backend, dtype, ops::reference::bytes_of(dtype, values), values.dims);
+inline Tensor packed_tensor(const Backend& backend, DType dtype, const reference::Values& values) {
+  return packed_tensor(backend, dtype, reference::bytes_of(dtype, values), values.dims);
 }
 
 /// Bytes of a packed tensor.

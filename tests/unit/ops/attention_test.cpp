@@ -8,13 +8,13 @@
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
-#include "ops/reference/layers.hpp"
+#include "reference/ops/layers.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
 using ops::AttentionOptions;
 using ops::KVCache;
-using ops::reference::Values;
+using reference::Values;
 using test::Placement;
 
 namespace {
@@ -36,8 +36,7 @@ Values head_values(std::uint64_t tokens, std::uint64_t heads, std::uint64_t size
   for (std::uint64_t i = 0; i < tokens * heads * size; ++i) {
     values.at.push_back(4 * (0x1p-31L * random() - 1));
   }
-  return ops::reference::values_of(DType::f32, ops::reference::bytes_of(DType::f32, values),
-                                   values.dims);
+  return reference::values_of(DType::f32, reference::bytes_of(DType::f32, values), values.dims);
 }
 
 Tensor head_tensor(const Backend& backend, const Values& values,
@@ -69,7 +68,7 @@ void check_attention(const Backend& backend, const Heads& shape, const Attention
   AttentionOptions options = chosen;
   options.first_position = shape.first;
   const double usual = 1 / std::sqrt(static_cast<double>(shape.key_size));
-  const auto expected = ops::reference::attention(
+  const auto expected = reference::attention(
       q, keys, values,
       {shape.first, options.window.value_or(0),
        static_cast<long double>(static_cast<float>(options.scale.value_or(usual))),

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/reference/unary.hpp"
+#include "reference/ops/unary.hpp"
 #include "unit/ops/all_numbers.hpp"
 
 using namespace hiptool;
@@ -29,7 +29,7 @@ TEST_CASE("numbers of every type are converted to every other") {
         CHECK(found == bytes);
         continue;
       }
-      test::check_result(to, found, ops::reference::cast(from, to, values));
+      test::check_result(to, found, reference::cast(from, to, values));
     }
   }
 }
@@ -48,7 +48,7 @@ TEST_CASE("conversions of every shape and layout") {
           test::write(backend, x, values);
           const Tensor out = test::place(backend, to, dims, placement);
           ops::cast_into(backend, x, out);
-          test::check_result(to, test::read(backend, out), ops::reference::cast(from, to, values));
+          test::check_result(to, test::read(backend, out), reference::cast(from, to, values));
         }
       }
     }
@@ -78,7 +78,7 @@ TEST_CASE("a condition chooses elements of every size, layout and type of condit
           test::write(backend, x, a);
           test::write(backend, condition, flags);
           const Tensor out = test::place(backend, dtype, dims, placement);
-          const auto expected = ops::reference::where_cond(flags, a, b);
+          const auto expected = reference::where_cond(flags, a, b);
           ops::where_cond_into(backend, condition, x, y, out);
           test::check_result(dtype, test::read(backend, out), expected);
           ops::where_cond_into(backend, condition, x, y, x);
@@ -123,21 +123,20 @@ TEST_CASE("a value is written through every layout, rounded once to the type") {
       for (const Placement placement : test::placements) {
         const Tensor out = test::place(backend, dtype, dims, placement);
         ops::fill_into(backend, 0.1, out);
-        test::check_result(dtype, test::read(backend, out), ops::reference::fill(dtype, like, 0.1));
+        test::check_result(dtype, test::read(backend, out), reference::fill(dtype, like, 0.1));
       }
     }
-    const ops::reference::Values one{{1}, {0}};
+    const reference::Values one{{1}, {0}};
     // Numbers that rounding twice would change: 2^-53 and 1 above half of a last place.
     for (const double value : {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-4 + 0x1p-40,
                                -1e300, 1e39, 65519.9999, 1e-9, -3.7, std::nan("")}) {
       CAPTURE(value);
       test::check_result(dtype, test::bytes_on_host(backend, ops::fill(backend, dtype, {1}, value)),
-                         ops::reference::fill(dtype, one, value));
+                         reference::fill(dtype, one, value));
     }
     const std::int64_t big = (std::int64_t{1} << 60) + (std::int64_t{1} << 49) + 1;
     const auto found = test::bytes_on_host(backend, ops::fill(backend, dtype, {1}, big));
-    test::check_result(
-        dtype, found,
-        ops::reference::cast(DType::i64, dtype, {{1}, {static_cast<long double>(big)}}));
+    test::check_result(dtype, found,
+                       reference::cast(DType::i64, dtype, {{1}, {static_cast<long double>(big)}}));
   }
 }

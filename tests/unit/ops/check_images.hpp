@@ -8,8 +8,8 @@ namespace hiptool::test {
 using Dims = std::vector<std::uint64_t>;
 
 /// Whole numbers from -8 to 8, of unsigned types from 0 to 16.
-inline ops::reference::Values whole_values(DType dtype, const Dims& dims, std::uint32_t seed) {
-  ops::reference::Values values{dims, {}};
+inline reference::Values whole_values(DType dtype, const Dims& dims, std::uint32_t seed) {
+  reference::Values values{dims, {}};
   std::mt19937 random(seed);
   const std::uint64_t count = Layout(dims).element_count();
   const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
@@ -20,15 +20,15 @@ inline ops::reference::Values whole_values(DType dtype, const Dims& dims, std::u
 }
 
 /// Numbers between -1 and 1 with all digits of the type.
-inline ops::reference::Values real_values(DType dtype, const Dims& dims, std::uint32_t seed) {
-  ops::reference::Values values{dims, {}};
+inline reference::Values real_values(DType dtype, const Dims& dims, std::uint32_t seed) {
+  reference::Values values{dims, {}};
   std::mt19937_64 random(seed);
   const std::uint64_t count = Layout(dims).element_count();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto number = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
     values.at.push_back(static_cast<long double>(number));
   }
-  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+  return reference::values_of(dtype, reference::bytes_of(dtype, values), dims);
 }
 
 }  // namespace hiptool::test

@@ -20,7 +20,7 @@ inline DType bits_dtype(DType dtype) {
 /// The same memory as a tensor of the dtype and as one of whole numbers.
 struct Bits {
   Bits(const Backend& of, DType dtype, std::span<const std::uint64_t> dims, Placement placement,
-       const ops::reference::Values* values = nullptr)
+       const reference::Values* values = nullptr)
       : backend(of),
         bits(place(of, bits_dtype(dtype), dims, placement)),
         tensor(bits.buffer(), dtype, bits.layout()) {
@@ -28,7 +28,7 @@ struct Bits {
   }
 
   /// Also that nothing around the elements has changed.
-  void check(const ops::reference::Values& wanted) const {
+  void check(const reference::Values& wanted) const {
     check_result(bits.dtype(), read(backend, bits), {wanted, {}});
   }
 
@@ -39,7 +39,7 @@ struct Bits {
 
 /// Elements of a tensor that has its memory for itself.
 inline void check_bits(const Backend& backend, const Tensor& tensor,
-                       const ops::reference::Values& wanted) {
+                       const reference::Values& wanted) {
   REQUIRE(std::ranges::equal(tensor.dims(), wanted.dims));
   const Tensor bits(tensor.buffer(), bits_dtype(tensor.dtype()), tensor.layout());
   std::vector<std::byte> bytes(tensor.size_bytes());
@@ -59,7 +59,7 @@ ErrorCode code_of(Function function) {
   return ErrorCode::internal;
 }
 
-inline Tensor placed(const Backend& backend, DType dtype, const ops::reference::Values& values,
+inline Tensor placed(const Backend& backend, DType dtype, const reference::Values& values,
                      Placement placement) {
   const Tensor tensor = place(backend, dtype, values.dims, placement);
   write(backend, tensor, values);

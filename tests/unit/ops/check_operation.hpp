@@ -13,26 +13,26 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/ops.hpp"
-#include "ops/reference/values.hpp"
+#include "reference/ops/values.hpp"
 #include "support.hpp"
 
 namespace hiptool::test {
 
 /// Numbers for operands: every pattern of bits of the small types, else edges and random ones.
-inline ops::reference::Values some_values(DType dtype, std::span<const std::uint64_t> dims,
-                                          std::uint32_t seed) {
+inline reference::Values some_values(DType dtype, std::span<const std::uint64_t> dims,
+                                     std::uint32_t seed) {
   std::size_t count = 1;
   for (const std::uint64_t dim : dims) count *= dim;
   std::mt19937_64 random(seed);
   std::vector<std::byte> bytes(count * element_size_bytes(dtype));
   // Half are small whole numbers, half any bits, NaN and infinities among them.
-  ops::reference::Values small{{dims.begin(), dims.end()}, {}};
+  reference::Values small{{dims.begin(), dims.end()}, {}};
   for (std::size_t i = 0; i < count; ++i) {
     const auto whole = static_cast<long double>(random() % 17);
     const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
     small.at.push_back(has_sign ? whole - 8 : whole);
   }
-  const auto small_bytes = ops::reference::bytes_of(dtype, small);
+  const auto small_bytes = reference::bytes_of(dtype, small);
   const std::size_t size = element_size_bytes(dtype);
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_small = random() % 2 == 0;
@@ -40,7 +40,7 @@ inline ops::reference::Values some_values(DType dtype, std::span<const std::uint
       bytes[i * size + k] = is_small ? small_bytes[i * size + k] : static_cast<std::byte>(random());
     }
   }
-  return ops::reference::values_of(dtype, bytes, dims);
+  return reference::values_of(dtype, bytes, dims);
 }
 
 /// A tensor with these values, laid out in one of several ways, all of the same dimensions.
@@ -77,10 +77,9 @@ inline Tensor place(const Backend& backend, DType dtype, std::span<const std::ui
 }
 
 /// Writes values through the layout, from the host.
-inline void write(const Backend& backend, const Tensor& tensor,
-                  const ops::reference::Values& values) {
+inline void write(const Backend& backend, const Tensor& tensor, const reference::Values& values) {
   backend.synchronize();
-  const auto bytes = ops::reference::bytes_of(tensor.dtype(), values);
+  const auto bytes = reference::bytes_of(tensor.dtype(), values);
   const std::size_t size = element_size_bytes(tensor.dtype());
   std::vector<std::byte> all(tensor.buffer().size_bytes());
   copy_d2h_and_wait(all, tensor.buffer());
@@ -110,9 +109,9 @@ inline std::vector<std::byte> read(const Backend& backend, const Tensor& tensor)
 
 /// Compares every element; names the first wrong one.
 inline void check_result(DType dtype, std::span<const std::byte> found,
-                         const ops::reference::Expected& expected) {
-  const auto wanted = ops::reference::bytes_of(dtype, expected.values);
-  const auto got = ops::reference::values_of(dtype, found, expected.values.dims);
+                         const reference::Expected& expected) {
+  const auto wanted = reference::bytes_of(dtype, expected.values);
+  const auto got = reference::values_of(dtype, found, expected.values.dims);
   REQUIRE(found.size() == wanted.size());
   const std::size_t size = element_size_bytes(dtype);
   for (std::size_t i = 0; i < got.at.size(); ++i) {
@@ -121,7 +120,7 @@ inline void check_result(DType dtype, std::span<const std::byte> found,
                                      wanted.begin() + static_cast<std::ptrdiff_t>(i * size));
     bool is_right = is_equal;
     if (!is_equal && !expected.slack.empty()) {
-      is_right = ops::reference::is_within_slack(expected, i, got.at[i]);
+      is_right = reference::is_within_slack(expected, i, got.at[i]);
     }
     if (is_right) continue;
     CAPTURE(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/conv.hpp"
+#include "reference/ops/conv.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -105,11 +105,11 @@ TEST_CASE("convolutions of whole numbers are exact, in every type and layout") {
       const ConvCase& each = conv_cases[i];
       const auto x = test::whole_values(dtype, each.x, 1);
       const auto weights = test::whole_values(dtype, each.weights, 2);
-      const auto wanted = ops::reference::conv2d(dtype, x, weights, each.options);
+      const auto wanted = reference::conv2d(dtype, x, weights, each.options);
       CHECK(wanted.slack.empty());
       const ConvOptions back = with_output_padding(each.options);
       const auto y = test::whole_values(dtype, transposed_input(each, wanted.values.dims), 3);
-      const auto wanted_back = ops::reference::conv_transpose2d(dtype, y, weights, back);
+      const auto wanted_back = reference::conv_transpose2d(dtype, y, weights, back);
       for (const Placement placement : test::placements) {
         CAPTURE(static_cast<int>(placement));
         const Tensor in = test::placed(backend, dtype, x, placement);
@@ -140,15 +140,15 @@ TEST_CASE("convolutions of reals stay within the bound, and the same whatever th
       const auto weights = test::real_values(dtype, each.weights, 5);
       const Tensor in = test::placed(backend, dtype, x, Placement::packed);
       const Tensor factors = test::placed(backend, dtype, weights, Placement::packed);
-      const auto wanted = ops::reference::conv2d(dtype, x, weights, each.options);
+      const auto wanted = reference::conv2d(dtype, x, weights, each.options);
       const Tensor out = ops::conv2d(backend, in, factors, each.options);
       const auto bytes = bytes_of_result(backend, out);
       test::check_result(dtype, bytes, wanted);
       const Tensor back = ops::conv_transpose2d(backend, out, factors, each.options);
       const auto back_bytes = bytes_of_result(backend, back);
-      const auto rounded = ops::reference::values_of(dtype, bytes, wanted.values.dims);
+      const auto rounded = reference::values_of(dtype, bytes, wanted.values.dims);
       test::check_result(dtype, back_bytes,
-                         ops::reference::conv_transpose2d(dtype, rounded, weights, each.options));
+                         reference::conv_transpose2d(dtype, rounded, weights, each.options));
       // Of one result, of some columns or channels, of some rows, of an image.
       const bool is_small = each.x[1] <= 3 && dtype == DType::f32;
       const std::vector<std::uint64_t> workspaces =
@@ -173,11 +173,11 @@ TEST_CASE("convolutions along one axis") {
          std::vector<Conv1dOptions>{{}, {2, 1, 1}, {1, 0, 3}, {3, 4, 2, 0, 2}, {1, 1, 1, 0, 4}}) {
       const auto x = test::whole_values(dtype, {2, 4, 11}, 6);
       const auto weights = test::whole_values(dtype, {8, 4 / options.groups, 3}, 7);
-      const auto wanted = ops::reference::conv1d(dtype, x, weights, options);
+      const auto wanted = reference::conv1d(dtype, x, weights, options);
       const auto y = test::whole_values(dtype, wanted.values.dims, 8);
       Conv1dOptions back = options;
       back.output_padding = options.stride - 1;
-      const auto wanted_back = ops::reference::conv_transpose1d(dtype, y, weights, back);
+      const auto wanted_back = reference::conv_transpose1d(dtype, y, weights, back);
       for (const Placement placement : test::placements) {
         const Tensor in = test::placed(backend, dtype, x, placement);
         const Tensor factors = test::placed(backend, dtype, weights, next_placement(placement, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/elementwise.hpp"
+#include "reference/ops/elementwise.hpp"
 
 #include "unit/ops/check_operation.hpp"
 
@@ -33,13 +33,13 @@ TEST_CASE("binary operations and comparisons of every type, shape and layout") {
           const Tensor out = test::place(backend, dtype, dims, placement);
           ops::binary_into(backend, operation, x, y, out);
           test::check_result(dtype, test::read(backend, out),
-                             ops::reference::binary(operation, dtype, a, b));
+                             reference::binary(operation, dtype, a, b));
           const auto comparison = static_cast<ops::Compare>(i);
           const Tensor truth = ops::compare(backend, comparison, x, y);
           backend.synchronize();
           const auto flags = truth.to_host<std::uint8_t>(backend.stream());
           test::check_result(DType::u8, std::as_bytes(std::span(flags)),
-                             ops::reference::compare(comparison, a, b));
+                             reference::compare(comparison, a, b));
         }
       }
     }
@@ -78,7 +78,7 @@ TEST_CASE("inputs that are contiguous along another axis than the output") {
         test::write(backend, y, b);
         ops::binary_into(backend, operation, x, y, out);
         test::check_result(dtype, test::read(backend, out),
-                           ops::reference::binary(operation, dtype, a, b));
+                           reference::binary(operation, dtype, a, b));
       }
     }
   }
@@ -96,7 +96,7 @@ TEST_CASE("repeated rows and columns, alone and with an input that crosses them"
       std::vector<std::uint64_t> line = dims;
       line[repeated] = 1;
       const auto few = test::some_values(dtype, line, 6);
-      ops::reference::Values b{dims, {}};
+      reference::Values b{dims, {}};
       for (std::uint64_t i = 0; i < dims[0] * dims[1]; ++i) {
         b.at.push_back(few.at[repeated == 0 ? i % dims[1] : i / dims[1]]);
       }
@@ -112,13 +112,13 @@ TEST_CASE("repeated rows and columns, alone and with an input that crosses them"
           const Tensor out = test::place(backend, dtype, dims, Placement::packed);
           ops::binary_into(backend, operation, x, wide, out);
           test::check_result(dtype, test::read(backend, out),
-                             ops::reference::binary(operation, dtype, a, b));
+                             reference::binary(operation, dtype, a, b));
         }
         const Tensor truth = ops::compare(backend, ops::Compare::lt, x, wide);
         backend.synchronize();
         const auto flags = truth.to_host<std::uint8_t>(backend.stream());
         test::check_result(DType::u8, std::as_bytes(std::span(flags)),
-                           ops::reference::compare(ops::Compare::lt, a, b));
+                           reference::compare(ops::Compare::lt, a, b));
       }
     }
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/index.hpp"
+#include "reference/ops/index.hpp"
 
 #include "hiptool/ops_move.hpp"
 #include "unit/ops/check_move.hpp"
 
 using namespace hiptool;
-using ops::reference::Values;
+using reference::Values;
 using test::Bits;
 using test::placed;
 using test::Placement;
@@ -69,9 +69,9 @@ TEST_CASE("index_select and gather along every axis, by ids of every type and la
           const Tensor chosen = placed(backend, id_type, ids, placement);
           const Bits out(backend, dtype, with_length(dims, axis, 9), placement);
           ops::index_select_into(backend, source.tensor, chosen, axis, out.tensor);
-          out.check(ops::reference::index_select(x, ids, axis));
+          out.check(reference::index_select(x, ids, axis));
           test::check_bits(backend, ops::index_select(backend, source.tensor, chosen, axis),
-                           ops::reference::index_select(x, ids, axis));
+                           reference::index_select(x, ids, axis));
 
           Dims fewer{3, 5, 11};
           fewer[axis] = 10;
@@ -79,7 +79,7 @@ TEST_CASE("index_select and gather along every axis, by ids of every type and la
           const Bits gathered(backend, dtype, fewer, placement);
           ops::gather_into(backend, source.tensor, placed(backend, id_type, each, placement), axis,
                            gathered.tensor);
-          gathered.check(ops::reference::gather(x, each, axis));
+          gathered.check(reference::gather(x, each, axis));
         }
       }
       source.check(x);
@@ -96,7 +96,7 @@ TEST_CASE("every dtype can be chosen from; nothing can be chosen from nothing") 
     const Bits source(backend, dtype, Dims{4, 3}, Placement::packed, &x);
     const Tensor chosen = placed(backend, DType::u32, ids, Placement::packed);
     test::check_bits(backend, ops::gather(backend, source.tensor, chosen, 0),
-                     ops::reference::gather(x, ids, 0));
+                     reference::gather(x, ids, 0));
     const Tensor none =
         ops::index_select(backend, source.tensor, backend.empty(DType::u32, {0}), 0);
     CHECK(none.element_count() == 0);
@@ -128,7 +128,7 @@ TEST_CASE("scatter: of several elements for one place the last wins") {
           const Bits out(backend, dtype, dims, placement);
           const Tensor chosen = placed(backend, id_type, ids, placement);
           ops::scatter_into(backend, base.tensor, chosen, from.tensor, axis, out.tensor);
-          const Values wanted = ops::reference::scatter(x, ids, source, axis);
+          const Values wanted = reference::scatter(x, ids, source, axis);
           out.check(wanted);
           base.check(x);
           ops::scatter_into(backend, base.tensor, chosen, from.tensor, axis, base.tensor);
@@ -158,14 +158,14 @@ TEST_CASE("scatter_add and index_add add in order and round once, in every dtype
                     placed(backend, id_type, ids, placement),
                     placed(backend, dtype, source, placement), axis, out);
           test::check_result(dtype, test::read(backend, out),
-                             {ops::reference::scatter_add(dtype, x, each, source, axis), {}});
+                             {reference::scatter_add(dtype, x, each, source, axis), {}});
         };
         Dims fewer{4, 5, 6};
         fewer[axis] = 12;
         const Values ids = some_ids(id_type, fewer, dims[axis]);
         check(ops::scatter_add_into, ids, ids, test::some_values(dtype, fewer, 2));
         const Values few = some_ids(id_type, {13}, dims[axis]);
-        check(ops::index_add_into, few, ops::reference::spread_ids(few, dims, axis),
+        check(ops::index_add_into, few, reference::spread_ids(few, dims, axis),
               test::some_values(dtype, with_length(dims, axis, 13), 3));
       }
     }

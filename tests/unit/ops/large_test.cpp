@@ -15,7 +15,7 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "ops/reference/random.hpp"
+#include "reference/ops/random.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -333,9 +333,9 @@ TEST_CASE_FIXTURE(LargeTensors, "random numbers") {
         .copy_to_host(std::as_writable_bytes(std::span(read)));
     for (const std::uint16_t half : read) {
       if (index % 4 == 0) {
-        words = ops::reference::philox4x32({static_cast<std::uint32_t>(index / 4),
-                                            static_cast<std::uint32_t>(index / 4 >> 32), 0, 0},
-                                           key);
+        words = reference::philox4x32({static_cast<std::uint32_t>(index / 4),
+                                       static_cast<std::uint32_t>(index / 4 >> 32), 0, 0},
+                                      key);
       }
       if (half != numbers[words[index % 4] >> 21]) FAIL("element " << index);
       ++index;

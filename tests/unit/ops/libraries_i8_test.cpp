@@ -9,13 +9,13 @@
 
 #include "hiptool/libraries.hpp"
 #include "hiptool/matmul.hpp"
-#include "ops/reference/matmul.hpp"
+#include "reference/ops/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
 using ops::Library;
 using ops::LibraryStatus;
-using ops::reference::Values;
+using reference::Values;
 using test::Placement;
 
 namespace {
@@ -50,16 +50,12 @@ Values random_i8(const Sizes& dims, std::uint32_t seed) {
 struct I8Product {
   Values a;
   Values b;
-  ops::reference::Expected expected;
+  reference::Expected expected;
 
   I8Product(const Sizes& a_dims, const Sizes& b_dims)
-      : a(random_i8(a_dims, 1)),
-        b(random_i8(b_dims, 2)),
-        expected(ops::reference::matmul_i32(a, b)) {}
+      : a(random_i8(a_dims, 1)), b(random_i8(b_dims, 2)), expected(reference::matmul_i32(a, b)) {}
 
-  std::vector<std::byte> bytes() const {
-    return ops::reference::bytes_of(DType::i32, expected.values);
-  }
+  std::vector<std::byte> bytes() const { return reference::bytes_of(DType::i32, expected.values); }
 };
 
 std::vector<std::byte> multiply_i8(const Backend& backend, const I8Product& product,
@@ -157,7 +153,7 @@ TEST_CASE("nvidia: sums of i8 that can leave 32 bits are for our kernel") {
     const Tensor a = put(least);
     const Tensor b = put({{k, 4}, std::vector<long double>(4 * k, -128)});
     const auto found = test::read(backend, ops::matmul_i32(backend, a, b, by_i8_library));
-    return ops::reference::values_of(DType::i32, found, Sizes{1, 4}).at[3];
+    return reference::values_of(DType::i32, found, Sizes{1, 4}).at[3];
   };
   CHECK(multiply_most(131068) == 131068 * 16384.0L);
   CHECK(i8_status(backend, "cuBLASLt").calls + i8_status(backend, "cuBLAS").calls == 1);

@@ -15,8 +15,8 @@
 #include "hiptool/conv.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/matmul.hpp"
-#include "ops/reference/conv.hpp"
-#include "ops/reference/matmul.hpp"
+#include "reference/ops/conv.hpp"
+#include "reference/ops/matmul.hpp"
 #include "unit/hip/temporary_tree.hpp"
 #include "unit/ops/check_images.hpp"
 #include "unit/ops/check_operation.hpp"
@@ -25,7 +25,7 @@ using namespace hiptool;
 using doctest::Contains;
 using ops::Library;
 using ops::LibraryStatus;
-using ops::reference::Values;
+using reference::Values;
 using test::Dims;
 using test::Placement;
 
@@ -73,12 +73,12 @@ LibraryStatus status_of(const Backend& backend, const std::string& library) {
 struct Product {
   Values a;
   Values b;
-  ops::reference::Expected expected;
+  reference::Expected expected;
 
   Product(DType dtype, const Dims& a_dims, const Dims& b_dims)
       : a(test::real_values(dtype, a_dims, 1)),
         b(test::real_values(dtype, b_dims, 2)),
-        expected(ops::reference::matmul(dtype, a, b)) {}
+        expected(reference::matmul(dtype, a, b)) {}
 };
 
 std::vector<std::byte> multiply(const Backend& backend, DType dtype, const Product& product,
@@ -93,7 +93,7 @@ std::vector<std::byte> multiply(const Backend& backend, DType dtype, const Produ
 }
 
 bool is_right(DType dtype, const Product& product, const std::vector<std::byte>& found) {
-  const auto got = ops::reference::values_of(dtype, found, product.expected.values.dims);
+  const auto got = reference::values_of(dtype, found, product.expected.values.dims);
   for (std::size_t i = 0; i < got.at.size(); ++i) {
     if (!(std::fabs(got.at[i] - product.expected.values.at[i]) <= product.expected.slack[i])) {
       return false;
@@ -131,7 +131,7 @@ struct Convolution {
   ops::ConvOptions options;
   Values x;
   Values weights;
-  ops::reference::Expected expected;
+  reference::Expected expected;
 
   Convolution(DType dtype, std::uint64_t groups)
       : x(test::real_values(dtype, {2, 6, 7, 9}, 3)),
@@ -141,7 +141,7 @@ struct Convolution {
     options.dilation = {1, 3};
     options.groups = groups;
     options.library = Library::automatic;
-    expected = ops::reference::conv2d(dtype, x, weights, options);
+    expected = reference::conv2d(dtype, x, weights, options);
   }
 };
 
@@ -196,7 +196,7 @@ TEST_CASE("nvidia: products of all types and layouts by cuBLASLt") {
   options.beta = 0.5;
   ops::matmul_into(backend, a, b, out, options);
   test::check_result(DType::f64, test::read(backend, out),
-                     ops::reference::matmul(DType::f64, product.a, product.b, -2, 0.5, &old));
+                     reference::matmul(DType::f64, product.a, product.b, -2, 0.5, &old));
 
   // No sums: nothing for a library.
   const std::uint64_t before = status_of(backend, "cuBLASLt").calls;
@@ -344,7 +344,7 @@ TEST_CASE("nvidia: convolutions by cuDNN, of all types and layouts") {
   const std::uint64_t before = status_of(backend, "cuDNN").calls;
   const Tensor lines = ops::conv1d(backend, put(backend, DType::f32, x, Placement::packed),
                                    put(backend, DType::f32, weights, Placement::packed), line);
-  const auto expected = ops::reference::conv1d(DType::f32, x, weights, line);
+  const auto expected = reference::conv1d(DType::f32, x, weights, line);
   test::check_result(DType::f32, test::read(backend, lines), expected);
   CHECK(status_of(backend, "cuDNN").calls == before + 1);
 }
@@ -379,7 +379,7 @@ TEST_CASE("nvidia: transposed convolutions have products by a library") {
   options.library = Library::automatic;
   const Values x = test::real_values(DType::f32, {2, 6, 4, 5}, 3);
   const Values weights = test::real_values(DType::f32, {6, 4, 3, 2}, 4);
-  const auto expected = ops::reference::conv_transpose2d(DType::f32, x, weights, options);
+  const auto expected = reference::conv_transpose2d(DType::f32, x, weights, options);
   const Tensor out =
       ops::conv_transpose2d(backend, put(backend, DType::f32, x, Placement::packed),
                             put(backend, DType::f32, weights, Placement::packed), options);

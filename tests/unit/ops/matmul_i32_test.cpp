@@ -13,11 +13,11 @@
 #include "hiptool/matmul.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "ops/reference/matmul.hpp"
+#include "reference/ops/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
-using ops::reference::Values;
+using reference::Values;
 using test::Placement;
 
 namespace {
@@ -44,15 +44,15 @@ Tensor put_i8(const Backend& backend, const Values& values, Placement placement)
 
 void check_i32_product(const Backend& backend, const Values& a, const Values& b, Placement of_a,
                        Placement of_b, Placement of_out) {
-  const auto expected = ops::reference::matmul_i32(a, b);
+  const auto expected = reference::matmul_i32(a, b);
   const Tensor x = put_i8(backend, a, of_a);
   const Tensor y = put_i8(backend, b, of_b);
   const Tensor out = test::place(backend, DType::i32, expected.values.dims, of_out);
   // Our kernel needs no copy, and OpenBLAS has no such product.
   ops::matmul_i32_into(backend, x, y, out, {.no_copies = true, .library = ops::Library::automatic});
   test::check_result(DType::i32, test::read(backend, out), expected);
-  CHECK(test::read(backend, x) == ops::reference::bytes_of(DType::i8, a));
-  CHECK(test::read(backend, y) == ops::reference::bytes_of(DType::i8, b));
+  CHECK(test::read(backend, x) == reference::bytes_of(DType::i8, a));
+  CHECK(test::read(backend, y) == reference::bytes_of(DType::i8, b));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ TEST_CASE("products of i8: sums beyond 32 bits wrap") {
     check_i32_product(backend, a, b, Placement::packed, Placement::packed, Placement::packed);
   }
   const Values a = bytes_between({1, 131072}, -128, -128, 1);
-  CHECK(ops::reference::matmul_i32(a, {{131072, 1}, a.at}).values.at[0] == -0x1p31L);
+  CHECK(reference::matmul_i32(a, {{131072, 1}, a.at}).values.at[0] == -0x1p31L);
 }
 
 TEST_CASE("products of i8: without terms, without results, and what does not fit") {
@@ -127,7 +127,7 @@ TEST_CASE("i8 is for copies and products alone") {
   const Values values = bytes_between({6, 20}, -128, 127, 3);
   const Tensor x = put_i8(backend, values, Placement::transposed);
   const Tensor twice = ops::concat(backend, std::vector{x, ops::copy(backend, x)}, 0);
-  auto bytes = ops::reference::bytes_of(DType::i8, values);
+  auto bytes = reference::bytes_of(DType::i8, values);
   bytes.insert(bytes.end(), bytes.begin(), bytes.begin() + 120);
   CHECK(test::read(backend, twice) == bytes);
   const auto is_refused = [](const std::function<void()>& call) {

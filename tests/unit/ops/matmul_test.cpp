@@ -9,14 +9,14 @@
 #include "hiptool/error.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/matmul_launch.hpp"
-#include "ops/reference/matmul.hpp"
-#include "ops/reference/rows.hpp"
+#include "reference/ops/matmul.hpp"
+#include "reference/ops/rows.hpp"
 #include "unit/core/wrapped_device.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
 using ops::MatmulOptions;
-using ops::reference::Values;
+using reference::Values;
 
 namespace {
 
@@ -69,17 +69,17 @@ Values factors(DType dtype, const Dims& dims, std::uint32_t seed, bool is_whole)
     values.at.push_back(is_whole ? static_cast<long double>(number % 17) - 8
                                  : (static_cast<long double>(number) * 0x1p-31L - 1) * 8);
   }
-  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+  return reference::values_of(dtype, reference::bytes_of(dtype, values), dims);
 }
 
 void check_product(const Backend& backend, DType dtype, const Tensor& x, const Values& a,
                    const Tensor& y, const Values& b, Style of_out,
                    const MatmulOptions& options = {}) {
-  auto expected = ops::reference::matmul(dtype, a, b);
+  auto expected = reference::matmul(dtype, a, b);
   Values old;
   if (options.beta != 0 || options.alpha != 1) {
     old = factors(dtype, expected.values.dims, 99, true);
-    expected = ops::reference::matmul(dtype, a, b, options.alpha, options.beta, &old);
+    expected = reference::matmul(dtype, a, b, options.alpha, options.beta, &old);
   }
   const auto call = [&] {
     const Tensor out = place_matrices(backend, dtype, expected.values.dims, of_out);
@@ -103,8 +103,8 @@ void check_shape(const Backend& backend, DType dtype, const Dims& a_dims, const 
   const Tensor x = put_matrices(backend, dtype, a, of_a);
   const Tensor y = put_matrices(backend, dtype, b, of_b);
   check_product(backend, dtype, x, a, y, b, of_out, options);
-  CHECK(test::read(backend, x) == ops::reference::bytes_of(dtype, a));
-  CHECK(test::read(backend, y) == ops::reference::bytes_of(dtype, b));
+  CHECK(test::read(backend, x) == reference::bytes_of(dtype, a));
+  CHECK(test::read(backend, y) == reference::bytes_of(dtype, b));
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ TEST_CASE("every pair of layouts of both factors") {
       const Tensor out = ops::matmul(backend, x, y, {.exact = true});
       const auto found = test::read(backend, out);
       if (i == 0) {
-        test::check_result(dtype, found, ops::reference::matmul(dtype, a, b));
+        test::check_result(dtype, found, reference::matmul(dtype, a, b));
         first = found;
       }
       CHECK(found == first);
@@ -213,12 +213,11 @@ TEST_CASE("products added to the output, scaled, and of layouts that need a copy
     test::write(backend, y, b);
     const Tensor out = test::place(backend, dtype, Dims{9, 6}, test::Placement::spread);
     ops::matmul_into(backend, x, y, out);
-    test::check_result(dtype, test::read(backend, out), ops::reference::matmul(dtype, a, b));
+    test::check_result(dtype, test::read(backend, out), reference::matmul(dtype, a, b));
     const Values old = factors(dtype, {9, 6}, 9, false);
     test::write(backend, out, old);
     ops::matmul_into(backend, x, y, out, {.beta = 2});
-    test::check_result(dtype, test::read(backend, out),
-                       ops::reference::matmul(dtype, a, b, 1, 2, &old));
+    test::check_result(dtype, test::read(backend, out), reference::matmul(dtype, a, b, 1, 2, &old));
     CHECK_THROWS_WITH_AS(ops::matmul(backend, x, y, {.no_copies = true}),
                          doctest::Contains("strides [58,2] needs a copy"), Error);
   }
@@ -249,7 +248,7 @@ TEST_CASE("NaN and infinity in products, and products of nothing") {
 TEST_CASE("what the bound of products excludes") {
   const Values a = factors(DType::f16, {4, 300}, 12, false);
   const Values b = factors(DType::f16, {300, 4}, 13, false);
-  const auto right = ops::reference::matmul(DType::f16, a, b);
+  const auto right = reference::matmul(DType::f16, a, b);
   const auto is_inside = [&](std::size_t at, long double value) {
     return std::fabs(value - right.values.at[at]) <= right.slack[at];
   };
@@ -305,7 +304,7 @@ TEST_CASE("a long sum is split by its shape, and has the same bits in every layo
       CAPTURE(rows);
       const Values a = factors(dtype, {rows, 2500}, 14, false);
       const Values b = factors(dtype, {2500, 9}, 15, false);
-      const auto expected = ops::reference::matmul(dtype, a, b);
+      const auto expected = reference::matmul(dtype, a, b);
       std::vector<std::byte> first;
       for (const Style style : {styles[0], styles[1], styles[5]}) {
         const Tensor x = put_matrices(backend, dtype, a, style);
@@ -345,7 +344,7 @@ TEST_CASE("matrix units read both factors in every layout") {
           {ops::MatrixOperand(x), ops::MatrixOperand(y), ops::MatrixOperand(out), 0, dtype},
           {.beta = beta}, units);
       test::check_result(dtype, test::read(backend, out),
-                         ops::reference::matmul(dtype, a, b, 1, beta, &old));
+                         reference::matmul(dtype, a, b, 1, beta, &old));
     }
   }
 }
@@ -386,7 +385,7 @@ TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sum
                             units);
       test::check_result(
           dtype, test::read(backend, out),
-          ops::reference::matmul(dtype, a, b, 0.5, one.beta, one.beta != 0 ? &old : nullptr));
+          reference::matmul(dtype, a, b, 0.5, one.beta, one.beta != 0 ? &old : nullptr));
     }
   }
 }
@@ -402,7 +401,7 @@ TEST_CASE("matrix units of one warp take over where the driver refuses the image
   const bool is_old = std::getenv("FAKE_CUDA_PTX_MAJOR") != nullptr;
   const Values a = factors(DType::f16, {16, 24}, 41, true);
   const Values b = factors(DType::f16, {24, 16}, 42, true);
-  const auto expected = ops::reference::matmul(DType::f16, a, b);
+  const auto expected = reference::matmul(DType::f16, a, b);
   for (const bool is_refused : {false, true}) {
     CAPTURE(is_refused);
     const Backend backend(device);
@@ -430,7 +429,7 @@ TEST_CASE("halves whose rows matrix units cannot read are copied") {
   if (backend.device().platform() != Platform::cpu) return test::skip_case("for the cpu only");
   const Values a = factors(DType::f16, {17, 19}, 24, false);
   const Values b = factors(DType::f16, {19, 131}, 25, false);
-  const auto expected = ops::reference::matmul(DType::f16, a, b);
+  const auto expected = reference::matmul(DType::f16, a, b);
   const Tensor x = put_matrices(backend, DType::f16, a, Style{true, 0, 1});
   const Tensor y = put_matrices(backend, DType::f16, b, Style{false, 5, 0});
   const Tensor out = place_matrices(backend, DType::f16, {17, 131}, Style{false, 1, 3});
@@ -444,7 +443,7 @@ TEST_CASE("gated layers of a model, scaled sums") {
   for (const DType dtype : matmul_dtypes) {
     CAPTURE(to_string(dtype));
     const auto rounded = [&](Values values) {
-      return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), values.dims);
+      return reference::values_of(dtype, reference::bytes_of(dtype, values), values.dims);
     };
     const Values x = factors(dtype, {2, 3, 8}, 20, true);
     const Values gates = factors(dtype, {8, 10}, 21, true);
@@ -452,15 +451,14 @@ TEST_CASE("gated layers of a model, scaled sums") {
     const Values down = factors(dtype, {10, 5}, 23, true);
     Values flat = x;
     flat.dims = {6, 8};
-    const Values first = rounded(ops::reference::matmul(dtype, flat, gates).values);
-    const Values second = rounded(ops::reference::matmul(dtype, flat, up).values);
-    const Values inner =
-        rounded(ops::reference::gate(dtype, ops::Gate::silu, first, second).values);
-    auto expected = ops::reference::matmul(dtype, inner, down);
+    const Values first = rounded(reference::matmul(dtype, flat, gates).values);
+    const Values second = rounded(reference::matmul(dtype, flat, up).values);
+    const Values inner = rounded(reference::gate(dtype, ops::Gate::silu, first, second).values);
+    auto expected = reference::matmul(dtype, inner, down);
     // The activation may differ by some units, of which each counts in a sum.
     for (std::size_t i = 0; i < expected.slack.size(); ++i) {
       for (std::size_t k = 0; k < 10; ++k) {
-        expected.slack[i] += 3 * ops::reference::ulp_of(dtype, inner.at[i / 5 * 10 + k]) *
+        expected.slack[i] += 3 * reference::ulp_of(dtype, inner.at[i / 5 * 10 + k]) *
                              std::fabs(down.at[k * 5 + i % 5]);
       }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/ops_move.hpp"
 
-#include "ops/reference/move.hpp"
+#include "reference/ops/move.hpp"
 #include "unit/ops/check_move.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
-using ops::reference::Values;
+using reference::Values;
 using test::Bits;
 using test::Placement;
 
@@ -128,10 +128,10 @@ TEST_CASE("copy_2d copies rows between tensors and inside one") {
     const Bits x(backend, dtype, {{300}}, Placement::offset, &a);
     const Bits y(backend, dtype, {{400}}, Placement::packed, &b);
     ops::copy_2d(backend, x.tensor, y.tensor, {9, 24, 32, 43, 20, 32});
-    y.check(ops::reference::copy_2d(a, b, 9, 24, 32, 43, 20, 32));
+    y.check(reference::copy_2d(a, b, 9, 24, 32, 43, 20, 32));
     // Columns 0 to 3 of a matrix of 10 columns to columns 6 to 9.
     ops::copy_2d(backend, x.tensor, x.tensor, {30, 4, 10, 10, 0, 6});
-    x.check(ops::reference::copy_2d(a, a, 30, 4, 10, 10, 0, 6));
+    x.check(reference::copy_2d(a, a, 30, 4, 10, 10, 0, 6));
   }
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("concat along every axis, of every layout") {
         dims[axis] = length;
         const Bits out(backend, dtype, dims, placement);
         ops::concat_into(backend, parts, axis, out.tensor);
-        const Values wanted = ops::reference::concat(values, axis);
+        const Values wanted = reference::concat(values, axis);
         out.check(wanted);
         test::check_bits(backend, ops::concat(backend, parts, axis), wanted);
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/pool.hpp"
+#include "reference/ops/pool.hpp"
 
 #include <cmath>
 
@@ -67,7 +67,7 @@ TEST_CASE("pooling of every type and layout") {
       const auto any = test::some_values(dtype, each.dims, 2);
       for (const Placement placement : test::placements) {
         CAPTURE(static_cast<int>(placement));
-        const auto average = ops::reference::avg_pool2d(dtype, whole, each.kernel, each.stride);
+        const auto average = reference::avg_pool2d(dtype, whole, each.kernel, each.stride);
         const Tensor x = test::placed(backend, dtype, whole, placement);
         const Tensor out =
             test::place(backend, dtype, average.values.dims, other_placement(placement));
@@ -76,7 +76,7 @@ TEST_CASE("pooling of every type and layout") {
         test::write(backend, x, any);
         ops::max_pool2d_into(backend, x, each.kernel, each.stride, out);
         test::check_result(dtype, test::read(backend, out),
-                           ops::reference::max_pool2d(any, each.kernel, each.stride));
+                           reference::max_pool2d(any, each.kernel, each.stride));
       }
       if (!is_floating_point(dtype)) {
         const Tensor x = test::placed(backend, dtype, any, Placement::packed);
@@ -85,7 +85,7 @@ TEST_CASE("pooling of every type and layout") {
         std::vector<std::byte> bytes(out.size_bytes());
         out.copy_to_host(bytes);
         test::check_result(dtype, bytes,
-                           ops::reference::avg_pool2d(dtype, any, each.kernel, each.stride));
+                           reference::avg_pool2d(dtype, any, each.kernel, each.stride));
       }
     }
   }
@@ -104,7 +104,7 @@ TEST_CASE("averages of reals stay within the bound") {
       backend.synchronize();
       std::vector<std::byte> bytes(out.size_bytes());
       out.copy_to_host(bytes);
-      test::check_result(dtype, bytes, ops::reference::avg_pool2d(dtype, values, kernel, stride));
+      test::check_result(dtype, bytes, reference::avg_pool2d(dtype, values, kernel, stride));
     }
   }
 }
@@ -180,7 +180,7 @@ TEST_CASE("upsampling to the nearest element moves bits") {
       CAPTURE(each.size[0]);
       CAPTURE(each.size[1]);
       const auto values = test::some_values(test::bits_dtype(dtype), each.dims, 4);
-      const auto wanted = ops::reference::upsample_nearest(values, each.size);
+      const auto wanted = reference::upsample_nearest(values, each.size);
       for (const Placement placement : test::placements) {
         const test::Bits x(backend, dtype, each.dims, placement, &values);
         const test::Bits out(backend, dtype, wanted.dims, other_placement(placement));
@@ -192,7 +192,7 @@ TEST_CASE("upsampling to the nearest element moves bits") {
     for (const std::uint64_t length : {1ull, 5ull, 12ull}) {
       const test::Bits x(backend, dtype, values.dims, Placement::transposed, &values);
       test::check_bits(backend, ops::upsample_nearest1d(backend, x.tensor, length),
-                       ops::reference::upsample_nearest(values, std::span(&length, 1)));
+                       reference::upsample_nearest(values, std::span(&length, 1)));
     }
   }
 }
@@ -226,7 +226,7 @@ TEST_CASE("bilinear upsampling") {
       for (const ops::BilinearOptions& options : std::vector<ops::BilinearOptions>{
                {}, {true, {}, {}}, {false, 2.5, {}}, {false, 0.3, 1.7}}) {
         CAPTURE(options.aligns_corners);
-        const auto wanted = ops::reference::upsample_bilinear2d(dtype, values, each.size, options);
+        const auto wanted = reference::upsample_bilinear2d(dtype, values, each.size, options);
         for (const Placement placement : test::placements) {
           const Tensor x = test::placed(backend, dtype, values, placement);
           const Tensor out =

@@ -11,13 +11,13 @@
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "model/element_types.hpp"
-#include "ops/reference/layers.hpp"
+#include "reference/ops/layers.hpp"
 #include "unit/ops/check_operation.hpp"
 #include "unit/ops/quantised_values.hpp"
 
 using namespace hiptool;
 using ops::QuantisedTensor;
-using ops::reference::Values;
+using reference::Values;
 using test::Placement;
 
 namespace {
@@ -79,7 +79,7 @@ Values plain_numbers(DType dtype, const Dims& dims, std::uint32_t seed) {
   for (std::uint64_t i = 0; i < dims[0] * dims[1]; ++i) {
     values.at.push_back((static_cast<long double>(next_number(state)) - 32768) / 4096);
   }
-  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+  return reference::values_of(dtype, reference::bytes_of(dtype, values), dims);
 }
 
 Tensor file_tensor(const Backend& backend, DType dtype, const Values& values, Placement placement) {
@@ -170,7 +170,7 @@ TEST_CASE("products with plain weights of every shape and layout") {
         const Tensor out = test::place(backend, DType::f32, Dims{shape[2], shape[0]}, placement);
         ops::quantised_matmul_into(backend, weights, vectors, out);
         test::check_result(DType::f32, test::read(backend, out),
-                           ops::reference::file_product(numbers, x));
+                           reference::file_product(numbers, x));
       }
     }
   }

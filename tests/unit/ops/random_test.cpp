@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/random.hpp"
+#include "reference/ops/random.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ Moments moments_of(const std::vector<float>& numbers) {
 TEST_CASE("Philox4x32-10 gives the known answers of Random123") {
   // Random123 1.14, tests/kat_vectors (https://github.com/DEShawResearch/random123).
   using Words = std::array<std::uint32_t, 4>;
-  const auto philox = ops::reference::philox4x32;
+  const auto philox = reference::philox4x32;
   CHECK(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr std::uint32_t ones = 0xffffffff;
   CHECK(philox({ones, ones, ones, ones}, {ones, ones}) ==
@@ -62,8 +62,8 @@ TEST_CASE("random numbers are those of the definition, in every layout") {
   for (const DType dtype : float_types) {
     CAPTURE(to_string(dtype));
     for (const Dims& dims : shapes) {
-      const auto uniform = ops::reference::rand_uniform(dtype, dims, some_seed, -1.3, 2.7);
-      const auto normal = ops::reference::rand_normal(dtype, dims, some_seed, 0.4, 1.6);
+      const auto uniform = reference::rand_uniform(dtype, dims, some_seed, -1.3, 2.7);
+      const auto normal = reference::rand_normal(dtype, dims, some_seed, 0.4, 1.6);
       for (const Placement placement : test::placements) {
         const Tensor out = test::place(backend, dtype, dims, placement);
         ops::rand_uniform_into(backend, some_seed, -1.3, 2.7, out);
@@ -101,8 +101,8 @@ TEST_CASE("uniform numbers stay below the upper end, also where they are rounded
       const Tensor out = test::place(backend, dtype, dims, Placement::packed);
       ops::rand_uniform_into(backend, 9, low, high, out);
       const auto bytes = test::read(backend, out);
-      test::check_result(dtype, bytes, ops::reference::rand_uniform(dtype, dims, 9, low, high));
-      for (const long double x : ops::reference::values_of(dtype, bytes, dims).at) {
+      test::check_result(dtype, bytes, reference::rand_uniform(dtype, dims, 9, low, high));
+      for (const long double x : reference::values_of(dtype, bytes, dims).at) {
         REQUIRE(x >= low);
         if (low < high) REQUIRE(x < high);
       }

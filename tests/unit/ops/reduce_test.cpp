@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/reduce.hpp"
+#include "reference/ops/reduce.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,8 +40,8 @@ DType reduced_type(Reduce operation, DType dtype) {
   return operation == Reduce::argmin || operation == Reduce::argmax ? DType::u32 : dtype;
 }
 
-ops::reference::Values small_wholes(const Dims& dims, std::uint32_t seed, bool has_sign) {
-  ops::reference::Values values{dims, {}};
+reference::Values small_wholes(const Dims& dims, std::uint32_t seed, bool has_sign) {
+  reference::Values values{dims, {}};
   std::mt19937 random(seed);
   std::uint64_t count = 1;
   for (const std::uint64_t dim : dims) count *= dim;
@@ -52,8 +52,8 @@ ops::reference::Values small_wholes(const Dims& dims, std::uint32_t seed, bool h
 }
 
 void check_reduction(const Backend& backend, Reduce operation, const Tensor& x,
-                     const ops::reference::Values& values, const Axes& axes, bool keep_dims) {
-  const auto expected = ops::reference::reduce(operation, x.dtype(), values, axes, keep_dims);
+                     const reference::Values& values, const Axes& axes, bool keep_dims) {
+  const auto expected = reference::reduce(operation, x.dtype(), values, axes, keep_dims);
   const DType type = reduced_type(operation, x.dtype());
   const Tensor out = test::place(backend, type, expected.values.dims,
                                  keep_dims ? Placement::spread : Placement::packed);
@@ -140,14 +140,13 @@ TEST_CASE("sums round once, whatever the layout of their elements is") {
       CAPTURE(to_string(dtype));
       for (const std::uint64_t length : {1ull, 3ull, 330ull, 4400ull}) {
         CAPTURE(length);
-        ops::reference::Values values{{length, 24}, {}};
+        reference::Values values{{length, 24}, {}};
         std::mt19937 random(7);
         for (std::uint64_t i = 0; i < 24 * length; ++i) {
           values.at.push_back((static_cast<long double>(random()) - 0x1p31L) * 0x1p-33L);
         }
-        values =
-            ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), values.dims);
-        const auto expected = ops::reference::reduce(Reduce::sum, dtype, values, Axes{0}, false);
+        values = reference::values_of(dtype, reference::bytes_of(dtype, values), values.dims);
+        const auto expected = reference::reduce(Reduce::sum, dtype, values, Axes{0}, false);
         std::vector<std::byte> first;
         for (const Placement placement : test::placements) {
           const Tensor x = test::place(backend, dtype, values.dims, placement);

@@ -7,7 +7,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "ops/reference/layers.hpp"
+#include "reference/ops/layers.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
@@ -110,14 +110,14 @@ TEST_CASE("tables of rope at any position") {
         memory, std::vector<std::uint32_t>(positions.begin(), positions.end()), {5});
     const ops::RopeTables tables = ops::rope_tables(backend, frequencies, list, magnitude);
     test::check_result(DType::f32, test::read(backend, tables.cosines),
-                       ops::reference::rope_table(numbers, positions, magnitude, false));
+                       reference::rope_table(numbers, positions, magnitude, false));
     test::check_result(DType::f32, test::read(backend, tables.sines),
-                       ops::reference::rope_table(numbers, positions, magnitude, true));
+                       reference::rope_table(numbers, positions, magnitude, true));
   }
   const std::vector<std::uint64_t> neighbours{131070, 131071, 131072};
   const ops::RopeTables tables = ops::rope_tables(backend, frequencies, 131070, 3);
   test::check_result(DType::f32, test::read(backend, tables.sines),
-                     ops::reference::rope_table(numbers, neighbours, 1, true));
+                     reference::rope_table(numbers, neighbours, 1, true));
   // Views of the list and of the frequencies.
   const Tensor wide = Tensor::from_host(memory, std::vector<std::uint32_t>{5, 9, 6, 9}, {4});
   const Tensor every_second = wide.with_layout(
@@ -127,7 +127,7 @@ TEST_CASE("tables of rope at any position") {
   const std::vector<double> chosen{numbers[1], numbers[3], numbers[5], numbers[7], numbers[9]};
   test::check_result(DType::f32,
                      test::read(backend, ops::rope_tables(backend, some, every_second).cosines),
-                     ops::reference::rope_table(chosen, {5, 6}, 1, false));
+                     reference::rope_table(chosen, {5, 6}, 1, false));
   CHECK(ops::rope_tables(backend, frequencies, 3, 0).sines.element_count() == 0);
   CHECK_THROWS_WITH_AS(ops::rope_tables(backend, backend.empty(DType::f32, {3}), 0, 1),
                        doctest::Contains("frequencies are f64 [pairs], not f32[3]"), Error);

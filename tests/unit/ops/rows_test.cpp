@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/rows.hpp"
+#include "reference/ops/rows.hpp"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
-using ops::reference::Values;
+using reference::Values;
 using test::Placement;
 
 namespace {
@@ -25,7 +25,7 @@ Values reals(DType dtype, const Dims& dims, std::uint32_t seed, long double low,
   for (std::uint64_t i = 0; i < count; ++i) {
     values.at.push_back(low + (high - low) * 0x1p-32L * random());
   }
-  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+  return reference::values_of(dtype, reference::bytes_of(dtype, values), dims);
 }
 
 Tensor row_tensor(const Backend& backend, DType dtype, const Values& values,
@@ -41,10 +41,9 @@ void check_softmax(const Backend& backend, DType dtype, const Values& values, Pl
   const Tensor out = test::place(backend, dtype, values.dims, placement);
   ops::softmax_into(backend, x, axis, out);
   test::check_result(dtype, test::read(backend, out),
-                     ops::reference::softmax(dtype, values, axis, false));
+                     reference::softmax(dtype, values, axis, false));
   ops::log_softmax_into(backend, x, axis, x);
-  test::check_result(dtype, test::read(backend, x),
-                     ops::reference::softmax(dtype, values, axis, true));
+  test::check_result(dtype, test::read(backend, x), reference::softmax(dtype, values, axis, true));
 }
 
 void check_norms(const Backend& backend, DType dtype, const Values& values, Placement placement) {
@@ -57,13 +56,13 @@ void check_norms(const Backend& backend, DType dtype, const Values& values, Plac
   const Tensor out = test::place(backend, dtype, values.dims, placement);
   ops::layernorm_into(backend, x, scale, &shift, 1e-5, out);
   test::check_result(dtype, test::read(backend, out),
-                     ops::reference::normalise(dtype, values, weight, &bias, true, 1e-5));
+                     reference::normalise(dtype, values, weight, &bias, true, 1e-5));
   const Tensor plain = ops::layernorm(backend, x, scale, nullptr, 1e-5);
   test::check_result(dtype, test::read(backend, plain),
-                     ops::reference::normalise(dtype, values, weight, nullptr, true, 1e-5));
+                     reference::normalise(dtype, values, weight, nullptr, true, 1e-5));
   ops::rmsnorm_into(backend, x, scale, 1e-5, x);
   test::check_result(dtype, test::read(backend, x),
-                     ops::reference::normalise(dtype, values, weight, nullptr, false, 1e-5));
+                     reference::normalise(dtype, values, weight, nullptr, false, 1e-5));
 }
 
 }  // namespace
@@ -144,9 +143,8 @@ TEST_CASE("heads are normalised one by one, whatever other tokens a call has") {
   for (const double epsilon : {1e-6, 1e-5, 4.0}) {
     const Tensor out = ops::rmsnorm(backend, x, scale, epsilon);
     const auto bytes = test::read(backend, out);
-    test::check_result(
-        DType::f32, bytes,
-        ops::reference::normalise(DType::f32, heads, weight, nullptr, false, epsilon));
+    test::check_result(DType::f32, bytes,
+                       reference::normalise(DType::f32, heads, weight, nullptr, false, epsilon));
     std::vector<std::byte> by_token;
     for (std::uint64_t token = 0; token < 5; ++token) {
       const Tensor one = x.with_layout(x.layout().narrow(0, token, 1));
@@ -168,7 +166,7 @@ TEST_CASE("a gate and its factor may be halves of one product") {
       ops::gate(backend, ops::Gate::silu, product.with_layout(product.layout().narrow(1, 0, 10)),
                 product.with_layout(product.layout().narrow(1, 10, 10)));
   test::check_result(DType::f32, test::read(backend, out),
-                     ops::reference::gate(DType::f32, ops::Gate::silu, halves[0], halves[1]));
+                     reference::gate(DType::f32, ops::Gate::silu, halves[0], halves[1]));
 }
 
 TEST_CASE("rope of both kinds of pairs, whole and partial") {
@@ -191,7 +189,7 @@ TEST_CASE("rope of both kinds of pairs, whole and partial") {
         const Tensor cosines = row_tensor(backend, DType::f32, cosine, placement);
         const Tensor sines = row_tensor(backend, DType::f32, sine);
         for (const auto kind : {RopePairs::neighbours, RopePairs::halves}) {
-          const auto expected = ops::reference::rope(dtype, values, cosine, sine, kind);
+          const auto expected = reference::rope(dtype, values, cosine, sine, kind);
           const Tensor out = test::place(backend, dtype, dims, placement);
           ops::rope_into(backend, x, cosines, sines, kind, out);
           test::check_result(dtype, test::read(backend, out), expected);
@@ -226,7 +224,7 @@ TEST_CASE("gated activations of every kind, type and layout") {
           const Tensor out = test::place(backend, dtype, dims, placement);
           ops::gate_into(backend, kind, x, y, out);
           test::check_result(dtype, test::read(backend, out),
-                             ops::reference::gate(dtype, kind, gates, up));
+                             reference::gate(dtype, kind, gates, up));
         }
       }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "ops/reference/unary.hpp"
+#include "reference/ops/unary.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "ops/reference/rows.hpp"
+#include "reference/ops/rows.hpp"
 #include "unit/ops/all_numbers.hpp"
 
 using namespace hiptool;
@@ -42,7 +42,7 @@ TEST_CASE("unary operations of every number of the small types, and of many othe
       CAPTURE(ops::to_string(operation));
       const Tensor out = ops::unary(backend, operation, x);
       test::check_result(dtype, test::bytes_on_host(backend, out),
-                         ops::reference::unary(operation, dtype, values));
+                         reference::unary(operation, dtype, values));
     }
   }
 }
@@ -62,24 +62,23 @@ TEST_CASE("unary operations and affine of every shape and layout") {
           const Tensor out = test::place(backend, dtype, dims, of_out);
           ops::affine_into(backend, x, 3, -7, out);
           test::check_result(dtype, test::read(backend, out),
-                             ops::reference::affine(dtype, values, 3, -7));
+                             reference::affine(dtype, values, 3, -7));
           if (!is_floating_point(dtype)) continue;
           for (const ops::Unary operation : {ops::Unary::neg, ops::Unary::sqrt}) {
             const Tensor result = test::place(backend, dtype, dims, of_out);
             ops::unary_into(backend, operation, x, result);
             test::check_result(dtype, test::read(backend, result),
-                               ops::reference::unary(operation, dtype, values));
+                               reference::unary(operation, dtype, values));
           }
         }
         if (is_floating_point(dtype)) ops::sqr_into(backend, x, x);
         ops::affine_into(backend, x, 2, 1, x);
         const auto before = is_floating_point(dtype)
-                                ? ops::reference::unary(ops::Unary::sqr, dtype, values).values
+                                ? reference::unary(ops::Unary::sqr, dtype, values).values
                                 : values;
         const auto rounded =
-            ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, before), before.dims);
-        test::check_result(dtype, test::read(backend, x),
-                           ops::reference::affine(dtype, rounded, 2, 1));
+            reference::values_of(dtype, reference::bytes_of(dtype, before), before.dims);
+        test::check_result(dtype, test::read(backend, x), reference::affine(dtype, rounded, 2, 1));
       }
     }
   }
@@ -91,21 +90,21 @@ TEST_CASE("silu and gelu end at -0 and infinity, bit by bit") {
   const long double infinite = std::numeric_limits<long double>::infinity();
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
     CAPTURE(to_string(dtype));
-    const ops::reference::Values ends{{4}, {-infinite, infinite, -3e4L, 3e4L}};
-    const ops::reference::Values expected{{4}, {-0.0L, infinite, -0.0L, 3e4L}};
+    const reference::Values ends{{4}, {-infinite, infinite, -3e4L, 3e4L}};
+    const reference::Values expected{{4}, {-0.0L, infinite, -0.0L, 3e4L}};
     const Tensor x = test::packed_tensor(backend, dtype, ends);
     for (const ops::Unary operation : {ops::Unary::silu, ops::Unary::gelu, ops::Unary::gelu_erf}) {
       CAPTURE(ops::to_string(operation));
       CHECK(test::bytes_on_host(backend, ops::unary(backend, operation, x)) ==
-            ops::reference::bytes_of(dtype, expected));
+            reference::bytes_of(dtype, expected));
     }
-    const ops::reference::Values ones{{4}, {1, 1, 1, 1}};
+    const reference::Values ones{{4}, {1, 1, 1, 1}};
     const Tensor y = test::packed_tensor(backend, dtype, ones);
     for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::gelu, ops::Gate::gelu_erf}) {
       CAPTURE(static_cast<int>(kind));
       const auto got = test::bytes_on_host(backend, ops::gate(backend, kind, x, y));
-      CHECK(got == ops::reference::bytes_of(dtype, expected));
-      test::check_result(dtype, got, ops::reference::gate(dtype, kind, ends, ones));
+      CHECK(got == reference::bytes_of(dtype, expected));
+      test::check_result(dtype, got, reference::gate(dtype, kind, ends, ones));
     }
   }
 }
@@ -120,13 +119,13 @@ TEST_CASE("powf, elu and affine use their parameters in the type of the tensor")
     for (const double parameter : {0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -2.5, 0.3}) {
       CAPTURE(parameter);
       test::check_result(dtype, test::bytes_on_host(backend, ops::powf(backend, x, parameter)),
-                         ops::reference::powf(dtype, values, parameter));
+                         reference::powf(dtype, values, parameter));
       if (parameter < 0.4) {
         test::check_result(dtype, test::bytes_on_host(backend, ops::elu(backend, x, parameter)),
-                           ops::reference::elu(dtype, values, parameter));
+                           reference::elu(dtype, values, parameter));
         test::check_result(
             dtype, test::bytes_on_host(backend, ops::affine(backend, x, parameter, 1 - parameter)),
-            ops::reference::affine(dtype, values, parameter, 1 - parameter));
+            reference::affine(dtype, values, parameter, 1 - parameter));
       }
     }
   }
@@ -139,7 +138,7 @@ TEST_CASE("powf, elu and affine use their parameters in the type of the tensor")
       CAPTURE(factor);
       test::check_result(dtype,
                          test::bytes_on_host(backend, ops::affine(backend, x, factor, 300.7)),
-                         ops::reference::affine(dtype, values, factor, 300.7));
+                         reference::affine(dtype, values, factor, 300.7));
     }
   }
 }
@@ -155,7 +154,7 @@ TEST_CASE("a row is added to every row") {
     const Tensor x = test::place(backend, dtype, dims, Placement::transposed);
     test::write(backend, x, values);
     const Tensor bias = test::packed_tensor(backend, dtype, row);
-    const auto expected = ops::reference::row_bias(dtype, values, row);
+    const auto expected = reference::row_bias(dtype, values, row);
     test::check_result(dtype, test::bytes_on_host(backend, ops::row_bias(backend, x, bias)),
                        expected);
     ops::row_bias_into(backend, x, bias, x);

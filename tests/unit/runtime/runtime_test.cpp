@@ -20,7 +20,7 @@
 #include "hiptool/load.hpp"
 #include "hiptool/model_runtime.hpp"
 #include "model_writer/decoder_values.hpp"
-#include "prove/reference_decoder.hpp"
+#include "reference/prove/reference_decoder.hpp"
 #include "support.hpp"
 #include "unit/model_writer/sample_models.hpp"
 #include "unit/runtime/runtime_support.hpp"
@@ -32,9 +32,9 @@ namespace {
 
 std::vector<double> reference_logits(const ModelFile& model, const std::vector<std::uint32_t>& ids,
                                      std::uint64_t sequence_tokens) {
-  prove::ReferenceOptions options;
+  reference::ReferenceOptions options;
   options.sequence_tokens = sequence_tokens;
-  return prove::ReferenceDecoder(model, DecoderSpec::read(model), options).decode(ids);
+  return reference::ReferenceDecoder(model, DecoderSpec::read(model), options).decode(ids);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ class StageComparison {
       : observed_(std::move(observed)), skipped_(std::move(skipped)) {}
 
   /// "LAYER NAME" of the first stage that is wrong, or nothing.
-  std::string run(prove::ReferenceDecoder& reference, const std::vector<std::uint32_t>& ids) {
+  std::string run(reference::ReferenceDecoder& reference, const std::vector<std::uint32_t>& ids) {
     std::vector<std::uint64_t> positions;
     for (std::size_t i = 0; i < ids.size(); ++i) positions.push_back(i);
     compare("embedding", reference.embed(ids));
@@ -101,7 +101,7 @@ class StageComparison {
     std::vector<double> x = device_values();
     for (std::size_t number = 0; number < layers; ++number) {
       layer_ = number;
-      prove::LayerStages s;
+      reference::LayerStages s;
       const std::vector<double> output = reference.layer(number, x, positions, &s);
       compare("attention_norm", s.attention_norm);
       compare("q", s.q);
@@ -180,7 +180,7 @@ struct LoadedSample {
                           std::vector<std::string> skipped, double* largest = nullptr) const {
     const std::vector<std::uint32_t> ids = prompt_ids(9);
     StageComparison comparison(observed_stages(runtime, ids), std::move(skipped));
-    prove::ReferenceDecoder reference(model, right, {.sequence_tokens = 16});
+    reference::ReferenceDecoder reference(model, right, {.sequence_tokens = 16});
     std::string wrong = comparison.run(reference, ids);
     if (largest != nullptr) *largest = std::max(*largest, comparison.largest());
     return wrong;

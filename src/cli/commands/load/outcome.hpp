@@ -13,8 +13,8 @@
 #include "hiptool/sampling.hpp"
 #include "hiptool/timeline.hpp"
 #include "load/manifest/manifest.hpp"
-#include "prove/needs.hpp"
-#include "prove/prove.hpp"
+#include "reference/prove/needs.hpp"
+#include "reference/prove/prove.hpp"
 
 namespace hiptool::cli {
 
@@ -46,7 +46,7 @@ struct ProveOutcome {
   std::vector<std::string> devices;  ///< none: only a golden was written
   std::vector<std::uint32_t> prompt_ids;
   std::uint64_t trained_tokens = 0;  ///< context that the model was trained for; 0: unknown
-  prove::ProveResult result;
+  reference::ProveResult result;
   std::string checked_golden;  ///< its path, where the device was compared with one
   std::string written_golden;
 };
@@ -63,7 +63,7 @@ struct LoadOutcome : LoadReport {
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
   std::optional<DecodeOutcome> decode;          ///< once there is a token
   std::optional<ProveOutcome> prove;            ///< once the computation was compared
-  std::optional<prove::Needs> prove_needs;      ///< of a plan, where the model can be proved
+  std::optional<reference::Needs> prove_needs;  ///< of a plan, where the model can be proved
   /// "SHA256SUMS" next to the model, which this verify mode does not compare with; empty: none.
   std::string uncompared_hashes;
   std::string checked_manifest;       ///< its path, once the model was found to match it

@@ -56,7 +56,7 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
                 "--layers: the model has no layer " + std::to_string(layers.back()),
                 "choose from 0 to " + std::to_string(spec.layers.size() - 1));
   }
-  const prove::ReferenceDecoder reference(model, spec, {});
+  const reference::ReferenceDecoder reference(model, spec, {});
 }
 
 ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
@@ -68,8 +68,8 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
   outcome.prompt_ids = prompt_of(spec, request.prompt);
   if (request.golden != nullptr) {
     const auto digest = request.model_digest ? *request.model_digest
-                                             : prove::digest_of_files(model.model(), &cancel);
-    prove::require_model(*request.golden, digest, request.golden_path);
+                                             : reference::digest_of_files(model.model(), &cancel);
+    reference::require_model(*request.golden, digest, request.golden_path);
     outcome.prompt_ids = request.golden->prompt_ids;
     outcome.checked_golden = request.golden_path;
   }
@@ -79,9 +79,9 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
   options.context_tokens = tokens;
   options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
   ModelRuntime decoder = make_decoder(backends, model, spec, options);
-  prove::ReferenceDecoder reference(model.model(), spec,
-                                    {.sequence_tokens = tokens, .cancel = &cancel});
-  prove::ProveOptions prove_options;
+  reference::ReferenceDecoder reference(model.model(), spec,
+                                        {.sequence_tokens = tokens, .cancel = &cancel});
+  reference::ProveOptions prove_options;
   prove_options.layers = request.layers;
   if (const auto& verification = model.report().verification) {
     prove_options.digests = verification->tensor_digests;
@@ -96,8 +96,8 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
   };
   progress.begin("prove");
   outcome.result = request.golden != nullptr
-                       ? prove::check_golden(decoder, reference, *request.golden, prove_options)
-                       : prove::prove(decoder, reference, outcome.prompt_ids, prove_options);
+                       ? reference::check_golden(decoder, reference, *request.golden, prove_options)
+                       : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
   progress.end();
   return outcome;
 }
@@ -110,15 +110,17 @@ ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> pro
   outcome.prompt_ids = prompt_of(spec, std::move(prompt));
   outcome.trained_tokens = spec.context_length;
   const std::uint64_t tokens = outcome.prompt_ids.size();
-  prove::ReferenceDecoder reference(model, spec, {.sequence_tokens = tokens, .cancel = &cancel});
+  reference::ReferenceDecoder reference(model, spec,
+                                        {.sequence_tokens = tokens, .cancel = &cancel});
   progress.begin("reference");
-  prove::Golden golden = prove::make_golden(reference, outcome.prompt_ids, [&](std::size_t layers) {
-    const std::uint64_t bytes = model.tensor_bytes();
-    progress.on_progress(bytes * layers / spec.layers.size(), bytes);
-  });
+  reference::Golden golden =
+      reference::make_golden(reference, outcome.prompt_ids, [&](std::size_t layers) {
+        const std::uint64_t bytes = model.tensor_bytes();
+        progress.on_progress(bytes * layers / spec.layers.size(), bytes);
+      });
   progress.end();
-  golden.model_digest = prove::digest_of_files(model, &cancel);
-  const std::string bytes = prove::golden_file(golden);
+  golden.model_digest = reference::digest_of_files(model, &cancel);
+  const std::string bytes = reference::golden_file(golden);
   output.write_at(std::as_bytes(std::span(bytes)), 0);
   output.commit();
   outcome.written_golden = path;

@@ -10,7 +10,7 @@
 #include "cli/progress.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
-#include "prove/golden.hpp"
+#include "reference/prove/golden.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -28,15 +28,15 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
 /// What to compare; an empty prompt is that of the fixed formula.
 struct ProveRequest {
   std::vector<std::uint32_t> prompt;
-  std::vector<std::size_t> layers;        ///< empty: all
-  const prove::Golden* golden = nullptr;  ///< has the prompt
+  std::vector<std::size_t> layers;            ///< empty: all
+  const reference::Golden* golden = nullptr;  ///< has the prompt
   std::string golden_path;
   std::optional<std::uint64_t> model_digest;  ///< where the load has computed it
 };
 
 /// Compares the computation of the devices that hold the model, each whole layers, with float64, or
-/// with a golden of the model. Throws as run_decode(), prove::prove() and prove::require_model()
-/// do.
+/// with a golden of the model. Throws as run_decode(), reference::prove() and
+/// reference::require_model() do.
 ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
                        const CancelToken& cancel, Progress& progress);
 
@@ -49,8 +49,8 @@ ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> pro
 report::Value prove_value(const ProveOutcome& prove);
 
 /// The field `prove_needs`, and the same for people.
-report::Value needs_value(const prove::Needs& needs);
-report::Line needs_line(const prove::Needs& needs);
+report::Value needs_value(const reference::Needs& needs);
+report::Line needs_line(const reference::Needs& needs);
 
 /// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);

@@ -17,9 +17,9 @@
 namespace hiptool::cli {
 namespace {
 
-using prove::LayerResult;
-using prove::LogitsResult;
-using prove::WrongValue;
+using reference::LayerResult;
+using reference::LogitsResult;
+using reference::WrongValue;
 using report::Array;
 using report::Object;
 using report::Value;
@@ -148,13 +148,13 @@ report::Value prove_value(const ProveOutcome& prove) {
                 {"golden", std::move(golden)}};
 }
 
-report::Value needs_value(const prove::Needs& needs) {
+report::Value needs_value(const reference::Needs& needs) {
   return Object{{"device_bytes", needs.device_bytes},
                 {"host_time_s", needs.host_time_s},
                 {"golden_time_s", needs.golden_time_s}};
 }
 
-report::Line needs_line(const prove::Needs& needs) {
+report::Line needs_line(const reference::Needs& needs) {
   return {report::Tone::plain,
           fmt::format("prove   --prove needs {} on the device besides the weights, and about {} of "
                       "this host's {}; --write-golden about {}",
@@ -185,7 +185,7 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const std::string figures =
       fmt::format("logits within {:.1g} standard deviations of float64 over {} (bound {:.0e})",
                   logits.max_error / logits.deviation, base::count_of(logits.tokens, "token"),
-                  prove::logits_bound);
+                  reference::logits_bound);
   if (result.is_right()) {
     return {report::Tone::good,
             fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "

@@ -125,8 +125,8 @@ class LoadRun {
 
   void read_golden() {
     if (arguments_.check_golden.empty()) return;
-    golden_ = prove::read_golden(arguments_.check_golden, DecoderSpec::read(*outcome_.model),
-                                 arguments_.prompt_ids);
+    golden_ = reference::read_golden(arguments_.check_golden, DecoderSpec::read(*outcome_.model),
+                                     arguments_.prompt_ids);
   }
 
   std::vector<Device> open_devices() {
@@ -142,7 +142,7 @@ class LoadRun {
 
   void plan() {
     plan_devices();
-    outcome_.prove_needs = prove::prove_needs(*outcome_.model);
+    outcome_.prove_needs = reference::prove_needs(*outcome_.model);
     outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
   }
 
@@ -258,7 +258,7 @@ class LoadRun {
   LoadSession& session_;
   LoadOutcome& outcome_;
   std::optional<LoadHashes> hashes_;
-  std::optional<prove::Golden> golden_;
+  std::optional<reference::Golden> golden_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "hiptool/conv.hpp"
 #include "measure/library/judge.hpp"
 #include "measure/library/shape.hpp"
-#include "ops/reference/conv.hpp"
+#include "reference/ops/conv.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
@@ -32,8 +32,7 @@ ConvProblem conv_of(const char* shape, DType dtype) {
 }
 
 /// The results of the text-book version, rounded to the type.
-ops::reference::Values right_values(const ConvProblem& problem, const ProblemData& data) {
-  namespace reference = ops::reference;
+reference::Values right_values(const ConvProblem& problem, const ProblemData& data) {
   ops::ConvOptions options;
   options.stride = problem.stride;
   options.padding = problem.padding;
@@ -49,21 +48,21 @@ ops::reference::Values right_values(const ConvProblem& problem, const ProblemDat
 }
 
 std::vector<std::byte> right_result(const ConvProblem& problem, const ProblemData& data) {
-  return ops::reference::bytes_of(problem.dtype, right_values(problem, data));
+  return reference::bytes_of(problem.dtype, right_values(problem, data));
 }
 
 /// Winograd's F(4x4, 3x3), all steps in f32, for one image and sizes of results that are multiples
 /// of 4. Matrices of A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks".
 class Winograd {
  public:
-  Winograd(const ConvProblem& problem, const ops::reference::Values& images,
-           const ops::reference::Values& weights)
+  Winograd(const ConvProblem& problem, const reference::Values& images,
+           const reference::Values& weights)
       : problem_(problem), images_(images), weights_(weights) {}
 
-  ops::reference::Values run() const {
+  reference::Values run() const {
     const std::uint64_t height = problem_.h - 2;
     const std::uint64_t width = problem_.w - 2;
-    ops::reference::Values result;
+    reference::Values result;
     result.at.resize(problem_.k * height * width);
     for (std::uint64_t k = 0; k < problem_.k; ++k) {
       for (std::uint64_t row = 0; row < height; row += 4) {
@@ -115,7 +114,7 @@ class Winograd {
   }
 
   template <std::size_t size>
-  static Matrix<size, size> part_of(const ops::reference::Values& values, std::uint64_t first,
+  static Matrix<size, size> part_of(const reference::Values& values, std::uint64_t first,
                                     std::uint64_t width) {
     Matrix<size, size> part{};
     for (std::size_t i = 0; i < size; ++i) {
@@ -140,8 +139,8 @@ class Winograd {
   }
 
   const ConvProblem& problem_;
-  const ops::reference::Values& images_;
-  const ops::reference::Values& weights_;
+  const reference::Values& images_;
+  const reference::Values& weights_;
 };
 
 /// Numbers of f32 with the 11 digits of TF32.
@@ -183,7 +182,7 @@ TEST_CASE("judge of convolutions: the text-book result is right, every part of t
              {std::uint64_t{0}, problem.c_count() / 2 + 1, problem.c_count() - 1}) {
           auto changed = wrong;
           changed.at[index] += 2;
-          const auto bytes = ops::reference::bytes_of(dtype, changed);
+          const auto bytes = reference::bytes_of(dtype, changed);
           if (bytes == result) continue;  // a large half
           const Judgement judged = judge_problem(problem, data, bytes, all_the_time);
           REQUIRE(judged.wrong);
@@ -214,8 +213,7 @@ TEST_CASE("judge of convolutions: places are channels and pixels") {
   for (const double budget : {all_the_time, no_time}) {
     auto wrong = right;
     for (std::uint64_t i = 0; i < plane; ++i) wrong.at[(40 + 7) * plane + i] += 1;
-    Judgement judged =
-        judge_problem(problem, data, ops::reference::bytes_of(DType::f32, wrong), budget);
+    Judgement judged = judge_problem(problem, data, reference::bytes_of(DType::f32, wrong), budget);
     REQUIRE(judged.wrong);
     CHECK(judged.where == "channel 7, in 1 of 2 images");
     CHECK(judged.wrong->count == plane);
@@ -224,7 +222,7 @@ TEST_CASE("judge of convolutions: places are channels and pixels") {
 
     wrong = right;
     for (std::uint64_t i = 0; i < 80; ++i) wrong.at[i * plane + 143] += 1;
-    judged = judge_problem(problem, data, ops::reference::bytes_of(DType::f32, wrong), budget);
+    judged = judge_problem(problem, data, reference::bytes_of(DType::f32, wrong), budget);
     CHECK(judged.where == "pixel 143, in 2 of 2 images");
   }
 }
@@ -234,18 +232,18 @@ TEST_CASE("judge of convolutions: whole numbers by transforms are near, and no t
   const ProblemData data = make_data(problem, DataKind::whole, 1);
   auto near = right_values(problem, data);
   for (std::size_t i = 0; i < near.at.size(); ++i) near.at[i] += i % 2 == 0 ? 3e-5L : -3e-5L;
-  const auto bytes = ops::reference::bytes_of(DType::f32, near);
+  const auto bytes = reference::bytes_of(DType::f32, near);
   for (const double budget : {all_the_time, no_time}) {
     CHECK(judge_problem(problem, data, bytes, budget).wrong);
     CHECK_FALSE(judge_problem(problem, data, bytes, budget, Transforms::allowed).wrong);
     auto missing = near;
     missing.at[500] += 1;
-    const Judgement judged = judge_problem(
-        problem, data, ops::reference::bytes_of(DType::f32, missing), budget, Transforms::allowed);
+    const Judgement judged = judge_problem(problem, data, reference::bytes_of(DType::f32, missing),
+                                           budget, Transforms::allowed);
     REQUIRE(judged.wrong);
     CHECK(judged.wrong->first_index == 500);
     missing.at[500] = std::nan("");
-    CHECK(judge_problem(problem, data, ops::reference::bytes_of(DType::f32, missing), budget,
+    CHECK(judge_problem(problem, data, reference::bytes_of(DType::f32, missing), budget,
                         Transforms::allowed)
               .wrong);
   }
@@ -257,12 +255,12 @@ TEST_CASE("judge of convolutions: Winograd transforms of f32 are right, factors 
     const ConvProblem problem = conv_of(shape, DType::f32);
     const ProblemData data = make_data(problem, DataKind::random, 3);
     const auto values = [](const std::vector<std::byte>& bytes, std::vector<std::uint64_t> dims) {
-      return ops::reference::values_of(DType::f32, bytes, dims);
+      return reference::values_of(DType::f32, bytes, dims);
     };
     const auto images = values(data.b, {problem.n, problem.c, problem.h, problem.w});
     const auto weights = values(data.a, {problem.k, problem.c, 3, 3});
     const auto by_winograd =
-        ops::reference::bytes_of(DType::f32, Winograd(problem, images, weights).run());
+        reference::bytes_of(DType::f32, Winograd(problem, images, weights).run());
     CHECK(judge_problem(problem, data, by_winograd, all_the_time).wrong);
     const Judgement judged =
         judge_problem(problem, data, by_winograd, all_the_time, Transforms::allowed);
@@ -285,10 +283,8 @@ TEST_CASE("judge of convolutions: sums in f16 are outside of the bound") {
   auto wrong = right;
   for (long double& value : wrong.at) value *= 1 + 0x1p-8L;  // a few units
   CHECK_FALSE(
-      judge_problem(problem, data, ops::reference::bytes_of(DType::f16, right), all_the_time)
-          .wrong);
-  CHECK(judge_problem(problem, data, ops::reference::bytes_of(DType::f16, wrong), all_the_time)
-            .wrong);
+      judge_problem(problem, data, reference::bytes_of(DType::f16, right), all_the_time).wrong);
+  CHECK(judge_problem(problem, data, reference::bytes_of(DType::f16, wrong), all_the_time).wrong);
 }
 
 TEST_CASE("judge of convolutions: whole numbers become smaller where the bound would be wide") {

@@ -58,7 +58,7 @@ void poke(const Backend& backend, const Tensor& tensor, std::uint64_t offset, st
 
 /// Numbers given as such, packed.
 InputData input_of(DType dtype, const Dims& dims, std::vector<long double> numbers) {
-  return {dtype, dims, ops::reference::bytes_of(dtype, {dims, std::move(numbers)})};
+  return {dtype, dims, reference::bytes_of(dtype, {dims, std::move(numbers)})};
 }
 
 /// Writes what a function makes of the inputs, each element by itself, from the host.
@@ -66,22 +66,22 @@ template <class Function>
 Run on_host(Function value_of) {
   return [value_of](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
     backend.synchronize();
-    std::vector<ops::reference::Values> values;
+    std::vector<reference::Values> values;
     for (const Tensor& tensor : in) {
       std::vector<std::byte> all(tensor.buffer().size_bytes());
       copy_d2h_and_wait(all, tensor.buffer());
       const PlacedTensor placed{tensor, all};
       values.push_back(
-          ops::reference::values_of(tensor.dtype(), placed.elements_of(all), tensor.dims()));
+          reference::values_of(tensor.dtype(), placed.elements_of(all), tensor.dims()));
     }
-    ops::reference::Values result{values[0].dims, {}};
+    reference::Values result{values[0].dims, {}};
     for (std::size_t i = 0; i < values[0].at.size(); ++i) {
       result.at.push_back(value_of(values[0].at[i], values[1].at[i]));
     }
     std::vector<std::byte> all(out.buffer().size_bytes());
     copy_d2h_and_wait(all, out.buffer());
     PlacedTensor placed{out, all};
-    placed.write(ops::reference::bytes_of(out.dtype(), result));
+    placed.write(reference::bytes_of(out.dtype(), result));
   };
 }
 
@@ -186,10 +186,10 @@ std::vector<std::string> cases_that_find(const HalfSum& sum_of, const Dims& dims
   std::vector<std::string> found;
   for (const OperationCase& call : find_operation("sum")->cases(DType::f16, dims, maker)) {
     if (call.variant.find("cancelling") == std::string::npos) continue;
-    const auto x = ops::reference::values_of(DType::f16, call.inputs[0].bytes, dims);
+    const auto x = reference::values_of(DType::f16, call.inputs[0].bytes, dims);
     const std::size_t results = Layout(call.result_dims).element_count();
     const bool is_first_axis = call.variant.starts_with("first");
-    ops::reference::Values sums{call.result_dims, {}};
+    reference::Values sums{call.result_dims, {}};
     for (std::size_t result = 0; result < results; ++result) {
       std::vector<long double> numbers;
       for (std::size_t k = 0; k < x.at.size() / results; ++k) {
@@ -198,7 +198,7 @@ std::vector<std::string> cases_that_find(const HalfSum& sum_of, const Dims& dims
       }
       sums.at.push_back(sum_of(numbers));
     }
-    const auto bytes = ops::reference::bytes_of(DType::f16, sums);
+    const auto bytes = reference::bytes_of(DType::f16, sums);
     if (compare_elements(DType::f16, bytes, call.reference(std::vector{x})).wrong) {
       found.push_back(call.variant);
     }
@@ -249,7 +249,7 @@ TEST_CASE("quotients by zero and of the least number by -1 are among random numb
     const OperationCase call = case_of("div", dtype, {64});
     const auto numbers = [&](std::size_t input) {
       const InputData& data = call.inputs[input];
-      return ops::reference::values_of(dtype, data.bytes, data.dims).at;
+      return reference::values_of(dtype, data.bytes, data.dims).at;
     };
     const auto x = numbers(0);
     const auto y = numbers(1);
@@ -276,7 +276,7 @@ TEST_CASE("a quotient that is rounded to f16 too early is found") {
 }
 
 TEST_CASE("a result within a bound is right, and one beyond is not") {
-  ops::reference::Expected expected{{{4}, {1, 2, 3, 4}}, {0.25L, 0.25L, 0.25L, 0}};
+  reference::Expected expected{{{4}, {1, 2, 3, 4}}, {0.25L, 0.25L, 0.25L, 0}};
   const auto judged = [&](std::vector<float> got) {
     return compare_elements(DType::f32, std::as_bytes(std::span(got)), expected);
   };
@@ -290,7 +290,7 @@ TEST_CASE("a result within a bound is right, and one beyond is not") {
 }
 
 TEST_CASE("a zero within a bound has the sign of the zero that it should be") {
-  const ops::reference::Expected expected{{{3}, {-0.0L, 0.0L, 0.125L}}, {1, 1, 1}};
+  const reference::Expected expected{{{3}, {-0.0L, 0.0L, 0.125L}}, {1, 1, 1}};
   const auto judged = [&](std::vector<float> got) {
     return compare_elements(DType::f32, std::as_bytes(std::span(got)), expected);
   };
@@ -337,11 +337,11 @@ TEST_CASE("swapped operands, another rule for NaN and for division by zero are f
 
 TEST_CASE("NaN of another payload and zero of another sign are wrong") {
   const std::vector<float> zeros{0.0F, -0.0F};
-  const ops::reference::Expected positive{{{2}, {0, 0}}, {}};
+  const reference::Expected positive{{{2}, {0, 0}}, {}};
   CHECK(wrong_of(compare_elements(DType::f32, std::as_bytes(std::span(zeros)), positive))
             .element->first_index == 1);
   const std::vector<std::uint32_t> nans{0x7FC00000u, 0x7FC00001u};
-  const ops::reference::Expected nan{{{2}, {NAN, NAN}}, {}};
+  const reference::Expected nan{{{2}, {NAN, NAN}}, {}};
   CHECK(wrong_of(compare_elements(DType::f32, std::as_bytes(std::span(nans)), nan))
             .element->xor_bits == 1);
 }

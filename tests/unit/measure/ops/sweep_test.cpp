@@ -66,7 +66,7 @@ TEST_CASE("data is the same for the same seed and has what its kind promises") {
   CHECK(bytes(DataKind::random, DType::f32, 1) == bytes(DataKind::random, DType::f32, 1));
   CHECK(bytes(DataKind::random, DType::f32, 1) != bytes(DataKind::random, DType::f32, 2));
   for (const DType dtype : dtypes) {
-    const auto whole = ops::reference::values_of(dtype, bytes(DataKind::whole, dtype, 1), {});
+    const auto whole = reference::values_of(dtype, bytes(DataKind::whole, dtype, 1), {});
     std::set<long double> seen(whole.at.begin(), whole.at.end());
     CHECK(seen.size() == 17);
     CHECK((*seen.begin() == -8 || *seen.begin() == 0));

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "reference/prove/bounded.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/prove/rope_frequencies.hpp"
+
+namespace hiptool::reference {
+namespace {
+
+constexpr double unit = 0x1p-24;
+constexpr double least = 0x1p-149;  // of f32: a product below it is lost
+constexpr double greatest = 0x1.fffffep127;
+constexpr double no_bound = std::numeric_limits<double>::infinity();
+
+double units_of_sum(std::size_t terms) { return 8 * std::sqrt(static_cast<double>(terms)) * unit; }
+
+}  // namespace
+
+bool leaves_range(double value, double bound, double found) noexcept {
+  // With the bound of k terms, 2^21 of it are at least the sum of their magnitudes.
+  constexpr double least_of_large_sum = 0x1p106;
+  return !(bound <= greatest) || !(std::abs(value) <= greatest) ||
+         (!std::isfinite(found) && bound >= least_of_large_sum);
+}
+
+bool leaves_range(const Bounded& all) noexcept {
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    if (leaves_range(all.values[i], all.bounds[i], 0)) return true;
+  }
+  return false;
+}
+
+double sum_bound(std::size_t terms, double root_of_squares, double sum) noexcept {
+  if (!(root_of_squares <= greatest)) return no_bound;
+  return units_of_sum(terms) * root_of_squares + unit * std::abs(sum) +
+         static_cast<double>(terms) * least;
+}
+
+Bounded without_error(std::span<const double> values) {
+  return {{values.begin(), values.end()}, std::vector<double>(values.size())};
+}
+
+Bounded rounded_twice(std::span<const double> values) {
+  Bounded result = without_error(values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    result.bounds[i] = 2 * unit * std::abs(values[i]) + least;
+  }
+  return result;
+}
+
+Bounded bounded_norms(std::span<const double> rows, std::span<const double> weight,
+                      double epsilon) {
+  Bounded norms = without_error(rows);
+  const std::size_t width = weight.size();
+  for (std::size_t at = 0; at < rows.size(); at += width) {
+    double squares = 0;
+    double fourths = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      const double square = rows[at + i] * rows[at + i];
+      squares += square;
+      fourths += square * square;
+    }
+    const auto count = static_cast<double>(width);
+    const double factor = 1 / std::sqrt(squares / count + epsilon);
+    const double share = std::sqrt(fourths) / (squares + count * epsilon);
+    // A sum of squares beyond the range makes the norm 0 or NaN.
+    const double error =
+        squares <= greatest ? units_of_sum(width) * share / 2 + 6 * unit : no_bound;
+    for (std::size_t i = 0; i < width; ++i) {
+      const double value = rows[at + i] * factor * weight[i];
+      norms.values[at + i] = value;
+      norms.bounds[at + i] = error == no_bound
+                                 ? no_bound
+                                 : error * std::abs(value) + least * (1 + std::abs(weight[i]));
+    }
+  }
+  return norms;
+}
+
+void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
+                std::span<const std::uint64_t> positions, Bounded& heads) {
+  const std::size_t width = heads.values.size() / positions.size();
+  const std::size_t pairs = frequencies.size();
+  const bool has_halves = rope.pairs == RopePairs::halves;
+  for (std::size_t at = 0; at < heads.values.size(); at += length) {
+    const auto position = static_cast<double>(positions[at / width]);
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      const std::size_t first = at + (has_halves ? pair : 2 * pair);
+      const std::size_t second = has_halves ? first + pairs : first + 1;
+      const double angle = position * frequencies[pair];
+      const double cosine = std::abs(std::cos(angle) * rope.attention_factor);
+      const double sine = std::abs(std::sin(angle) * rope.attention_factor);
+      // The table's angles are doubles too.
+      const double of_angle = std::abs(angle * rope.attention_factor) * 0x1p-50;
+      const double a = std::abs(heads.values[first]);
+      const double b = std::abs(heads.values[second]);
+      const double a_error = heads.bounds[first];
+      const double b_error = heads.bounds[second];
+      heads.bounds[first] = a_error * cosine + b_error * sine + 4 * unit * (a * cosine + b * sine) +
+                            of_angle * (a + b) + 3 * least;
+      heads.bounds[second] = a_error * sine + b_error * cosine +
+                             4 * unit * (a * sine + b * cosine) + of_angle * (a + b) + 3 * least;
+    }
+    rotate_head(rope, frequencies, position, heads.values.data() + at);
+  }
+}
+
+void attend_head(const Attended& all, const double* query, double scale, double* values,
+                 double* bounds) {
+  std::vector<double> parts(all.count);
+  std::vector<double> errors(all.count);
+  bool has_range = true;
+  for (std::size_t j = 0; j < all.count; ++j) {
+    const double* const key = all.keys + j * all.key_stride;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < all.key_length; ++i) {
+      const double term = query[i] * key[i];
+      sum += term;
+      squares += term * term;
+    }
+    parts[j] = sum * scale;
+    errors[j] = sum_bound(all.key_length, std::sqrt(squares), sum) * std::abs(scale);
+    // Partial sums are at most that; one infinite score makes NaN of all.
+    const double largest = std::sqrt(squares * static_cast<double>(all.key_length));
+    if (!(largest * std::max(1.0, std::abs(scale)) <= greatest)) has_range = false;
+  }
+  if (!has_range) {
+    std::fill_n(bounds, all.value_length, no_bound);
+    std::fill_n(values, all.value_length, no_bound);
+    return;
+  }
+  const double highest = *std::max_element(parts.begin(), parts.end());
+  double sum = 0;
+  for (std::size_t j = 0; j < all.count; ++j) {
+    errors[j] += unit * (3 * std::abs(parts[j]) + 2 * (highest - parts[j]) + 16);
+    sum += parts[j] = std::exp(parts[j] - highest);
+  }
+  double squares_of_parts = 0;
+  for (double& part : parts) {
+    part /= sum;
+    squares_of_parts += part * part;
+  }
+  for (std::size_t i = 0; i < all.value_length; ++i) {
+    double mean = 0;
+    double squares = 0;
+    for (std::size_t j = 0; j < all.count; ++j) {
+      const double term = parts[j] * all.values[j * all.value_stride + i];
+      mean += term;
+      squares += term * term;
+    }
+    double of_scores = 0;
+    for (std::size_t j = 0; j < all.count; ++j) {
+      of_scores += parts[j] * errors[j] * std::abs(all.values[j * all.value_stride + i] - mean);
+    }
+    values[i] = mean;
+    bounds[i] = of_scores + sum_bound(all.count, std::sqrt(squares), 4 * mean) +
+                sum_bound(all.count, std::sqrt(squares_of_parts), 0) * std::abs(mean);
+  }
+}
+
+Bounded gated(std::span<const double> gate, std::span<const double> up) {
+  Bounded result = without_error(gate);
+  for (std::size_t i = 0; i < gate.size(); ++i) {
+    const double value = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+    result.values[i] = value;
+    result.bounds[i] = 6 * unit * std::abs(value) + least * (2 + 2 * std::abs(up[i]));
+  }
+  return result;
+}
+
+Bounded summed(std::span<const double> left, std::span<const double> right) {
+  Bounded result = without_error(left);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    result.values[i] += right[i];
+    result.bounds[i] = 2 * unit * std::abs(result.values[i]);
+  }
+  return result;
+}
+
+}  // namespace hiptool::reference

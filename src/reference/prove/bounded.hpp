@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hiptool/decoder_spec.hpp"
+
+namespace hiptool::reference {
+
+/// Numbers, and how far from each of them a device's f32 may be. With u = 2^-24, half an ulp of 1:
+/// * a sum of k products a_i b_i: 8 sqrt(k) u sqrt(sum (a_i b_i)^2) + u |sum|. Rounding errors of k
+///   terms grow as their root (Higham and Mary 2019, with lambda = 8). Matrix units, which may
+///   truncate and need more, take no part in the exact path;
+/// * a norm x_i w_i / sqrt(mean(x^2) + epsilon): the relative error of that sum of squares, halved
+///   by the root, and six roundings;
+/// * a rotation: four roundings of each of its two products, of the table, the product and the sum,
+///   and one to spare;
+/// * attention sum(p_j v_j), p = softmax(s): with error e_j of score s_j (its sum as above, the
+///   scale, the exponential of s_j - max), sum(p_j e_j |v_j - result|), the derivative of softmax;
+///   and the two sums over the keys;
+/// * a gated activation silu(g) u: six roundings; a sum of two numbers: two, of which it needs one.
+///
+/// A bound is not finite where the value, or a number on the way to it, leaves the range of f32: a
+/// right device may give anything there.
+struct Bounded {
+  std::vector<double> values;
+  std::vector<double> bounds;
+};
+
+/// Whether a value with that bound, for which a device has `found`, leaves the range of f32. A sum
+/// of products may do so on its way, where its bound is so large that a device's infinity is right.
+bool leaves_range(double value, double bound, double found) noexcept;
+/// The same of a reference's values alone.
+bool leaves_range(const Bounded& all) noexcept;
+
+/// Of a sum of products with the root of the sum of their squares.
+double sum_bound(std::size_t terms, double root_of_squares, double sum) noexcept;
+
+/// RMS norms of rows as long as the weight.
+Bounded bounded_norms(std::span<const double> rows, std::span<const double> weight, double epsilon);
+
+/// The inputs as they are, which a device has exactly.
+Bounded without_error(std::span<const double> values);
+
+/// Numbers of a file, which a type of blocks may give by two roundings.
+Bounded rounded_twice(std::span<const double> values);
+
+/// Turns heads of so many elements at each position, in place.
+void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
+                std::span<const std::uint64_t> positions, Bounded& heads);
+
+/// Keys and values that a query attends to: `count` of them, each so far behind the one before.
+struct Attended {
+  const double* keys;
+  const double* values;
+  std::size_t count, key_stride, value_stride, key_length, value_length;
+};
+
+/// One head of one token: value_length elements to `values` and `bounds`.
+void attend_head(const Attended& all, const double* query, double scale, double* values,
+                 double* bounds);
+
+/// silu(gate) up.
+Bounded gated(std::span<const double> gate, std::span<const double> up);
+
+Bounded summed(std::span<const double> left, std::span<const double> right);
+
+}  // namespace hiptool::reference

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/xxh3.hpp"
+#include "reference/prove/golden.hpp"
+
+namespace hiptool::reference {
+namespace {
+
+/// 0 where the tokens before scaling change nothing: files without scaling have the context that
+/// the model was trained for there.
+std::uint64_t original_context_of(const RopeSpec& rope) {
+  const bool is_used = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::llama3 ||
+                       rope.scaling == RopeScaling::longrope;
+  return is_used ? rope.original_context : 0;
+}
+
+/// Numbers and names as bytes, each with its length or in eight bytes, so that no two descriptions
+/// give the same.
+class Description {
+ public:
+  void add(double number) { append(&number, sizeof number); }
+  void add(std::uint64_t number) { append(&number, sizeof number); }
+  void add(bool flag) { add(std::uint64_t{flag}); }
+  void add(std::string_view text) {
+    add(std::uint64_t{text.size()});
+    append(text.data(), text.size());
+  }
+  void add(const std::string& text) { add(std::string_view(text)); }
+  void add(const std::vector<double>& numbers) {
+    add(std::uint64_t{numbers.size()});
+    for (const double number : numbers) add(number);
+  }
+  void add(const MatrixSpec& matrix) {
+    add(matrix.weight);
+    add(matrix.bias);
+    add(matrix.rows);
+    add(matrix.columns);
+  }
+  void add(const RopeSpec& rope) {
+    add(static_cast<std::uint64_t>(rope.pairs));
+    add(rope.dimensions);
+    add(rope.base);
+    add(to_string(rope.scaling));
+    for (const double number : {rope.factor, rope.attention_factor, rope.beta_fast, rope.beta_slow,
+                                rope.low_frequency_factor, rope.high_frequency_factor}) {
+      add(number);
+    }
+    add(original_context_of(rope));
+    add(rope.truncates);
+    add(rope.divisors_tensor);
+    add(rope.long_divisors_tensor);
+    add(rope.divisors);
+    add(rope.long_divisors);
+  }
+  void add(const DecoderLayer& layer) {
+    for (const std::uint64_t number :
+         {layer.heads, layer.kv_heads, layer.window, layer.feed_forward}) {
+      add(number);
+    }
+    for (const std::string* name :
+         {&layer.attention_norm, &layer.q_norm, &layer.k_norm, &layer.feed_forward_norm}) {
+      add(*name);
+    }
+    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
+                                     &layer.gate, &layer.up, &layer.down}) {
+      add(*matrix);
+    }
+  }
+  std::uint64_t digest() const { return base::xxh3_64(bytes_.data(), bytes_.size()); }
+
+ private:
+  void append(const void* data, std::size_t size_bytes) {
+    bytes_.append(static_cast<const char*>(data), size_bytes);
+  }
+  std::string bytes_;
+};
+
+std::string text_of(double number) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+/// Names and values of what a description computes with, for people; tensors are in its digest
+/// only.
+std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
+  std::map<std::string, std::string> all{
+      {"architecture", spec.architecture},
+      {"norm epsilon", text_of(spec.norm_epsilon)},
+      {"attention scale", text_of(spec.attention_scale)},
+      {"rope scaling", std::string(to_string(spec.rope.scaling))},
+      {"rope base", text_of(spec.rope.base)},
+      {"rope factor", text_of(spec.rope.factor)},
+      {"rope attention factor", text_of(spec.rope.attention_factor)}};
+  for (const auto& [name, number] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+           {"layers", spec.layers.size()},
+           {"embedding length", spec.embedding},
+           {"vocabulary", spec.vocabulary},
+           {"key length", spec.key_length},
+           {"value length", spec.value_length},
+           {"rope dimensions", spec.rope.dimensions},
+           {"original context", original_context_of(spec.rope)}}) {
+    all[name] = std::to_string(number);
+  }
+  constexpr std::size_t longest_list = 1000;  // the digest has the rest
+  const auto add_list = [&](const char* name, std::uint64_t DecoderLayer::*member) {
+    std::string list;
+    const bool is_uniform = std::ranges::all_of(spec.layers, [&](const DecoderLayer& layer) {
+      return layer.*member == spec.layers.front().*member;
+    });
+    for (const DecoderLayer& layer : spec.layers) {
+      list += (list.empty() ? "" : ",") + std::to_string(layer.*member);
+      if (is_uniform || list.size() > longest_list) break;
+    }
+    all[name] = list;
+  };
+  add_list("heads", &DecoderLayer::heads);
+  add_list("kv heads", &DecoderLayer::kv_heads);
+  add_list("window", &DecoderLayer::window);
+  add_list("feed forward length", &DecoderLayer::feed_forward);
+  return all;
+}
+
+}  // namespace
+
+std::string golden_settings(const DecoderSpec& spec) {
+  std::string text;
+  for (const auto& [name, value] : settings_of(spec)) {
+    text += (text.empty() ? "" : ";") + name + "=" + value;
+  }
+  return text;
+}
+
+std::string different_setting(std::string_view text, const DecoderSpec& spec) {
+  constexpr std::size_t longest = 60;
+  const auto shortened = [](std::string_view value) {
+    return std::string(value.substr(0, longest)) + (value.size() > longest ? "..." : "");
+  };
+  std::map<std::string, std::string, std::less<>> known;
+  for (const auto& [name, value] : settings_of(spec)) known[name] = value;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t sign = one.find('=');
+    if (sign == one.npos) continue;
+    const auto found = known.find(one.substr(0, sign));
+    if (found == known.end() || found->second == one.substr(sign + 1)) continue;
+    return found->first + " " + shortened(one.substr(sign + 1)) + ", where this model has " +
+           shortened(found->second);
+  }
+  return {};
+}
+
+std::uint64_t numbers_digest(const DecoderSpec& spec) {
+  Description all;
+  all.add(spec.architecture);
+  for (const std::uint64_t number :
+       {spec.embedding, spec.vocabulary, spec.key_length, spec.value_length}) {
+    all.add(number);
+  }
+  all.add(spec.norm_epsilon);
+  all.add(spec.attention_scale);
+  all.add(static_cast<std::uint64_t>(spec.gate));
+  all.add(spec.rope);
+  all.add(spec.embedding_tensor);
+  all.add(spec.output_norm);
+  all.add(spec.output);
+  for (const DecoderLayer& layer : spec.layers) all.add(layer);
+  return all.digest();
+}
+
+}  // namespace hiptool::reference

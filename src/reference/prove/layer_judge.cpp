@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "reference/prove/layer_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace hiptool::reference {
+namespace {
+
+// How much of its bound an error uses up; infinite for NaN.
+double share_of_bound(double expected, double got, double bound) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double error = std::abs(got - expected);
+  if (error == 0) return 0;
+  return error <= std::numeric_limits<double>::max() ? error / bound : infinity;
+}
+
+std::vector<double> joined(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> all = first;
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+}  // namespace
+
+LayerJudge::LayerJudge(const ReferenceDecoder& reference, bool follows_own,
+                       std::function<void(std::uint64_t weight_bytes)> after_product)
+    : reference_(reference),
+      follows_own_(follows_own),
+      after_product_(std::move(after_product)),
+      given_caches_(reference.spec().layers.size()),
+      own_caches_(reference.spec().layers.size()) {}
+
+LayerResult& LayerJudge::result_of(std::size_t layer) {
+  const auto found = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const LayerResult& one) { return one.layer == layer; });
+  if (found != layers_.end()) return *found;
+  layers_.push_back({layer});
+  return layers_.back();
+}
+
+std::optional<WrongValue> LayerJudge::first_wrong() const {
+  if (outside_ && outside_->stage == "embedding") return outside_;
+  for (const LayerResult& layer : layers_) {
+    if (layer.wrong) return layer.wrong;
+  }
+  return outside_;
+}
+
+void LayerJudge::compare(const char* stage, const std::string& tensor,
+                         std::span<const double> expected, std::span<const double> bounds,
+                         std::span<const double> found) {
+  double highest = 0;
+  std::size_t worst = 0;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (leaves_range(expected[i], bounds[i], found[i])) {
+      if (out_of_range_.empty()) {
+        out_of_range_ = place_of_stage(
+            result_ != nullptr ? std::optional(result_->layer) : std::nullopt, stage);
+      }
+      continue;
+    }
+    const double share = share_of_bound(expected[i], found[i], bounds[i]);
+    if (share > 1) ++wrong;
+    if (share <= highest) continue;
+    highest = share;
+    worst = i;
+  }
+  if (result_ != nullptr && highest > 0) {
+    const double error = std::abs(found[worst] - expected[worst]);
+    // Errors of different stages compare by their share of the bound.
+    if (result_->bound == 0 || !(error / bounds[worst] <= result_->max_error / result_->bound)) {
+      result_->max_error = error;
+      result_->bound = bounds[worst];
+    }
+  }
+  std::optional<WrongValue>& known = result_ != nullptr ? result_->wrong : outside_;
+  if (wrong == 0 || known) return;
+  WrongValue value;
+  if (result_ != nullptr) value.layer = result_->layer;
+  value.stage = stage;
+  value.tensor = tensor;
+  if (!tensor.empty()) value.type = reference_.tensor(tensor).type.name();
+  value.rows = expected.size() / positions_.size();
+  value.position = positions_[worst / value.rows];
+  value.row = worst % value.rows;
+  value.expected = expected[worst];
+  value.got = found[worst];
+  value.bound = bounds[worst];
+  value.wrong_values = wrong;
+  value.values = expected.size();
+  known = std::move(value);
+}
+
+// Compares the device's, and returns its own.
+std::vector<double> LayerJudge::product(const char* stage, const MatrixSpec& matrix,
+                                        const char* input, const std::vector<double>& own) {
+  const Bounded all = reference_.product(matrix, joined(device_->at(input), own));
+  const std::vector<double>& found = device_->at(stage);
+  const std::span<const double> values(all.values);
+  compare(stage, matrix.weight, values.first(found.size()),
+          std::span(all.bounds).first(found.size()), found);
+  if (after_product_) after_product_(reference_.tensor(matrix.weight).size_bytes);
+  const auto rest = values.subspan(found.size());
+  return {rest.begin(), rest.end()};
+}
+
+void LayerJudge::start(std::span<const std::uint32_t> ids, std::uint64_t first_position,
+                       const std::vector<double>& embedding, bool is_compared) {
+  positions_.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i) positions_.push_back(first_position + i);
+  given_ = embedding;
+  if (!is_compared && !follows_own_) return;
+  const std::vector<double> expected = reference_.embed(ids);
+  if (follows_own_) own_ = expected;
+  if (is_compared) {
+    result_ = nullptr;
+    const Bounded rounded = rounded_twice(expected);
+    compare("embedding", reference_.spec().embedding_tensor, rounded.values, rounded.bounds,
+            embedding);
+  }
+}
+
+void LayerJudge::layer(std::size_t number, const StageValues& device) {
+  const DecoderLayer& layer = reference_.spec().layers[number];
+  device_ = &device;
+  result_ = &result_of(number);
+  const auto own_norm = [&](const std::string& weight, const std::vector<double>& inputs) {
+    return follows_own_ ? reference_.norm(weight, inputs).values : std::vector<double>();
+  };
+  const auto own_turned = [&](const std::vector<double>& heads, const std::string& norm) {
+    return follows_own_ ? reference_.rotated(heads, norm, positions_).values
+                        : std::vector<double>();
+  };
+
+  compare("attention_norm", layer.attention_norm, reference_.norm(layer.attention_norm, given_));
+  const std::vector<double> normed = own_norm(layer.attention_norm, own_);
+  const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
+  const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
+  const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
+  compare("rotated_q", layer.q_norm, reference_.rotated(device.at("q"), layer.q_norm, positions_));
+  compare("rotated_k", layer.k_norm, reference_.rotated(device.at("k"), layer.k_norm, positions_));
+  KeyValues& given = given_caches_[number];
+  given.append(device.at("rotated_k"), device.at("v"), positions_);
+  compare("attention", "", reference_.attention(layer, given, device.at("rotated_q")));
+  std::vector<double> attended;
+  if (follows_own_) {
+    KeyValues& own = own_caches_[number];
+    own.append(own_turned(k, layer.k_norm), v, positions_);
+    attended = reference_.attention(layer, own, own_turned(q, layer.q_norm)).values;
+  }
+  const std::vector<double> output =
+      product("attention_output", layer.attention_output, "attention", attended);
+  compare("middle", "", summed(given_, device.at("attention_output")));
+  own_ = summed(own_, output).values;
+
+  compare("feed_forward_norm", layer.feed_forward_norm,
+          reference_.norm(layer.feed_forward_norm, device.at("middle")));
+  const std::vector<double> inputs = own_norm(layer.feed_forward_norm, own_);
+  const std::vector<double> gate = product("gate", layer.gate, "feed_forward_norm", inputs);
+  const std::vector<double> up = product("up", layer.up, "feed_forward_norm", inputs);
+  compare("activation", "", gated(device.at("gate"), device.at("up")));
+  const std::vector<double> down =
+      product("down", layer.down, "activation", gated(gate, up).values);
+  compare("output", "", summed(device.at("middle"), device.at("down")));
+  own_ = summed(own_, down).values;
+  given_ = device.at("output");
+  result_ = nullptr;
+}
+
+std::vector<double> LayerJudge::logits(const StageValues& device, std::size_t tokens) {
+  const DecoderSpec& spec = reference_.spec();
+  const auto width = static_cast<std::size_t>(spec.embedding);
+  device_ = &device;
+  result_ = nullptr;
+  positions_ = {positions_.back()};
+  compare("output_norm", spec.output_norm,
+          reference_.norm(spec.output_norm, std::span(given_).last(width)));
+  std::vector<double> own;
+  if (follows_own_) {
+    own = reference_.norm(spec.output_norm, std::span(own_).last(tokens * width)).values;
+  }
+  return product("logits", spec.output, "output_norm", own);
+}
+
+}  // namespace hiptool::reference

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "reference/prove/prove.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hiptool/error.hpp"
+#include "reference/prove/layer_judge.hpp"
+#include "reference/prove/observation.hpp"
+
+namespace hiptool::reference {
+namespace {
+
+bool is_same(const std::vector<double>& left, const std::vector<double>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+}
+
+double standard_deviation(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / count);
+}
+
+// NaN is larger than all numbers.
+double largest_error(std::span<const double> left, std::span<const double> right) {
+  double largest = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double error = std::abs(left[i] - right[i]);
+    if (!(error <= largest)) largest = error;
+    if (std::isnan(error)) break;
+  }
+  return largest;
+}
+
+class Prover {
+ public:
+  Prover(ModelRuntime& runtime, const ReferenceDecoder& reference,
+         std::span<const std::uint32_t> ids, const ProveOptions& options)
+      : runtime_(runtime),
+        reference_(reference),
+        ids_(ids),
+        options_(options),
+        judge_(reference, options.layers.empty(),
+               [this](std::uint64_t bytes) { report_progress(bytes); }) {
+    const std::size_t layers = reference.spec().layers.size();
+    for (const std::size_t layer : options.layers) {
+      if (layer < layers) continue;
+      throw Error(ErrorCode::invalid_argument, "prove",
+                  "there is no layer " + std::to_string(layer) + " among " + std::to_string(layers),
+                  "choose layers from 0 to " + std::to_string(layers - 1));
+    }
+    if (ids.empty()) {
+      throw Error(ErrorCode::invalid_argument, "prove", "there are no tokens", "pass at least one");
+    }
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      if (is_chosen(layer)) count_weights(reference.spec().layers[layer]);
+    }
+    if (is_whole()) total_bytes_ += weight_bytes(reference.spec().output);
+  }
+
+  ProveResult run() {
+    if (is_whole()) run_unobserved();
+    run_observed();
+    ProveResult result;
+    result.layers = judge_.layers();
+    result.first_wrong = judge_.first_wrong();
+    for (LayerResult& layer : result.layers) name_device(layer.wrong);
+    name_device(result.first_wrong);
+    if (is_whole()) result.logits = compare_logits();
+    if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
+    if (!result.is_right()) reference_.require_unchanged(options_.digests);
+    if (!result.first_wrong && !judge_.out_of_range().empty()) {
+      throw leaves_range_error(judge_.out_of_range());
+    }
+    return result;
+  }
+
+ private:
+  bool is_whole() const { return options_.layers.empty(); }
+  bool is_chosen(std::size_t layer) const {
+    return is_whole() || std::ranges::binary_search(options_.layers, layer);
+  }
+  std::vector<double> read(const DecoderStage& stage) const {
+    return read_values(stage.stream, stage.values, options_.cancel);
+  }
+  std::uint64_t weight_bytes(const MatrixSpec& matrix) const {
+    return reference_.tensor(matrix.weight).size_bytes;
+  }
+  void count_weights(const DecoderLayer& layer) {
+    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
+                                     &layer.gate, &layer.up, &layer.down}) {
+      total_bytes_ += weight_bytes(*matrix);
+    }
+  }
+  void report_progress(std::uint64_t bytes) {
+    done_bytes_ += bytes;
+    if (options_.progress) options_.progress(std::min(done_bytes_, total_bytes_), total_bytes_);
+  }
+
+  void name_device(std::optional<WrongValue>& wrong) const {
+    if (wrong) wrong->device = devices_.at({wrong->layer, wrong->stage});
+  }
+
+  // The queue is kept short, so that a cancellation need not wait for all layers.
+  void run_unobserved() {
+    const Observation observation(runtime_, [this](const DecoderStage& stage) {
+      if (options_.alter) options_.alter(stage);
+      if (stage.name == "output") wait_unless_cancelled(stage.stream, options_.cancel);
+    });
+    const std::size_t last = std::min<std::size_t>(ids_.size(), most_logits_tokens);
+    if (ids_.size() > last) runtime_.decode_step(ids_.first(ids_.size() - last));
+    for (const std::uint32_t& id : ids_.last(last)) {
+      step_logits_.push_back(read_values(runtime_.backend().stream(),
+                                         runtime_.decode_step({&id, 1}), options_.cancel));
+    }
+  }
+
+  void run_observed() {
+    const Observation observation(runtime_, [this](const DecoderStage& stage) {
+      if (options_.alter) options_.alter(stage);
+      observe(stage);
+    });
+    runtime_.decode_step(ids_);
+  }
+
+  void observe(const DecoderStage& stage) {
+    devices_[{stage.layer, std::string(stage.name)}] = stage.stream.device().id();
+    if (stage.name == "embedding") {
+      const auto tokens = static_cast<std::size_t>(stage.values.dims()[0]);
+      const auto first = static_cast<std::size_t>(stage.position);
+      judge_.start(ids_.subspan(first, tokens), stage.position, read(stage), is_chosen(0));
+      chunk_tokens_ = tokens;
+      return;
+    }
+    const bool is_output = stage.name == "output";
+    if (stage.layer ? is_chosen(*stage.layer) || is_output : is_whole()) {
+      values_[std::string(stage.name)] = read(stage);
+    }
+    if (is_output) {
+      if (is_chosen(*stage.layer)) {
+        judge_.layer(*stage.layer, values_);
+      } else {
+        judge_.skip_layer(values_.at("output"));
+      }
+      values_.clear();
+    }
+    if (stage.name != "logits" || !is_whole()) return;
+    own_logits_ = judge_.logits(values_, std::min(chunk_tokens_, step_logits_.size()));
+    logits_at_once_ = values_.at("logits");
+  }
+
+  LogitsResult compare_logits() const {
+    const auto width = static_cast<std::size_t>(reference_.spec().vocabulary);
+    LogitsResult logits;
+    logits.tokens = own_logits_.size() / width;
+    const std::span<const double> own(own_logits_);
+    logits.deviation = standard_deviation(own.last(width));
+    logits.bound = logits_bound * logits.deviation;
+    const std::size_t skipped = step_logits_.size() - static_cast<std::size_t>(logits.tokens);
+    for (std::size_t i = 0; i < logits.tokens; ++i) {
+      const double error = largest_error(step_logits_[skipped + i], own.subspan(i * width, width));
+      if (!(error <= logits.max_error)) logits.max_error = error;
+      if (std::isnan(error)) break;
+    }
+    logits.repeats = is_same(step_logits_.back(), logits_at_once_);
+    return logits;
+  }
+
+  // Whether both runs give the same values of that stage.
+  bool repeats(const WrongValue& wrong) {
+    std::vector<std::vector<double>> found;
+    for (int run = 0; run < 2; ++run) {
+      found.emplace_back();
+      const Observation observation(runtime_, [&](const DecoderStage& stage) {
+        if (options_.alter) options_.alter(stage);
+        if (stage.layer == wrong.layer && stage.name == wrong.stage) {
+          const std::vector<double> values = read(stage);
+          found.back().insert(found.back().end(), values.begin(), values.end());
+        } else if (stage.name == "output") {
+          wait_unless_cancelled(stage.stream, options_.cancel);
+        }
+      });
+      runtime_.decode_step(ids_);
+    }
+    const auto place = static_cast<std::size_t>(wrong.layer || wrong.stage == "embedding"
+                                                    ? wrong.position * wrong.rows + wrong.row
+                                                    : wrong.row);
+    return is_same(found[0], found[1]) && is_same({found[0][place]}, {wrong.got});
+  }
+
+  ModelRuntime& runtime_;
+  const ReferenceDecoder& reference_;
+  std::span<const std::uint32_t> ids_;
+  const ProveOptions& options_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t done_bytes_ = 0;
+  LayerJudge judge_;
+  StageValues values_;  // of the layer at work
+  std::size_t chunk_tokens_ = 0;
+  // By layer and stage.
+  std::map<std::pair<std::optional<std::size_t>, std::string>, std::string> devices_;
+  std::vector<std::vector<double>> step_logits_;
+  std::vector<double> own_logits_;
+  std::vector<double> logits_at_once_;
+};
+
+}  // namespace
+
+ProveResult prove(ModelRuntime& runtime, const ReferenceDecoder& reference,
+                  std::span<const std::uint32_t> ids, const ProveOptions& options) {
+  return Prover(runtime, reference, ids, options).run();
+}
+
+}  // namespace hiptool::reference

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "reference/prove/reference_decoder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "reference/prove/parallel.hpp"
+#include "reference/prove/rope_frequencies.hpp"
+
+namespace hiptool::reference {
+namespace {
+
+void require(bool is_met, const std::string& message) {
+  if (is_met) return;
+  throw Error(ErrorCode::invalid_argument, "compute the reference", message,
+              "give tokens, positions and inputs of one sequence");
+}
+
+std::uint32_t chosen_threads(std::uint32_t wanted) {
+  return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::vector<double> chosen_divisors(const RopeSpec& rope, const Weights& weights,
+                                    std::uint64_t tokens) {
+  const bool is_long = rope.scaling == RopeScaling::longrope && tokens > rope.original_context;
+  const std::string& tensor = is_long ? rope.long_divisors_tensor : rope.divisors_tensor;
+  if (!tensor.empty()) return weights.vector(tensor);
+  return is_long ? rope.long_divisors : rope.divisors;
+}
+
+}  // namespace
+
+ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
+                                   const ReferenceOptions& options)
+    : spec_(std::move(spec)),
+      weights_(model, chosen_threads(options.threads), options.cancel),
+      cancel_(options.cancel),
+      caches_(spec_.layers.size()) {
+  check_weights();
+  frequencies_ =
+      rope_frequencies(spec_.rope, chosen_divisors(spec_.rope, weights_, options.sequence_tokens));
+}
+
+void ReferenceDecoder::check_weights() const {
+  const auto check_vector = [&](const std::string& tensor) {
+    if (!tensor.empty()) weights_.check(tensor, 1);
+  };
+  const auto check_matrix = [&](const MatrixSpec& matrix) {
+    weights_.check(matrix.weight, matrix.columns);
+    check_vector(matrix.bias);
+  };
+  weights_.check(spec_.embedding_tensor, spec_.embedding);
+  check_matrix(spec_.output);
+  for (const std::string& tensor :
+       {spec_.output_norm, spec_.rope.divisors_tensor, spec_.rope.long_divisors_tensor}) {
+    check_vector(tensor);
+  }
+  for (const DecoderLayer& layer : spec_.layers) {
+    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
+                                     &layer.gate, &layer.up, &layer.down}) {
+      check_matrix(*matrix);
+    }
+    for (const std::string* tensor :
+         {&layer.attention_norm, &layer.q_norm, &layer.k_norm, &layer.feed_forward_norm}) {
+      check_vector(*tensor);
+    }
+  }
+}
+
+std::vector<double> ReferenceDecoder::embed(std::span<const std::uint32_t> ids) const {
+  MatrixSpec embedding;
+  embedding.weight = spec_.embedding_tensor;
+  embedding.rows = spec_.vocabulary;
+  embedding.columns = spec_.embedding;
+  std::vector<double> outputs;
+  for (const std::uint32_t id : ids) {
+    require(id < spec_.vocabulary, "token " + std::to_string(id) + " is not in the vocabulary of " +
+                                       std::to_string(spec_.vocabulary));
+    const std::vector<double> row = weights_.row(embedding, id);
+    outputs.insert(outputs.end(), row.begin(), row.end());
+  }
+  return outputs;
+}
+
+void KeyValues::append(std::span<const double> new_keys, std::span<const double> new_values,
+                       std::span<const std::uint64_t> new_positions) {
+  keys.insert(keys.end(), new_keys.begin(), new_keys.end());
+  values.insert(values.end(), new_values.begin(), new_values.end());
+  positions.insert(positions.end(), new_positions.begin(), new_positions.end());
+}
+
+Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs) const {
+  return bounded_norms(inputs, weights_.vector(weight), spec_.norm_epsilon);
+}
+
+Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs) const {
+  Bounded result;
+  result.values = weights_.product(matrix, inputs, &result.bounds);
+  const auto terms = static_cast<std::size_t>(matrix.columns) + (matrix.bias.empty() ? 0u : 1u);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.bounds[i] = sum_bound(terms, std::sqrt(result.bounds[i]), result.values[i]);
+  }
+  return result;
+}
+
+Bounded ReferenceDecoder::rotated(std::span<const double> heads, const std::string& norm_weight,
+                                  std::span<const std::uint64_t> positions) const {
+  Bounded turned = norm_weight.empty() ? without_error(heads) : norm(norm_weight, heads);
+  turn_heads(spec_.rope, frequencies_, static_cast<std::size_t>(spec_.key_length), positions,
+             turned);
+  return turned;
+}
+
+Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& cache,
+                                    std::span<const double> queries) const {
+  const auto heads = static_cast<std::size_t>(layer.heads);
+  const auto kv_heads = static_cast<std::size_t>(layer.kv_heads);
+  const auto key_length = static_cast<std::size_t>(spec_.key_length);
+  const auto value_length = static_cast<std::size_t>(spec_.value_length);
+  const std::size_t tokens = queries.size() / (heads * key_length);
+  const std::size_t before = cache.positions.size() - tokens;
+  const std::size_t count = tokens * heads * value_length;
+  Bounded outputs{std::vector<double>(count), std::vector<double>(count)};
+  run_parallel(weights_.threads(), tokens * heads, [&](std::size_t item) {
+    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
+    const std::size_t visible = before + item / heads + 1;
+    const std::size_t kv_head = item % heads / (heads / kv_heads);
+    const std::uint64_t position = cache.positions[visible - 1];
+    std::size_t first = 0;
+    while (layer.window > 0 && position - cache.positions[first] >= layer.window) ++first;
+    const Attended seen{cache.keys.data() + (first * kv_heads + kv_head) * key_length,
+                        cache.values.data() + (first * kv_heads + kv_head) * value_length,
+                        visible - first,
+                        kv_heads * key_length,
+                        kv_heads * value_length,
+                        key_length,
+                        value_length};
+    attend_head(seen, queries.data() + item * key_length, spec_.attention_scale,
+                outputs.values.data() + item * value_length,
+                outputs.bounds.data() + item * value_length);
+  });
+  return outputs;
+}
+
+std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const double> inputs,
+                                            std::span<const std::uint64_t> positions,
+                                            LayerStages* stages) {
+  require(number < spec_.layers.size(), "there is no layer " + std::to_string(number));
+  require(!positions.empty() && inputs.size() == positions.size() * spec_.embedding,
+          std::to_string(inputs.size()) + " inputs do not fit " + std::to_string(positions.size()) +
+              " positions");
+  KeyValues& cache = caches_[number];
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::uint64_t* last = cache.positions.empty() ? nullptr : &cache.positions.back();
+    if (i > 0) last = &positions[i - 1];
+    require(last == nullptr || positions[i] > *last, "positions do not ascend");
+  }
+  const DecoderLayer& layer = spec_.layers[number];
+  LayerStages local;
+  LayerStages& s = stages != nullptr ? *stages : local;
+
+  const auto in_range = [number](const char* stage, Bounded all) {
+    if (leaves_range(all)) throw leaves_range_error(place_of_stage(number, stage));
+    return std::move(all.values);
+  };
+  const auto product = [&](const char* stage, const MatrixSpec& matrix,
+                           const std::vector<double>& values) {
+    return in_range(stage, without_error(weights_.product(matrix, values)));
+  };
+
+  s.attention_norm = in_range("attention_norm", norm(layer.attention_norm, inputs));
+  s.q = product("q", layer.q, s.attention_norm);
+  s.k = product("k", layer.k, s.attention_norm);
+  s.v = product("v", layer.v, s.attention_norm);
+  s.rotated_q = in_range("rotated_q", rotated(s.q, layer.q_norm, positions));
+  s.rotated_k = in_range("rotated_k", rotated(s.k, layer.k_norm, positions));
+  cache.append(s.rotated_k, s.v, positions);
+  s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
+  s.attention_output = product("attention_output", layer.attention_output, s.attention);
+  s.middle = in_range("middle", summed(inputs, s.attention_output));
+
+  s.feed_forward_norm = in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
+  s.gate = product("gate", layer.gate, s.feed_forward_norm);
+  s.up = product("up", layer.up, s.feed_forward_norm);
+  s.activation = in_range("activation", gated(s.gate, s.up));
+  s.down = product("down", layer.down, s.activation);
+  return in_range("output", summed(s.middle, s.down));
+}
+
+std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
+  require(!outputs.empty() && outputs.size() % spec_.embedding == 0,
+          std::to_string(outputs.size()) + " outputs are not whole tokens");
+  const Bounded norms = norm(spec_.output_norm, outputs);
+  Bounded logits;
+  if (!leaves_range(norms)) logits = without_error(weights_.product(spec_.output, norms.values));
+  if (logits.values.empty() || leaves_range(logits)) {
+    throw leaves_range_error(place_of_stage(std::nullopt, "logits"));
+  }
+  return std::move(logits.values);
+}
+
+std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids) {
+  require(!ids.empty(), "there are no tokens");
+  const std::vector<std::uint64_t>& seen = caches_.front().positions;
+  std::vector<std::uint64_t> positions;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    positions.push_back((seen.empty() ? 0 : seen.back() + 1) + i);
+  }
+  std::vector<double> x = embed(ids);
+  for (std::size_t number = 0; number < spec_.layers.size(); ++number) {
+    x = layer(number, x, positions);
+  }
+  const auto width = static_cast<std::size_t>(spec_.embedding);
+  return logits(std::span(x).last(width));
+}
+
+void ReferenceDecoder::reset() {
+  for (KeyValues& cache : caches_) cache = {};
+}
+
+std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage) {
+  return (layer ? "layer " + std::to_string(*layer) : std::string("the model's ends")) + " (" +
+         std::string(stage) + ")";
+}
+
+Error leaves_range_error(const std::string& place) {
+  return Error(ErrorCode::input_failed, "prove",
+               "the model's activations leave the range of f32 in " + place +
+                   ": every device that computes right gives infinity, NaN or 0 there",
+               "check how the model was converted; a correct copy stays below 3.4e38");
+}
+
+std::uint32_t greedy_token(std::span<const double> logits) {
+  const auto largest = std::max_element(logits.begin(), logits.end());
+  return static_cast<std::uint32_t>(largest - logits.begin());
+}
+
+}  // namespace hiptool::reference

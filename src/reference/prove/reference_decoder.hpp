@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/model_file.hpp"
+#include "reference/prove/bounded.hpp"
+#include "reference/prove/weights.hpp"
+
+namespace hiptool::reference {
+
+struct ReferenceOptions {
+  std::uint32_t threads = 0;          ///< 0: one for each core that the process may use
+  std::uint64_t sequence_tokens = 0;  ///< the longest sequence to come: longrope depends on it
+  const CancelToken* cancel = nullptr;
+};
+
+/// Keys and values of the tokens so far.
+struct KeyValues {
+  std::vector<double> keys;    ///< tokens x kv_heads x key_length
+  std::vector<double> values;  ///< tokens x kv_heads x value_length
+  std::vector<std::uint64_t> positions;
+
+  void append(std::span<const double> new_keys, std::span<const double> new_values,
+              std::span<const std::uint64_t> new_positions);
+};
+
+/// What a layer computes on its way, tokens x elements, to find the first product that differs.
+struct LayerStages {
+  std::vector<double> attention_norm;
+  std::vector<double> q, k, v;    ///< before norms of heads and rotation
+  std::vector<double> rotated_q;  ///< after both
+  std::vector<double> rotated_k;
+  std::vector<double> attention;  ///< input of attention_output
+  std::vector<double> attention_output;
+  std::vector<double> middle;  ///< the layer's input plus that
+  std::vector<double> feed_forward_norm;
+  std::vector<double> gate, up;
+  std::vector<double> activation;  ///< input of down
+  std::vector<double> down;
+};
+
+/// A decoder in float64 on the host: the measure of what a device computes. It reads the files of
+/// the model, and shares nothing with kernels but the description. Layers are called one by one, so
+/// that each may be given a device's own result of the layer before.
+///
+/// Not for several threads at a time. Every call blocks, and throws Error(input_failed) where a
+/// file cannot be read or changes, Error(corrupt_data) for a weight that is NaN or infinite, and
+/// Error(cancelled). layer(), logits() and decode() throw Error(input_failed) where values leave
+/// the range of f32, in which devices compute.
+class ReferenceDecoder {
+ public:
+  /// Throws Error(input_failed) for weights of a type that cannot be computed with.
+  ReferenceDecoder(const ModelFile& model, DecoderSpec spec, const ReferenceOptions& options = {});
+
+  const DecoderSpec& spec() const noexcept { return spec_; }
+  /// Throws Error(input_failed) for one that the model does not have.
+  const TensorInfo& tensor(const std::string& name) const { return weights_.find(name); }
+
+  /// The rows of the embedding: tokens x embedding. Throws Error(invalid_argument) for an id that
+  /// is not in the vocabulary.
+  std::vector<double> embed(std::span<const std::uint32_t> ids) const;
+
+  /// The outputs of a layer, tokens x embedding, for inputs of that shape. Adds the keys and values
+  /// of the tokens to the layer's cache; positions ascend from call to call. Throws
+  /// Error(invalid_argument) for a layer that is not there, sizes that do not fit each other and
+  /// positions that do not ascend.
+  std::vector<double> layer(std::size_t number, std::span<const double> inputs,
+                            std::span<const std::uint64_t> positions,
+                            LayerStages* stages = nullptr);
+
+  /// The logits, tokens x vocabulary, of outputs of the last layer.
+  std::vector<double> logits(std::span<const double> outputs) const;
+
+  /// All layers on tokens at the positions that follow those before; logits of the last token.
+  std::vector<double> decode(std::span<const std::uint32_t> ids);
+
+  // Single stages, of any inputs.
+
+  Bounded norm(const std::string& weight, std::span<const double> inputs) const;
+  /// W x + b of each of the inputs.
+  Bounded product(const MatrixSpec& matrix, std::span<const double> inputs) const;
+  /// Heads after their norm (an empty name: none) and their rotation.
+  Bounded rotated(std::span<const double> heads, const std::string& norm_weight,
+                  std::span<const std::uint64_t> positions) const;
+  /// Of queries of the last tokens in the cache.
+  Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
+                    std::span<const double> queries) const;
+
+  /// Throws Error(input_failed) where the files no longer give the bytes that were used, see
+  /// Weights::require_unchanged(). May be called by several threads at a time.
+  void require_unchanged(std::span<const std::uint64_t> digests) const {
+    weights_.require_unchanged(digests);
+  }
+
+  /// Forgets all tokens; needed after an exception, which leaves a part of the layers ahead.
+  void reset();
+
+ private:
+  void check_weights() const;
+
+  DecoderSpec spec_;
+  Weights weights_;
+  const CancelToken* cancel_;
+  std::vector<double> frequencies_;
+  std::vector<KeyValues> caches_;
+};
+
+/// "layer 3 (q)", "the output (logits)": where a stage computes.
+std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage);
+/// Error(input_failed): at this place every right device computes infinity or NaN.
+Error leaves_range_error(const std::string& place);
+
+/// The index of the largest logit, the lowest one of equal ones.
+std::uint32_t greedy_token(std::span<const double> logits);
+
+}  // namespace hiptool::reference

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::reference {
+
+/// Whether the elements of a type are real numbers: floats of 8 to 64 bits, and the quantised types
+/// of weights.
+bool has_values(ElementType type) noexcept;
+
+/// The elements of whole blocks as doubles, without rounding after the file's own numbers. Written
+/// for the reference decoder alone, from the layouts that ggml publishes (ggml-common.h,
+/// ggml-quants.c, and gguf/quants.py of the Python package): kernels and loaders do not share it.
+/// The type must be one that has_values(); the sizes must be those of as many blocks.
+void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<double> values);
+
+/// One block of a type to its elements. Bytes are those of the file.
+using BlockToDoubles = void (*)(const std::uint8_t* block, double* values);
+
+/// The function for a quantised type, or null.
+BlockToDoubles small_block_function(std::string_view type) noexcept;  ///< 32 to 128 elements
+BlockToDoubles k_block_function(std::string_view type) noexcept;  ///< Q2_K to Q6_K, TQ1_0, TQ2_0
+BlockToDoubles iq_block_function(std::string_view type) noexcept;
+
+inline std::uint32_t bits_16(const std::uint8_t* bytes) noexcept {
+  return bytes[0] | std::uint32_t{bytes[1]} << 8;
+}
+inline std::uint32_t bits_32(const std::uint8_t* bytes) noexcept {
+  return bits_16(bytes) | bits_16(bytes + 2) << 16;
+}
+
+/// An IEEE 754 number of fewer bits; those with the highest exponent are infinite and NaN.
+double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) noexcept;
+inline double half_at(const std::uint8_t* bytes) noexcept {
+  return small_float(bits_16(bytes), 5, 10);
+}
+
+}  // namespace hiptool::reference
