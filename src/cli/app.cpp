@@ -12,13 +12,13 @@
 #include "cli/document.hpp"
 #include "cli/early_options.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
-#include "cli/help.hpp"
-#include "cli/man_pages.hpp"
+#include "cli/help/help.hpp"
+#include "cli/help/man_pages.hpp"
+#include "cli/help/version_text.hpp"
 #include "cli/options.hpp"
-#include "cli/rank.hpp"
-#include "cli/version_text.hpp"
-#include "cli/visible_devices.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/process/rank.hpp"
+#include "cli/process/visible_devices.hpp"
 
 namespace hiptool::cli {
 namespace {

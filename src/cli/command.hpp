@@ -9,9 +9,9 @@
 #include "cli/device_option.hpp"
 #include "cli/distinct_files.hpp"
 #include "cli/environment.hpp"
-#include "cli/notes.hpp"
 #include "cli/option_rules.hpp"
-#include "cli/output.hpp"
+#include "cli/output/notes.hpp"
+#include "cli/output/output.hpp"
 #include "hiptool/model_file.hpp"
 
 namespace CLI {

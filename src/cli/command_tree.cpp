@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
 

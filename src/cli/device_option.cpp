@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/options.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "core/default_device.hpp"
 #include "hiptool/error.hpp"
 

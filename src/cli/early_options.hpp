@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "cli/console.hpp"
+#include "cli/output/console.hpp"
 
 namespace hiptool::cli {
 

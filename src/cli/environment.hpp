@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/console.hpp"
+#include "cli/output/console.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/platform.hpp"
 #include "report/run.hpp"

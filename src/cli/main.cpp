@@ -15,9 +15,9 @@
 #include "base/temporary_folder.hpp"
 #include "cli/app.hpp"
 #include "cli/commands/child_commands.hpp"
-#include "cli/crash_guard.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/process/crash_guard.hpp"
+#include "cli/process/interrupt.hpp"
 #include "core/platform_state.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/console.hpp"
+#include "cli/output/console.hpp"
 #include "hiptool/model_file.hpp"
 
 namespace hiptool::cli {

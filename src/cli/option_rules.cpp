@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/failure.hpp"
+#include "cli/output/failure.hpp"
 
 namespace hiptool::cli {
 namespace {

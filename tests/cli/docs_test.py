@@ -228,7 +228,7 @@ class Documents(CliTest):
         walk = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
         for file, text in (("tests/unit/base/units_test.cpp", '"1.5GiB"'),
                            ("src/base/units.cpp", '"TiB"'),
-                           ("src/cli/help_topics.cpp", "also MiB GiB TiB, M G T")):
+                           ("src/cli/help/help_topics.cpp", "also MiB GiB TiB, M G T")):
             self.assertIn(file, walk)
             self.assertIn(text, walk)
             self.assertIn(text, (ROOT / file).read_text(encoding="utf-8"))

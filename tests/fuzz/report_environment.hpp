@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/console.hpp"
 #include "cli/environment.hpp"
+#include "cli/output/console.hpp"
 #include "hiptool/cancel.hpp"
 
 namespace hiptool::fuzz {

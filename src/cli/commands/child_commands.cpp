@@ -12,7 +12,7 @@
 #include "base/input_file.hpp"
 #include "cli/device_option.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
+#include "cli/output/failure.hpp"
 #include "kernels/compile.hpp"
 #include "machine/doctor/probe.hpp"
 #include "measure/library/measure.hpp"

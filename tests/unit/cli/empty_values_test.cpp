@@ -2,7 +2,7 @@
 // An empty value is wrong usage for every option and argument, and an empty variable is not set.
 #include <doctest/doctest.h>
 
-#include "cli/command_docs.hpp"
+#include "cli/help/command_docs.hpp"
 #include "harness.hpp"
 
 using namespace hiptool::cli;

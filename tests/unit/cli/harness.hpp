@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/console.hpp"
+#include "cli/output/console.hpp"
 #include "hip/binding.hpp"
 #include "support.hpp"
 

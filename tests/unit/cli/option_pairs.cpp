@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "cli/command_docs.hpp"
+#include "cli/help/command_docs.hpp"
 
 namespace hiptool::cli::testing {
 namespace {

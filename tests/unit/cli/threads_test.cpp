@@ -6,9 +6,9 @@
 #include <functional>
 #include <string_view>
 
-#include "cli/interrupt.hpp"
-#include "cli/notes.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/notes.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/process/interrupt.hpp"
 #include "harness.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"

@@ -7,8 +7,8 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "measure/copy/plan.hpp"
 
 namespace hiptool::cli {

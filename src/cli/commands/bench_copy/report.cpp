@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "report/matrix.hpp"
 
 namespace hiptool::cli {

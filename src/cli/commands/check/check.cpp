@@ -4,9 +4,9 @@
 #include "base/input_file.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/document.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "cli/rank.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/process/rank.hpp"
 
 namespace hiptool::cli {
 namespace {

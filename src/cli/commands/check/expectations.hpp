@@ -6,7 +6,7 @@
 
 #include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
-#include "cli/output.hpp"
+#include "cli/output/output.hpp"
 #include "measure/check/check.hpp"
 
 namespace hiptool::cli {

@@ -13,7 +13,7 @@
 #include "cli/commands/devices/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

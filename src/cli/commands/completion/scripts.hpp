@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_docs.hpp"
+#include "cli/help/command_docs.hpp"
 
 namespace hiptool::cli {
 

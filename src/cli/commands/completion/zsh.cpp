@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/completion/scripts.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {

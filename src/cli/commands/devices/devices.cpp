@@ -13,8 +13,8 @@
 #include "cli/commands/devices/watch.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "machine/inventory.hpp"
 
 namespace hiptool::cli {

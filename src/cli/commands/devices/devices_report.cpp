@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "kernels/images.hpp"
 #include "measure/peak.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "hiptool/error.hpp"
 #include "machine/doctor/probe.hpp"
 #include "system/numa.hpp"

@@ -15,8 +15,8 @@
 #include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
-#include "cli/screen_terminal.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/output/screen_terminal.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

@@ -11,7 +11,7 @@
 #include "base/output_file.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/progress.hpp"
 #include "load/manifest/file_hashes.hpp"
 #include "load/manifest/manifest.hpp"
 

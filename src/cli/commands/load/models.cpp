@@ -19,8 +19,8 @@
 #include "cli/commands/load/report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/model_path.hpp"
+#include "cli/output/failure.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

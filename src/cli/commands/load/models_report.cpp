@@ -17,7 +17,7 @@
 #include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "report/reader.hpp"
 #include "report/text.hpp"
 

@@ -9,8 +9,8 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "cli/commands/load/decoding.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
 #include "runtime/decode_tokens.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands/load/outcome.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/progress.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "reference/prove/golden.hpp"

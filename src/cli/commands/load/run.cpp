@@ -10,7 +10,7 @@
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/load/prove.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/progress.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"

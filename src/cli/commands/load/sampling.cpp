@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 
 namespace hiptool::cli {
 namespace {

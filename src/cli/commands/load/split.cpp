@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 
 namespace hiptool::cli {
 namespace {

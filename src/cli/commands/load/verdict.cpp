@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
-#include "cli/progress.hpp"
+#include "cli/output/progress.hpp"
 #include "hiptool/error.hpp"
 #include "model/element_types.hpp"
 #include "model_writer/model_writer.hpp"

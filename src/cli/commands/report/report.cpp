@@ -10,8 +10,8 @@
 
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {

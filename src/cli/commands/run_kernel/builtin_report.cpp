@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/document.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "cli/text.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/output/text.hpp"
 #include "measure/threshold.hpp"
 
 namespace hiptool::cli {

@@ -9,7 +9,7 @@
 #include "base/units.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
 #include "measure/library/measure.hpp"

@@ -9,10 +9,10 @@
 #include "cli/commands/run_kernel/report.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/output/text.hpp"
 #include "cli/suggest.hpp"
-#include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands/run_kernel/report.hpp"
 #include "cli/document.hpp"
-#include "cli/text.hpp"
+#include "cli/output/text.hpp"
 #include "measure/ops/sweep.hpp"
 
 namespace hiptool::cli {

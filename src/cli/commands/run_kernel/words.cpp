@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/text.hpp"
-#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "cli/text.hpp"
+#include "cli/output/failure.hpp"
+#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/help/command_docs.hpp"
+
+namespace hiptool::cli {
+
+struct HelpStyle {
+  std::size_t width = 80;
+  bool color = false;
+};
+
+/// Help of a call without a command: examples, commands, common options, topics.
+std::string overview_text(const ProgramDoc& program, const HelpStyle& style);
+
+/// Help of one command, examples first.
+std::string command_help_text(const CommandDoc& command, const HelpStyle& style);
+
+/// Topics of `hiptool help` other than commands.
+std::vector<std::string> help_topics();
+
+/// The text of a topic. Throws Error(invalid_argument) with a suggestion for an unknown one.
+std::string topic_text(const std::string& topic);
+
+/// Every command with its examples, arguments and options, as Markdown.
+std::string reference_text(const ProgramDoc& program);
+
+}  // namespace hiptool::cli

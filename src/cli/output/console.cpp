@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output/console.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+#include "hiptool/error.hpp"
+#include "report/text.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+constexpr std::size_t default_columns = 80;
+constexpr std::size_t default_rows = 24;
+
+std::string value_of(const GetEnvironment& environment, const char* name) {
+  return environment(name).value_or("");
+}
+
+// The first of the three variables that is not empty decides, as in setlocale.
+bool is_utf8_locale(const GetEnvironment& environment) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale = value_of(environment, name);
+    if (locale.empty()) continue;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+bool is_dumb_terminal(const GetEnvironment& environment) {
+  const std::string term = value_of(environment, "TERM");
+  return term.empty() || term == "dumb";
+}
+
+// Never cuts inside a character: the bytes that continue one in UTF-8 are 10xxxxxx.
+std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+int DescriptorStream::write(std::string_view text) noexcept {
+  return base::write_all(descriptor_, text);
+}
+
+bool DescriptorStream::is_terminal() const noexcept { return ::isatty(descriptor_) == 1; }
+
+std::optional<std::size_t> DescriptorStream::columns() const noexcept {
+  winsize size{};
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+  return size.ws_col;
+}
+
+std::optional<std::size_t> DescriptorStream::rows() const noexcept {
+  winsize size{};
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return {};
+  return size.ws_row;
+}
+
+GetEnvironment without_empty(GetEnvironment environment) {
+  return [environment = std::move(environment)](const char* name) {
+    std::optional<std::string> value = environment(name);
+    const std::string_view variable = name;
+    const bool hides_devices =
+        variable.ends_with("_VISIBLE_DEVICES") || variable == "GPU_DEVICE_ORDINAL";
+    if (value && value->empty() && !hides_devices) value.reset();
+    return value;
+  };
+}
+
+Console::Console(TextStream& out, TextStream& err, GetEnvironment environment)
+    : out_(out),
+      err_(err),
+      environment_(without_empty(std::move(environment))),
+      has_unicode_(is_utf8_locale(environment_)),
+      is_dumb_(is_dumb_terminal(environment_)) {}
+
+void Console::out(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (is_out_closed_ || out_error_ != 0) return;
+  const int error = out_.write(text);
+  if (error == EPIPE) {
+    is_out_closed_ = true;
+  } else {
+    out_error_ = error;
+  }
+}
+
+// A failure to write to the error stream cannot be reported anywhere.
+void Console::err(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(err_.write(text));
+}
+
+bool Console::has_color(const TextStream& stream) const {
+  if (color_mode_ != ColorMode::automatic) return color_mode_ == ColorMode::always;
+  if (!value_of(environment_, "NO_COLOR").empty()) return false;
+  const std::string force = value_of(environment_, "CLICOLOR_FORCE");
+  if (!force.empty() && force != "0") return true;
+  return stream.is_terminal() && !is_dumb_;
+}
+
+std::size_t Console::width(const TextStream& stream) const {
+  const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
+  if (columns && *columns > 0) return *columns;
+  return stream.columns().value_or(default_columns);
+}
+
+bool Console::can_write_out() {
+  const std::lock_guard lock(mutex_);
+  return !is_out_closed_ && out_error_ == 0;
+}
+
+std::size_t Console::height_out() const {
+  const auto rows = base::parse_number<std::size_t>(value_of(environment_, "LINES"));
+  if (rows && *rows > 0) return *rows;
+  return out_.rows().value_or(default_rows);
+}
+
+int Console::finish(int exit_code) {
+  if (out_error_ == 0) return exit_code;
+  err(styled("error:", "1;31", has_color_err()) + " cannot write to standard output: " +
+      std::generic_category().message(out_error_) + "\n" + styled("hint:", "36", has_color_err()) +
+      " free disk space or redirect the output to another place\n");
+  return exit_code_of(ErrorCode::output_failed);
+}
+
+std::string styled(std::string_view text, std::string_view style, bool color) {
+  if (!color) return std::string(text);
+  return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string printable(std::string_view text, std::size_t line_bytes) {
+  const bool is_cut = text.size() > most_text_bytes;
+  text = begin_of(text, most_text_bytes);
+  std::string safe;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view line = text.substr(begin, end - begin);
+    safe += report::printable(begin_of(line, line_bytes));
+    if (line.size() > line_bytes) safe += "...";
+    if (end == std::string_view::npos) break;
+    safe += '\n';
+    begin = end + 1;
+  }
+  return is_cut ? safe + "..." : safe;
+}
+
+}  // namespace hiptool::cli

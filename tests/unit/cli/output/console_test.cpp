@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output/console.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "harness.hpp"
+
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+namespace {
+
+bool has_color(Variables variables, bool terminal, ColorMode mode = ColorMode::automatic) {
+  CaptureStream out;
+  CaptureStream err;
+  out.terminal = terminal;
+  Console console(out, err, reader_of(std::move(variables)));
+  console.set_color_mode(mode);
+  return console.has_color_out();
+}
+
+bool has_unicode(Variables variables) {
+  CaptureStream out;
+  CaptureStream err;
+  return Console(out, err, reader_of(std::move(variables))).has_unicode();
+}
+
+std::size_t width(Variables variables, std::optional<std::size_t> terminal) {
+  CaptureStream out;
+  CaptureStream err;
+  out.width = terminal;
+  return Console(out, err, reader_of(std::move(variables))).width_out();
+}
+
+}  // namespace
+
+TEST_CASE("colour: option, NO_COLOR, CLICOLOR_FORCE, terminal, in this order") {
+  CHECK(has_color({{"TERM", "xterm"}}, true));
+  CHECK_FALSE(has_color({{"TERM", "xterm"}}, false));
+  CHECK_FALSE(has_color({{"TERM", "dumb"}}, true));
+  CHECK_FALSE(has_color({}, true));
+  CHECK_FALSE(has_color({{"TERM", "xterm"}, {"NO_COLOR", "1"}}, true));
+  CHECK(has_color({{"TERM", "xterm"}, {"NO_COLOR", ""}}, true));
+  CHECK(has_color({{"CLICOLOR_FORCE", "1"}}, false));
+  CHECK_FALSE(has_color({{"CLICOLOR_FORCE", "0"}}, false));
+  CHECK_FALSE(has_color({{"CLICOLOR_FORCE", "1"}, {"NO_COLOR", "1"}}, true));
+  CHECK(has_color({{"NO_COLOR", "1"}, {"TERM", "dumb"}}, false, ColorMode::always));
+  CHECK_FALSE(has_color({{"CLICOLOR_FORCE", "1"}}, true, ColorMode::never));
+}
+
+TEST_CASE("colour is decided for each stream alone") {
+  CaptureStream out;
+  CaptureStream err;
+  err.terminal = true;
+  const Console console(out, err, reader_of({{"TERM", "xterm"}}));
+  CHECK_FALSE(console.has_color_out());
+  CHECK(console.has_color_err());
+  CHECK(console.can_animate());
+}
+
+TEST_CASE("unicode only in a UTF-8 locale; the first variable that is set decides") {
+  CHECK(has_unicode({{"LANG", "en_US.UTF-8"}}));
+  CHECK(has_unicode({{"LC_CTYPE", "C.utf8"}}));
+  CHECK_FALSE(has_unicode({}));
+  CHECK_FALSE(has_unicode({{"LANG", "C"}}));
+  CHECK_FALSE(has_unicode({{"LC_ALL", "C"}, {"LANG", "en_US.UTF-8"}}));
+  CHECK(has_unicode({{"LC_ALL", ""}, {"LANG", "en_US.UTF-8"}}));
+}
+
+TEST_CASE("width: COLUMNS, the terminal, 80") {
+  CHECK(width({}, {}) == 80);
+  CHECK(width({}, 132) == 132);
+  CHECK(width({{"COLUMNS", "40"}}, 132) == 40);
+  for (const char* text : {"0", "-1", "wide", "", "80x"}) {
+    CHECK(width({{"COLUMNS", text}}, 132) == 132);
+  }
+}
+
+TEST_CASE("a closed pipe ends the output quietly and keeps the verdict's code") {
+  CaptureStream out;
+  CaptureStream err;
+  out.error = EPIPE;
+  Console console(out, err, reader_of({}));
+  console.out("lost");
+  out.error = 0;
+  console.out("not written after that");
+  CHECK(out.text.empty());
+  CHECK(console.finish(5) == 5);
+  CHECK(err.text.empty());
+}
+
+TEST_CASE("a full disk is an output that failed") {
+  CaptureStream out;
+  CaptureStream err;
+  out.error = ENOSPC;
+  Console console(out, err, reader_of({}));
+  console.out("lost");
+  CHECK(console.finish(0) == 7);
+  CHECK(contains(err.text, "error: cannot write to standard output: No space left on device\n"));
+  CHECK(contains(err.text, "hint: "));
+}
+
+TEST_CASE("a descriptor whose reader is gone answers EPIPE") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[0]);
+  const auto old = std::signal(SIGPIPE, SIG_IGN);
+  DescriptorStream stream(ends[1]);
+  CHECK(stream.write("text") == EPIPE);
+  CHECK_FALSE(stream.is_terminal());
+  CHECK_FALSE(stream.columns());
+  std::signal(SIGPIPE, old);
+  ::close(ends[1]);
+}
+
+TEST_CASE("a descriptor on a full device answers ENOSPC") {
+  const int full = ::open("/dev/full", O_WRONLY);
+  REQUIRE(full >= 0);  // each Linux has it
+  CHECK(DescriptorStream(full).write("text") == ENOSPC);
+  ::close(full);
+}
+
+TEST_CASE("styles and text that is safe to show") {
+  CHECK(styled("text", "1", false) == "text");
+  CHECK(styled("text", "1", true) == "\x1b[1mtext\x1b[0m");
+  CHECK(printable("a\x1b[31mb\nc\x7f\t") == "a\\x1B[31mb\nc\\x7F\\x09");
+  CHECK(printable("a\xc2\x9b"
+                  "31m\xe2\x80\xae"
+                  "b\xff\n\n") == "a\\xC2\\x9B31m\\xE2\\x80\\xAEb\\xFF\n\n");
+  CHECK(printable("größer") == "größer");
+  // Cut before the character that the limit falls into.
+  CHECK(printable("größer", 3) == "gr...");
+  CHECK(printable("größer", 4) == "grö...");
+  CHECK(printable(std::string(60'000, 'x')).size() == most_line_bytes + 3);
+  std::string lines;
+  for (int i = 0; i < 1'000'000; ++i) lines += "line\n";
+  CHECK(printable(lines).size() == most_text_bytes + 3);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "cli/process/interrupt.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "base/temporary_folder.hpp"
+#include "harness.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::cli;
+
+namespace {
+
+struct Child {
+  int status = 0;
+  std::string err;
+};
+
+// Signals are tried in a process of their own.
+Child run_child(const std::function<int()>& work) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t process = ::fork();
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGHUP, SIG_DFL);
+    ::_exit(work());
+  }
+  ::close(ends[1]);
+  Child child;
+  char part[256];
+  for (ssize_t count = 0; (count = ::read(ends[0], part, sizeof part)) > 0;) {
+    child.err.append(part, static_cast<std::size_t>(count));
+  }
+  ::close(ends[0]);
+  REQUIRE(::waitpid(process, &child.status, 0) == process);
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("the first signal cancels and says so") {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const Child child = run_child([number] {
+      CancelToken token;
+      const InterruptHandler handler(token);
+      if (handler.signal() != 0 || token.is_cancelled()) return 1;
+      ::raise(number);
+      return handler.signal() == number && token.is_cancelled() ? 0 : 2;
+    });
+    REQUIRE(WIFEXITED(child.status));
+    CHECK(WEXITSTATUS(child.status) == 0);
+    CHECK(child.err == "interrupted, stopping; a second signal quits at once\n");
+  }
+}
+
+TEST_CASE("the second signal ends the process with its own code") {
+  const Child child = run_child([] {
+    CancelToken token;
+    const InterruptHandler handler(token);
+    ::raise(SIGINT);
+    for (;;) ::raise(SIGTERM);  // those within 50 ms of the first are taken for the same one
+    return 1;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 143);
+}
+
+TEST_CASE("the second signal leaves no temporary folder") {
+  const test::TemporaryFolder parent;
+  const Child child = run_child([&] {
+    ::setenv("TMPDIR", parent.path().c_str(), 1);
+    CancelToken token;
+    const InterruptHandler handler(token);
+    const base::TemporaryFolder folder("name");
+    std::ofstream(folder.path() / "file") << "text";
+    ::raise(SIGTERM);
+    if (std::filesystem::is_empty(parent.path())) return 1;
+    for (;;) ::raise(SIGTERM);
+    return 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 143);
+  CHECK(std::filesystem::is_empty(parent.path()));
+}
+
+TEST_CASE("signals that arrive together are one") {
+  const Child child = run_child([] {
+    CancelToken token;
+    const InterruptHandler handler(token);
+    ::raise(SIGTERM);
+    ::raise(SIGTERM);
+    ::raise(SIGHUP);
+    return handler.signal() == SIGTERM && token.is_cancelled() ? 0 : 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 0);
+  CHECK(child.err == "interrupted, stopping; a second signal quits at once\n");
+}
+
+TEST_CASE("a signal ignored from the start stays ignored; the old handling comes back") {
+  const Child child = run_child([] {
+    CancelToken token;
+    std::signal(SIGINT, SIG_IGN);
+    {
+      const InterruptHandler handler(token);
+      ::raise(SIGINT);
+      if (token.is_cancelled()) return 1;
+    }
+    struct sigaction action {};
+    ::sigaction(SIGTERM, nullptr, &action);
+    return action.sa_handler == SIG_DFL ? 0 : 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 0);
+  CHECK(child.err.empty());
+}
