@@ -17,7 +17,8 @@ MAY_INCLUDE["model_writer"] = {"base", "model", "report", "model_writer"}
 MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernels", "report", "machine"}
 MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernels", "report", "user_kernel"}
 MAY_INCLUDE["measure"] = {"measure", "machine", "reference", "report", *LIBRARY_LAYERS}
-MAY_INCLUDE["cli"] = {"cli", "model_writer", "user_kernel", *MAY_INCLUDE["measure"]}
+MAY_INCLUDE["accept"] = {"accept", *MAY_INCLUDE["measure"]}
+MAY_INCLUDE["cli"] = {"cli", "model_writer", "user_kernel", *MAY_INCLUDE["accept"]}
 # What tests of every layer take models from, and compare with.
 TESTS_MAY_INCLUDE = {"model_writer", "reference"}
 

@@ -39,6 +39,8 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_found("src/measure/a.cpp", '#  include "cli/a.hpp"\n', up)
         self.assert_found("src/machine/a.cpp", '#include "measure/a.hpp"\n', up)
         self.assert_found("src/measure/a.cpp", '#include "user_kernel/a.hpp"\n', up)
+        self.assert_found("src/measure/a.cpp", '#include "accept/a.hpp"\n', up)
+        self.assert_clean("src/accept/a.cpp", '#include "measure/a.hpp"\n')
         self.assert_clean("src/measure/a.cpp", '#include "machine/a.hpp"\n')
         self.assert_found("src/base/a.cpp", "#include <hip/api.hpp>\n#include \"model/a.hpp\"\n",
                           up, line=3)

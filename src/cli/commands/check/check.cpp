@@ -79,7 +79,7 @@ std::vector<OptionRule> rules_of_check() {
           {"--force", {"--write-expect"}}};
 }
 
-std::vector<CompletionWords> words_of_check() { return {{"--stage", measure::check_stages()}}; }
+std::vector<CompletionWords> words_of_check() { return {{"--stage", accept::check_stages()}}; }
 
 }  // namespace
 

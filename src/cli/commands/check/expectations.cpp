@@ -15,13 +15,13 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::CheckedDevice;
-using measure::Fault;
-using measure::StageResult;
-using measure::StageStatus;
+using accept::CheckedDevice;
+using accept::Fault;
+using accept::StageResult;
+using accept::StageStatus;
 
-measure::GpuCounts count_gpus(const measure::CheckResult& result) {
-  measure::GpuCounts counts;
+accept::GpuCounts count_gpus(const accept::CheckResult& result) {
+  accept::GpuCounts counts;
   for (const CheckedDevice& device : result.devices) {
     if (is_gpu(device.platform)) ++counts[device.info.name];
   }
@@ -30,14 +30,14 @@ measure::GpuCounts count_gpus(const measure::CheckResult& result) {
 
 }  // namespace
 
-std::optional<Fault> compare_gpu_counts(const measure::Floors& floors,
-                                        const CheckedMachine& machine, CheckOutcome& outcome) {
+std::optional<Fault> compare_gpu_counts(const accept::Floors& floors, const CheckedMachine& machine,
+                                        CheckOutcome& outcome) {
   if (!machine.is_whole || !machine.dead.empty()) return {};
   auto& compared = outcome.result.floors.gpus;
-  compared = measure::compare_counts(floors, count_gpus(outcome.result));
+  compared = accept::compare_counts(floors, count_gpus(outcome.result));
   std::vector<std::string> expected;
   std::vector<std::string> got;
-  for (const measure::CountedGpus& gpus : compared) {
+  for (const accept::CountedGpus& gpus : compared) {
     if (gpus.found >= gpus.expected) continue;
     expected.push_back(fmt::format("{} {}", gpus.expected, gpus.name));
     got.push_back(fmt::format("{} of {} {}", gpus.found, gpus.expected, gpus.name));
@@ -52,10 +52,10 @@ std::optional<Fault> compare_gpu_counts(const measure::Floors& floors,
                fmt::format("{}", fmt::join(got, ", "))};
 }
 
-void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome) {
+void compare_floors(const accept::CheckOptions& options, CheckOutcome& outcome) {
   if (!options.floors) return;
-  measure::CheckResult& result = outcome.result;
-  const auto level = measure::parse_check_level(options.floors->level);
+  accept::CheckResult& result = outcome.result;
+  const auto level = accept::parse_check_level(options.floors->level);
   std::set<std::string> kinds;
   for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
   for (const std::string& kind : kinds) {
@@ -66,7 +66,7 @@ void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome)
       if (is_measured) continue;
       const auto& chosen = outcome.stages;
       const bool is_of_other =
-          std::find(chosen.begin(), chosen.end(), measure::stage_of_label(label)) == chosen.end();
+          std::find(chosen.begin(), chosen.end(), accept::stage_of_label(label)) == chosen.end();
       const bool is_of_more = floor.devices > 1;  // which are not chosen here
       const bool is_of_higher = level && *level > options.level;
       if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
@@ -85,19 +85,19 @@ void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome)
 
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
                         const std::string& path, CheckOutcome& outcome) {
-  const measure::CheckResult& result = outcome.result;
-  std::vector<measure::RatedCell> cells;
-  for (const measure::CheckCell& cell : result.cells) {
+  const accept::CheckResult& result = outcome.result;
+  std::vector<accept::RatedCell> cells;
+  for (const accept::CheckCell& cell : result.cells) {
     if (!cell.again || cell.devices.empty()) continue;
     const auto device =
         std::find_if(result.devices.begin(), result.devices.end(),
                      [&](const CheckedDevice& one) { return one.id == cell.devices.front(); });
     if (device != result.devices.end()) cells.push_back({&cell, device->info.name});
   }
-  const measure::GpuCounts counts =
-      machine.is_whole ? count_gpus(outcome.result) : measure::GpuCounts();
-  file.write(measure::floors_text(cells, counts, std::string(to_string(outcome.level)), margin,
-                                  iso_time(std::chrono::system_clock::now())));
+  const accept::GpuCounts counts =
+      machine.is_whole ? count_gpus(outcome.result) : accept::GpuCounts();
+  file.write(accept::floors_text(cells, counts, std::string(to_string(outcome.level)), margin,
+                                 iso_time(std::chrono::system_clock::now())));
   outcome.written = path;
 }
 

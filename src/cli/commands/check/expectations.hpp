@@ -4,22 +4,22 @@
 #include <optional>
 #include <string>
 
+#include "accept/check.hpp"
 #include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/output/output.hpp"
-#include "measure/check/check.hpp"
 
 namespace hiptool::cli {
 
 /// Compares the number of GPUs with that of the file, where the whole machine is checked and its
 /// drivers answer: which GPUs are missing.
-std::optional<measure::Fault> compare_gpu_counts(const measure::Floors& floors,
-                                                 const CheckedMachine& machine,
-                                                 CheckOutcome& outcome);
+std::optional<accept::Fault> compare_gpu_counts(const accept::Floors& floors,
+                                                const CheckedMachine& machine,
+                                                CheckOutcome& outcome);
 
 /// Finds what a file expects and this level does not measure. The outcome gets an error if this
 /// level should have measured it.
-void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome);
+void compare_floors(const accept::CheckOptions& options, CheckOutcome& outcome);
 
 /// Writes the file of --write-expect, `path`.
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,

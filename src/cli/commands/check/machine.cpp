@@ -13,11 +13,11 @@
 namespace hiptool::cli {
 namespace {
 
+using accept::CheckedDevice;
+using accept::StageResult;
+using accept::StageStatus;
 using machine::PlatformAnswer;
 using machine::Severity;
-using measure::CheckedDevice;
-using measure::StageResult;
-using measure::StageStatus;
 
 bool has_hung(const PlatformAnswer& answer) {
   return answer.kind == PlatformAnswer::Kind::hung || answer.kind == PlatformAnswer::Kind::crashed;
@@ -91,7 +91,7 @@ StageResult dead_result(const PlatformAnswer& answer) {
   return result;
 }
 
-void add_machine_fault(const measure::Fault& fault, double time_s,
+void add_machine_fault(const accept::Fault& fault, double time_s,
                        std::vector<StageResult>& stages) {
   const auto is_of_machine = [](const StageResult& stage) { return stage.device.empty(); };
   auto found = std::find_if(stages.begin(), stages.end(), is_of_machine);
@@ -134,9 +134,9 @@ void examine_machine(const machine::ProbePatience& patience, Context& context, P
                                     [](const Device& one) { return is_gpu(one.platform()); });
 }
 
-void add_doctor(const CheckedMachine& machine, const std::optional<measure::Fault>& missing,
+void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault>& missing,
                 Context& context, CheckOutcome& outcome) {
-  measure::CheckResult& result = outcome.result;
+  accept::CheckResult& result = outcome.result;
   std::vector<StageResult> stages;
   const bool has_gpu =
       std::any_of(result.devices.begin(), result.devices.end(),
@@ -154,9 +154,9 @@ void add_doctor(const CheckedMachine& machine, const std::optional<measure::Faul
     std::erase_if(checks, [](const machine::Check& check) {
       return check.id != "hidden" || check.severity != Severity::fail;
     });
-    if (!checks.empty()) stages = measure::doctor_stage(checks, {}, machine.doctor_s);
+    if (!checks.empty()) stages = accept::doctor_stage(checks, {}, machine.doctor_s);
   } else if (has_gpu || !machine.dead.empty()) {
-    stages = measure::doctor_stage(checks, result.devices, machine.doctor_s);
+    stages = accept::doctor_stage(checks, result.devices, machine.doctor_s);
   } else {
     for (const CheckedDevice& device : result.devices) {
       StageResult skipped;
@@ -169,7 +169,7 @@ void add_doctor(const CheckedMachine& machine, const std::optional<measure::Faul
   for (const PlatformAnswer* answer : machine.dead) stages.push_back(dead_result(*answer));
   if (missing) add_machine_fault(*missing, machine.doctor_s, stages);
   for (StageResult& stage : stages) {
-    std::stable_sort(stage.faults.begin(), stage.faults.end(), measure::is_worse);
+    std::stable_sort(stage.faults.begin(), stage.faults.end(), accept::is_worse);
     report_stage(context, stage);
     result.stages.push_back(std::move(stage));
   }

@@ -33,10 +33,10 @@ void examine_machine(const machine::ProbePatience& patience, Context& context, P
 
 /// Adds the results of the doctor to the outcome, which has the devices, and reports them;
 /// `missing` are GPUs that are expected and were not found.
-void add_doctor(const CheckedMachine& machine, const std::optional<measure::Fault>& missing,
+void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault>& missing,
                 Context& context, CheckOutcome& outcome);
 
 /// Reports a finished stage on standard error.
-void report_stage(Context& context, const measure::StageResult& stage);
+void report_stage(Context& context, const accept::StageResult& stage);
 
 }  // namespace hiptool::cli

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "accept/check.hpp"
 #include "cli/command.hpp"
 #include "hiptool/error.hpp"
 #include "machine/doctor/doctor.hpp"
-#include "measure/check/check.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -28,9 +28,9 @@ struct CheckCommandOptions {
 
 /// Everything a run of check found out.
 struct CheckOutcome {
-  measure::CheckLevel level = measure::CheckLevel::quick;
+  accept::CheckLevel level = accept::CheckLevel::quick;
   std::vector<std::string> stages;  ///< that were chosen
-  measure::CheckResult result;
+  accept::CheckResult result;
   std::vector<machine::Check> doctor;
   std::string expect;         ///< path; empty: none
   bool expects_gpus = false;  ///< the file has numbers of GPUs
@@ -56,6 +56,6 @@ std::vector<report::Failure> failures_of(const CheckOutcome& outcome);
 report::Report check_report(report::Run run, const CheckOutcome& outcome);
 
 /// "nvidia:1 memory: passed: memtest-random u32 3.91 TB/s".
-std::string describe_stage(const measure::StageResult& stage);
+std::string describe_stage(const accept::StageResult& stage);
 
 }  // namespace hiptool::cli

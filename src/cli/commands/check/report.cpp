@@ -19,11 +19,11 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::CheckCell;
-using measure::CheckedDevice;
-using measure::Fault;
-using measure::StageResult;
-using measure::StageStatus;
+using accept::CheckCell;
+using accept::CheckedDevice;
+using accept::Fault;
+using accept::StageResult;
+using accept::StageStatus;
 using report::Array;
 using report::Line;
 using report::Object;
@@ -133,7 +133,7 @@ Value expect_value(const CheckOutcome& outcome) {
   Array not_measured;
   for (const std::string& one : outcome.result.floors.not_measured) not_measured.emplace_back(one);
   Array gpus;
-  for (const measure::CountedGpus& one : outcome.result.floors.gpus) {
+  for (const accept::CountedGpus& one : outcome.result.floors.gpus) {
     gpus.emplace_back(Object{{"name", one.name},
                              {"expected", std::uint64_t{one.expected}},
                              {"found", std::uint64_t{one.found}}});
@@ -177,7 +177,7 @@ std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
     if (stage.status == StageStatus::failed) failed.push_back(&stage);
   }
   std::stable_sort(failed.begin(), failed.end(), [](const auto* left, const auto* right) {
-    return measure::is_worse(left->faults.front(), right->faults.front());
+    return accept::is_worse(left->faults.front(), right->faults.front());
   });
   return failed;
 }
@@ -312,7 +312,7 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
   const auto& floors = outcome.result.floors;
   if (!outcome.expect.empty()) {
     std::size_t gpus = 0;
-    for (const measure::CountedGpus& one : floors.gpus) gpus += one.found;
+    for (const accept::CountedGpus& one : floors.gpus) gpus += one.found;
     std::string text = base::count_of(floors.judged, "rate");
     if (!floors.gpus.empty()) text += " and the number of GPUs, " + std::to_string(gpus) + ",";
     notes.push_back({Tone::plain, text + " compared with " + outcome.expect});

@@ -24,10 +24,10 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::CheckedDevice;
-using measure::Fault;
-using measure::StageResult;
-using measure::StageStatus;
+using accept::CheckedDevice;
+using accept::Fault;
+using accept::StageResult;
+using accept::StageStatus;
 
 constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
 
@@ -51,7 +51,7 @@ double parse_percent(const std::string& text, const char* option, double usual) 
 
 /// What the options demand, read before a driver is opened.
 struct CheckRequest {
-  measure::CheckOptions options;
+  accept::CheckOptions options;
   machine::ProbePatience patience;  ///< of the doctor
   double margin = 0.05;
 };
@@ -65,11 +65,11 @@ bool has_any(const std::vector<std::string>& stages, const std::vector<std::stri
 CheckRequest read_request(const CheckCommandOptions& options, const Context& context) {
   const Environment& environment = context.environment;
   CheckRequest request;
-  request.options.level = *measure::parse_check_level(options.level.value_or("quick"));
+  request.options.level = *accept::parse_check_level(options.level.value_or("quick"));
   if (!options.stages.empty()) {
     request.options.stages.clear();
     for (const std::string& stage : split_list(options.stages, "--stage")) {
-      add_once(request.options.stages, choice_of(stage, measure::check_stages(), "--stage"));
+      add_once(request.options.stages, choice_of(stage, accept::check_stages(), "--stage"));
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
@@ -99,7 +99,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
                       fmt::format("add one of {} to --stage", fmt::join(rated, ", ")));
   }
   if (!options.expect.empty()) {
-    request.options.floors = measure::read_floors(options.expect, &environment.cancel);
+    request.options.floors = accept::read_floors(options.expect, &environment.cancel);
   }
   if (!options.model.empty()) {
     const ModelFile model = context.open_model(options.model, {});
@@ -167,7 +167,7 @@ std::optional<Error> nothing_run(const CheckOutcome& outcome) {
 
 /// Devices pass or fail each by themselves only in a run that came to its end.
 void judge_devices(CheckOutcome& outcome) {
-  measure::CheckResult& result = outcome.result;
+  accept::CheckResult& result = outcome.result;
   const int exit_code = outcome.error               ? exit_code_of(outcome.error->code())
                         : result.worst() != nullptr ? exit_check_failed
                                                     : exit_done;
@@ -185,7 +185,7 @@ void judge_devices(CheckOutcome& outcome) {
 }
 
 void judge_outcome(CheckOutcome& outcome) {
-  measure::CheckResult& result = outcome.result;
+  accept::CheckResult& result = outcome.result;
   const StageResult* const worst = result.worst();
   if (worst != nullptr) outcome.error = worst->faults.front().error;
   if (result.was_cancelled) {

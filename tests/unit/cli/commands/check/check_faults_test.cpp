@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "accept/check.hpp"
 #include "hiptool/error.hpp"
-#include "measure/check/check.hpp"
 #include "model_writer/model_writer.hpp"
 #include "support.hpp"
 #include "unit/load/watched_device.hpp"
@@ -40,13 +40,13 @@ struct WatchedStage {
     watched.table.reset();
   }
 
-  measure::StageResult run() {
-    measure::CheckResult result;
+  accept::StageResult run() {
+    accept::CheckResult result;
     const Device& device = watched.device;
     result.devices.push_back({device.id(), device.platform(), device.info(), false});
-    measure::run_check({device}, options, result);
+    accept::run_check({device}, options, result);
     REQUIRE(!result.stages.empty());
-    const measure::StageResult* const worst = result.worst();
+    const accept::StageResult* const worst = result.worst();
     return worst != nullptr ? *worst : result.stages.front();
   }
 
@@ -61,7 +61,7 @@ struct WatchedStage {
   TemporaryFolder folder;
   CancelToken cancel;
   WatchedDevice watched;
-  measure::CheckOptions options;
+  accept::CheckOptions options;
 };
 
 /// A call, and which of its kind.
@@ -92,9 +92,9 @@ std::vector<FailingCall> chosen_calls(const WrapperTable& table, std::size_t mos
 
 void fail_calls_of(const std::string& name, std::size_t most) {
   WatchedStage stage(name);
-  const measure::StageResult clean = stage.run();
+  const accept::StageResult clean = stage.run();
   CAPTURE(clean.text());
-  REQUIRE(clean.status == measure::StageStatus::passed);
+  REQUIRE(clean.status == accept::StageStatus::passed);
   const std::vector<FailingCall> calls = chosen_calls(stage.watched.table, most);
   std::size_t failed = 0;
   std::size_t missed = 0;
@@ -106,19 +106,19 @@ void fail_calls_of(const std::string& name, std::size_t most) {
     stage.watched.table.reset();
     const std::size_t notes_before = stage.watched.trace->notes().size();
     stage.watched.table.fail(call, hip::hipErrorUnknown, nth);
-    const measure::StageResult result = stage.run();
+    const accept::StageResult result = stage.run();
     if (result.faults.empty()) {
       // How often a sample repeats its work is a matter of time.
       const bool was_made = stage.watched.table.count(call) >= nth;
       missed += was_made ? 0u : 1u;
-      CHECK(result.status == measure::StageStatus::passed);
+      CHECK(result.status == accept::StageStatus::passed);
       CHECK_FALSE((was_made && is_work(call)));
       // What is released may go on, but nobody loses an error.
       if (was_made) CHECK(stage.has_noted(call, notes_before));
       continue;
     }
     ++failed;
-    const measure::Fault& fault = result.faults.front();
+    const accept::Fault& fault = result.faults.front();
     CAPTURE(fault.reason);
     CHECK(!fault.action.empty());
     REQUIRE(fault.error.has_value());

@@ -11,7 +11,7 @@
 
 #include "hiptool/cancel.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// The sign of life of a thread: its current step and when that began. For several threads.
 class Heartbeat {
@@ -48,4 +48,4 @@ using Task = std::function<void(Heartbeat&)>;
 std::vector<TaskEnd> run_tasks(const std::vector<Task>& tasks, double patience_s,
                                const CancelToken& cancel);
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "accept/check.hpp"
+#include "accept/workers.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/model_file.hpp"
-#include "measure/check/check.hpp"
-#include "measure/check/workers.hpp"
 #include "reference/prove/reference_decoder.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// What a stage found on a device so far. The thread that works may be left behind, so that another
 /// takes what there is.
@@ -49,7 +49,7 @@ struct StageContext {
   CheckLevel level = CheckLevel::quick;
   std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   std::filesystem::path root;
-  LibraryChild child;
+  measure::LibraryChild child;
   const CancelToken* cancel = nullptr;
   std::vector<std::string> kernels;     ///< empty: those of the level
   std::vector<std::string> operations;  ///< likewise
@@ -112,4 +112,4 @@ struct CopyStageEnd {
 CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
                         double patience_s, const std::vector<std::shared_ptr<StageWork>>& works);
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/workers.hpp"
+#include "accept/workers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "accept/stages.hpp"
 #include "hiptool/error.hpp"
-#include "measure/check/stages.hpp"
 
 using namespace hiptool;
-using namespace hiptool::measure;
+using namespace hiptool::accept;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/rates.hpp"
+#include "accept/rates.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 using namespace hiptool;
-using namespace hiptool::measure;
+using namespace hiptool::accept;
 
 namespace {
 

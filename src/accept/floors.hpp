@@ -12,7 +12,7 @@
 #include "report/measurement.hpp"
 #include "report/tree.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// The least rate of a measurement. Exactly one of the figures is set.
 struct Floor {
@@ -87,4 +87,4 @@ std::string figure_text(const Floor& floor);
 /// the inverse of a time. Absent if there is none.
 std::optional<double> speed_of(const report::Measurement& measured);
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

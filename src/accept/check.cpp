@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/check.hpp"
+#include "accept/check.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 constexpr std::array<std::string_view, 3> level_words{"quick", "standard", "long"};
@@ -127,4 +127,4 @@ std::vector<StageResult> doctor_stage(const std::vector<machine::Check>& checks,
   return results;
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

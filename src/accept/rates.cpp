@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/rates.hpp"
+#include "accept/rates.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "base/statistics.hpp"
 #include "base/units.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 constexpr std::uint64_t least_limit_bytes = 16u << 20;  // less is governed by latency
@@ -174,4 +174,4 @@ std::vector<RateFault> judge_rates(std::vector<CheckCell>& cells, const RateRule
   return faults;
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

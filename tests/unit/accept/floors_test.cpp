@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/floors.hpp"
+#include "accept/floors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include "support.hpp"
 
 using namespace hiptool;
-using namespace hiptool::measure;
+using namespace hiptool::accept;
 
 namespace {
 

@@ -9,18 +9,18 @@
 #include <memory>
 #include <span>
 
+#include "accept/stages.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/model_runtime.hpp"
-#include "measure/check/stages.hpp"
 #include "reference/prove/prove.hpp"
 #include "reference/prove/reference_decoder.hpp"
 #include "runtime/decode_tokens.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 // Logits may differ by so much of their own standard deviation: f32 has 6e-8, and layers add up, so
@@ -106,4 +106,4 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
                  context.logits[worst.token], static_cast<double>(logits[worst.token])});
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -13,14 +13,14 @@
 #include <string>
 #include <utility>
 
+#include "accept/rates.hpp"
+#include "accept/stages.hpp"
+#include "accept/workers.hpp"
 #include "base/clock.hpp"
 #include "base/host_error.hpp"
-#include "measure/check/rates.hpp"
-#include "measure/check/stages.hpp"
-#include "measure/check/workers.hpp"
 #include "runtime/decode_tokens.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 using StageFunction = void (*)(const Device&, const StageContext&, Heartbeat&, StageWork&);
@@ -332,4 +332,4 @@ void run_check(const std::vector<Device>& devices, const CheckOptions& options,
   CheckRun(devices, options, result).run();
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -12,15 +12,15 @@
 #include <string_view>
 #include <vector>
 
+#include "accept/floors.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "machine/doctor/doctor.hpp"
-#include "measure/check/floors.hpp"
 #include "measure/library/measure.hpp"
 #include "report/measurement.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// How much is done; half a minute, three minutes and an hour on eight GPUs are goals.
 enum class CheckLevel { quick, standard, extended };
@@ -109,7 +109,7 @@ struct CheckOptions {
   double patience_s = 30;        ///< for one step
   double spread = 0.05;          ///< a device may be so much slower than its siblings
   std::filesystem::path root = "/";
-  LibraryChild child;  ///< an empty program: libraries run in this process
+  measure::LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;
   std::optional<Floors> floors;
   /// Names of the kernels and operations to run; empty: those of the level.
@@ -131,4 +131,4 @@ std::vector<StageResult> doctor_stage(const std::vector<machine::Check>& checks,
 void run_check(const std::vector<Device>& devices, const CheckOptions& options,
                CheckResult& result);
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

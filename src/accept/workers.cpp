@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/workers.hpp"
+#include "accept/workers.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 #include "base/clock.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 using Clock = Heartbeat::Clock;
@@ -93,4 +93,4 @@ std::vector<TaskEnd> run_tasks(const std::vector<Task>& tasks, double patience_s
   return ends;
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

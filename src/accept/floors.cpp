@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/floors.hpp"
+#include "accept/floors.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "measure/library/compute.hpp"
 #include "report/report.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 using report::elements;
@@ -31,11 +31,12 @@ constexpr const char* expect_schema = "hiptool.expect/1";
 // "matmul.f16.1024x1024x1024.cublas": the last word is the library.
 bool is_library_name(const std::string& label) {
   const std::string first = label.substr(0, label.find('.'));
-  for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
+  for (const measure::ProblemKind kind :
+       {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
     if (first != to_string(kind)) continue;
-    const std::vector<std::string> names = implementations_of(kind);
+    const std::vector<std::string> names = measure::implementations_of(kind);
     const std::string last = label.substr(label.find_last_of('.') + 1);
-    return is_library(last) && std::find(names.begin(), names.end(), last) != names.end();
+    return measure::is_library(last) && std::find(names.begin(), names.end(), last) != names.end();
   }
   return false;
 }
@@ -44,9 +45,9 @@ bool is_library_name(const std::string& label) {
 bool is_cell_name(const std::string& label) {
   if (is_library_name(label)) return true;
   const std::string first = label.substr(0, label.find('.'));
-  if (parse_copy_kind(first)) return true;
-  const std::vector<KernelFamily> families = list_kernels();
-  return std::any_of(families.begin(), families.end(), [&](const KernelFamily& family) {
+  if (measure::parse_copy_kind(first)) return true;
+  const std::vector<measure::KernelFamily> families = measure::list_kernels();
+  return std::any_of(families.begin(), families.end(), [&](const measure::KernelFamily& family) {
     return family.name == first && !family.is_operation;
   });
 }
@@ -243,7 +244,7 @@ std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& ma
 }
 
 std::string stage_of_label(const std::string& label) {
-  if (parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
+  if (measure::parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
   if (is_library_name(label)) return "libraries";
   return label.starts_with("memtest-") ? "memory" : "kernels";
 }
@@ -278,4 +279,4 @@ std::optional<double> speed_of(const report::Measurement& measured) {
   return {};
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

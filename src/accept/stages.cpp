@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/stages.hpp"
+#include "accept/stages.hpp"
 
 #include <fmt/format.h>
 
@@ -9,17 +9,17 @@
 #include <span>
 #include <utility>
 
+#include "accept/load_sensors.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "measure/check/load_sensors.hpp"
 #include "measure/kernel/bench.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
 #include "report/report.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 constexpr const char* memory_action =
@@ -35,33 +35,34 @@ constexpr std::size_t few_samples = 9;
 constexpr std::uint64_t small_size_bytes = 1u << 20;
 
 /// The options of one set of kernels.
-KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
-  KernelBenchOptions bench;
+measure::KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
+  measure::KernelBenchOptions bench;
   bench.cancel = context.cancel;
   if (context.size_bytes > 0) bench.sizes_bytes = {context.size_bytes};
   if (context.level == CheckLevel::quick) bench.samples = few_samples;
-  if (const auto peak = memory_peak(device.platform(), device.info())) {
-    bench.memory_peak = Peak{peak->bytes_per_s, peak->source};
+  if (const auto peak = measure::memory_peak(device.platform(), device.info())) {
+    bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
   }
   return bench;
 }
 
 /// The same kernel once more, for a rate that is too low.
-std::function<report::Measurement()> kernel_again(const Device& device, KernelBenchOptions bench,
-                                                  const KernelResult& result) {
+std::function<report::Measurement()> kernel_again(const Device& device,
+                                                  measure::KernelBenchOptions bench,
+                                                  const measure::KernelResult& result) {
   bench.names = {result.kernel};
   bench.dtypes = {result.dtype};
   bench.clock_hz = nullptr;
   bench.soak_s = 0;
   return [device, bench]() -> report::Measurement {
-    const std::vector<KernelResult> results = run_kernels(bench, device);
+    const std::vector<measure::KernelResult> results = measure::run_kernels(bench, device);
     report::Measurement measured;
     if (!results.empty()) measured = results.front();
     return measured;
   };
 }
 
-std::string kernel_figure(const KernelResult& result) {
+std::string kernel_figure(const measure::KernelResult& result) {
   const std::string rate = figure_text(result);
   if (rate.empty()) return {};
   // Of u32 there are kernels that have no other type.
@@ -69,8 +70,9 @@ std::string kernel_figure(const KernelResult& result) {
 }
 
 void add_kernel(const char* stage, const char* action, const Device& device,
-                const KernelBenchOptions& bench, const KernelResult& result, StageWork& work) {
-  if (result.status != Status::ok) {
+                const measure::KernelBenchOptions& bench, const measure::KernelResult& result,
+                StageWork& work) {
+  if (result.status != measure::Status::ok) {
     add_measured(stage, result, action, work);
     return;
   }
@@ -84,13 +86,13 @@ void add_kernel(const char* stage, const char* action, const Device& device,
 
 /// One family after the other, so that the one that hangs is known.
 void run_bench(const char* stage, const char* action, const Device& device,
-               KernelBenchOptions bench, Heartbeat& heart, StageWork& work) {
+               measure::KernelBenchOptions bench, Heartbeat& heart, StageWork& work) {
   const double soak_factor = 1 + bench.soak_s / 10;
-  for (const KernelFamily& family : chosen_kernels(bench)) {
+  for (const measure::KernelFamily& family : chosen_kernels(bench)) {
     if (bench.cancel->is_cancelled()) return;
-    KernelBenchOptions one = bench;
+    measure::KernelBenchOptions one = bench;
     one.names = {family.name};
-    one.on_result = [&](const KernelResult& result, std::size_t, std::size_t) {
+    one.on_result = [&](const measure::KernelResult& result, std::size_t, std::size_t) {
       heart.step(family.name + " on " + device.id(), soak_factor);
       add_kernel(stage, action, device, bench, result, work);
     };
@@ -101,16 +103,17 @@ void run_bench(const char* stage, const char* action, const Device& device,
   }
 }
 
-LibraryResult compute_by_library(const Device& device, const LibraryChild& child,
-                                 const Problem& problem, const std::string& name,
-                                 const LibraryOptions& options) {
+measure::LibraryResult compute_by_library(const Device& device, const measure::LibraryChild& child,
+                                          const measure::Problem& problem, const std::string& name,
+                                          const measure::LibraryOptions& options) {
   return child.program.empty() ? measure_problem(device, problem, name, options)
                                : measure_in_child(child, device, problem, name, options);
 }
 
 /// The cell of a right result whose rate floors may judge.
-CheckCell library_cell(const Device& device, const LibraryChild& child, const LibraryResult& result,
-                       const LibraryOptions& options) {
+CheckCell library_cell(const Device& device, const measure::LibraryChild& child,
+                       const measure::LibraryResult& result,
+                       const measure::LibraryOptions& options) {
   CheckCell cell;
   static_cast<report::Measurement&>(cell) = result;
   cell.stage = "libraries";
@@ -123,9 +126,10 @@ CheckCell library_cell(const Device& device, const LibraryChild& child, const Li
 }
 
 /// The problem of every library: small on hosts and where sizes are.
-Problem usual_problem(ProblemKind kind, const Device& device, const StageContext& context) {
-  Problem problem = default_problem(kind, true);
-  const bool is_product = kind == ProblemKind::matmul;
+measure::Problem usual_problem(measure::ProblemKind kind, const Device& device,
+                               const StageContext& context) {
+  measure::Problem problem = default_problem(kind, true);
+  const bool is_product = kind == measure::ProblemKind::matmul;
   if (context.size_bytes > 0 && context.size_bytes < small_size_bytes) {
     set_shape(problem, is_product ? "64x64x64" : "n1c8h14w14:k8r3s3p1");
   } else if (!device.is_host_memory()) {
@@ -139,7 +143,7 @@ Problem usual_problem(ProblemKind kind, const Device& device, const StageContext
 
 void StageWork::add(CheckCell cell) {
   const std::lock_guard lock(mutex_);
-  found_.has_run = found_.has_run || cell.status != Status::skipped;
+  found_.has_run = found_.has_run || cell.status != measure::Status::skipped;
   found_.cells.push_back(std::move(cell));
 }
 
@@ -210,7 +214,7 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
   CheckCell cell;
   static_cast<report::Measurement&>(cell) = measured;
   cell.stage = stage;
-  if (measured.status == Status::mismatch) {
+  if (measured.status == measure::Status::mismatch) {
     std::string reason = measured.reason;
     if (measured.wrong) {
       reason = wrong_text(*measured.wrong) + (reason.empty() ? "" : "; " + reason);
@@ -219,10 +223,10 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
     }
     work.add(Fault{measured.id, reason, action,
                    Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action)});
-  } else if (measured.status == Status::failed) {
+  } else if (measured.status == measure::Status::failed) {
     const Error error = measured.error.value_or(Error(ErrorCode::device, stage, measured.reason));
     work.add(Fault{measured.id, error.what(), action_of(error), error});
-  } else if (measured.status == Status::skipped) {
+  } else if (measured.status == measure::Status::skipped) {
     work.add_skip(measured.reason);
   }
   work.add(std::move(cell));
@@ -244,7 +248,7 @@ void add_slowdown(const std::string& device, const std::vector<std::string>& rea
 
 void memory_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                   StageWork& work) {
-  KernelBenchOptions bench = bench_options(device, context);
+  measure::KernelBenchOptions bench = bench_options(device, context);
   bench.names = {"memtest-address", "memtest-random"};
   if (context.level != CheckLevel::quick) {
     bench.names = {"memtest"};
@@ -257,7 +261,7 @@ void memory_stage(const Device& device, const StageContext& context, Heartbeat& 
 
 void kernels_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                    StageWork& work) {
-  KernelBenchOptions bench = bench_options(device, context);
+  measure::KernelBenchOptions bench = bench_options(device, context);
   heart.step("opening the sensors of " + device.id());
   const auto sensors = std::make_shared<LoadSensors>(std::vector<Device>{device}, context.root);
   if (sensors->can_read(device.id())) {
@@ -282,7 +286,7 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
 
 void operations_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                       StageWork& work) {
-  SweepOptions sweep;
+  measure::SweepOptions sweep;
   sweep.cancel = context.cancel;
   if (context.level == CheckLevel::quick) {
     sweep.names = {"add",  "affine", "sum",          "softmax", "rmsnorm",
@@ -290,17 +294,18 @@ void operations_stage(const Device& device, const StageContext& context, Heartbe
     sweep.dtypes = {"f32", "f16", "bf16"};
   }
   if (!context.operations.empty()) sweep.names = context.operations;
-  if (context.level != CheckLevel::extended) sweep.arrangements = {Arrangement::packed};
+  if (context.level != CheckLevel::extended) sweep.arrangements = {measure::Arrangement::packed};
   std::uint64_t cases = 0;
   std::size_t operations = 0;
   heart.step("the first operation on " + device.id());
-  sweep.on_result = [&](std::span<const KernelResult> types, std::size_t done, std::size_t total) {
+  sweep.on_result = [&](std::span<const measure::KernelResult> types, std::size_t done,
+                        std::size_t total) {
     heart.step(fmt::format("the operation after {} ({} of {})", types.front().kernel, done, total));
     ++operations;
-    for (const KernelResult& result : types) {
+    for (const measure::KernelResult& result : types) {
       cases += result.cases;
       // Right ones have no rate, and would be hundreds.
-      if (result.status != Status::ok) {
+      if (result.status != measure::Status::ok) {
         add_measured("operations", result,
                      "repeat it with `hiptool run-kernel " + result.kernel +
                          " --sweep quick --device " + device.id() +
@@ -309,36 +314,37 @@ void operations_stage(const Device& device, const StageContext& context, Heartbe
       }
     }
   };
-  sweep_operations(sweep, device);
+  measure::sweep_operations(sweep, device);
   work.add_figure(fmt::format("{}, {}", base::count_of(operations, "operation"),
                               base::count_of(cases, "case")));
 }
 
 void libraries_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                      StageWork& work) {
-  LibraryOptions options;
+  measure::LibraryOptions options;
   options.cancel = context.cancel;
   options.judge_s = context.level == CheckLevel::quick ? 0.5 : 2;
   if (context.level == CheckLevel::quick) options.samples = few_samples;
-  for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
-    std::vector<Problem> problems;
+  for (const measure::ProblemKind kind :
+       {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
+    std::vector<measure::Problem> problems;
     problems.push_back(usual_problem(kind, device, context));
     if (context.level != CheckLevel::quick) {
-      for (const Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
+      for (const measure::Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
     }
-    for (const std::string& name : implementations_of(kind, device.platform())) {
-      if (!is_library(name)) continue;
+    for (const std::string& name : measure::implementations_of(kind, device.platform())) {
+      if (!measure::is_library(name)) continue;
       std::size_t right = 0;
       std::string rate;
       for (std::size_t i = 0; i < problems.size(); ++i) {
-        Problem problem = problems[i];
+        measure::Problem problem = problems[i];
         context.cancel->throw_if_cancelled("check");
-        shrink_to_fit(problem, device.memory().free_bytes);
+        measure::shrink_to_fit(problem, device.memory().free_bytes);
         heart.step(name + " on " + device.id(), 2);
-        const LibraryResult result =
+        const measure::LibraryResult result =
             compute_by_library(device, context.child, problem, name, options);
-        right += result.status == Status::ok ? 1u : 0u;
-        if (i == 0 && result.status == Status::ok) {
+        right += result.status == measure::Status::ok ? 1u : 0u;
+        if (i == 0 && result.status == measure::Status::ok) {
           rate = figure_text(result);
           work.add(library_cell(device, context.child, result, options));
           continue;
@@ -359,4 +365,4 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
   }
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "measure/check/check.hpp"
+#include "accept/check.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// A rate under this share of its limit fails even without expectations: copies reach 80 % and more
 /// of a PCIe link and of the memory's bandwidth, so that half of it is a fault and not noise.
@@ -43,4 +43,4 @@ struct RateFault {
 std::vector<RateFault> judge_rates(std::vector<CheckCell>& cells, const RateRules& rules,
                                    FloorResults& results);
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

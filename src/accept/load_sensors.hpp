@@ -12,7 +12,7 @@
 #include "hip/sensors.hpp"
 #include "hiptool/device.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 
 /// Reads clocks, and remembers why they were throttled. Safe under threads; a reading that hangs
 /// does not keep others from `reasons()`.
@@ -42,4 +42,4 @@ class LoadSensors {
   std::map<std::string, std::chrono::steady_clock::time_point> last_read_;
 };
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "measure/check/load_sensors.hpp"
+#include "accept/load_sensors.hpp"
 
 #include <algorithm>
 #include <exception>
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 constexpr std::chrono::milliseconds read_interval{100};
@@ -59,4 +59,4 @@ std::vector<std::string> LoadSensors::reasons(const std::string& device) const {
   return found == reasons_.end() ? std::vector<std::string>() : found->second;
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept

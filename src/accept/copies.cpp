@@ -13,14 +13,14 @@
 #include <set>
 #include <utility>
 
+#include "accept/load_sensors.hpp"
+#include "accept/stages.hpp"
 #include "base/host_error.hpp"
 #include "hiptool/error.hpp"
-#include "measure/check/load_sensors.hpp"
-#include "measure/check/stages.hpp"
 #include "measure/copy/bench.hpp"
 #include "system/numa.hpp"
 
-namespace hiptool::measure {
+namespace hiptool::accept {
 namespace {
 
 constexpr std::uint64_t gpu_copy_bytes = std::uint64_t{64} << 20;
@@ -33,41 +33,42 @@ constexpr const char* peer_action =
     "see `hiptool devices --doctor` (p2p, acs, iommu) and `hiptool devices --topology`; restart "
     "the fabric manager of NVSwitch machines";
 
-std::vector<CopyTemplate> templates_for(CheckLevel level, std::size_t devices) {
-  std::vector<CopyTemplate> templates;
-  const auto add = [&](std::initializer_list<CopyKind> kinds) {
-    for (const CopyKind kind : kinds) {
-      templates.push_back({kind, CopyEngine::copy, false, false, false});
+std::vector<measure::CopyTemplate> templates_for(CheckLevel level, std::size_t devices) {
+  std::vector<measure::CopyTemplate> templates;
+  const auto add = [&](std::initializer_list<measure::CopyKind> kinds) {
+    for (const measure::CopyKind kind : kinds) {
+      templates.push_back({kind, measure::CopyEngine::copy, false, false, false});
     }
   };
   const bool is_quick = level == CheckLevel::quick;
-  add({CopyKind::h2d, CopyKind::d2h, CopyKind::d2d});
-  if (!is_quick) add({CopyKind::bidir});
+  add({measure::CopyKind::h2d, measure::CopyKind::d2h, measure::CopyKind::d2d});
+  if (!is_quick) add({measure::CopyKind::bidir});
   if (devices < 2) return templates;
-  add({CopyKind::h2d_all, CopyKind::d2h_all, CopyKind::p2p_write});
-  if (!is_quick) add({CopyKind::p2p_read, CopyKind::p2p_bidir, CopyKind::all_to_all});
+  add({measure::CopyKind::h2d_all, measure::CopyKind::d2h_all, measure::CopyKind::p2p_write});
+  if (!is_quick)
+    add({measure::CopyKind::p2p_read, measure::CopyKind::p2p_bidir, measure::CopyKind::all_to_all});
   return templates;
 }
 
-std::vector<PlannedCopy> plan_check(const std::vector<Device>& devices,
-                                    const StageContext& context) {
+std::vector<measure::PlannedCopy> plan_check(const std::vector<Device>& devices,
+                                             const StageContext& context) {
   std::map<Platform, std::vector<Device>> groups;
   for (const Device& device : devices) groups[device.platform()].push_back(device);
-  std::vector<PlannedCopy> plan;
+  std::vector<measure::PlannedCopy> plan;
   for (const auto& [platform, group] : groups) {
-    CopyRequest request;
+    measure::CopyRequest request;
     request.devices = group;
     request.templates = templates_for(context.level, group.size());
-    request.memories = {HostKind::pinned};
+    request.memories = {measure::HostKind::pinned};
     request.sizes = {platform == Platform::cpu ? cpu_copy_bytes : gpu_copy_bytes};
     if (context.size_bytes > 0) request.sizes = {context.size_bytes};
-    for (PlannedCopy& planned : plan_copies(request)) plan.push_back(std::move(planned));
+    for (measure::PlannedCopy& planned : plan_copies(request)) plan.push_back(std::move(planned));
   }
   return plan;
 }
 
-CopyBenchOptions copy_options(const StageContext& context) {
-  CopyBenchOptions options;
+measure::CopyBenchOptions copy_options(const StageContext& context) {
+  measure::CopyBenchOptions options;
   options.sampling.time_budget_s = context.level == CheckLevel::quick      ? 0.05
                                    : context.level == CheckLevel::standard ? 0.2
                                                                            : 1;
@@ -77,8 +78,8 @@ CopyBenchOptions copy_options(const StageContext& context) {
 }
 
 /// Measures with the thread, and so the host memory, on the node of the device.
-CopyResult measure_near(const PlannedCopy& planned, CopyBench& bench,
-                        const std::filesystem::path& root) {
+measure::CopyResult measure_near(const measure::PlannedCopy& planned, measure::CopyBench& bench,
+                                 const std::filesystem::path& root) {
   std::vector<int> cpus;
   if (planned.spec.devices.size() == 1) {
     const DeviceInfo info = planned.spec.devices.front().info();
@@ -92,17 +93,17 @@ CopyResult measure_near(const PlannedCopy& planned, CopyBench& bench,
 struct CopyRound {
   SharedContext context;
   std::vector<Device> devices;
-  std::vector<PlannedCopy> plan;
+  std::vector<measure::PlannedCopy> plan;
   std::mutex mutex;
   std::size_t next = 0;  ///< of the plan: what is measured now
-  std::vector<CopyResult> results;
+  std::vector<measure::CopyResult> results;
   std::optional<Error> error;
   std::shared_ptr<LoadSensors> sensors;  ///< null until they are open
 };
 
 /// The devices of a copy are read while it runs.
-void watch_copy(const CopySpec& spec, const std::shared_ptr<LoadSensors>& sensors,
-                CopyBenchOptions& options) {
+void watch_copy(const measure::CopySpec& spec, const std::shared_ptr<LoadSensors>& sensors,
+                measure::CopyBenchOptions& options) {
   std::vector<std::string> ids;
   for (const Device& device : spec.devices) ids.push_back(device.id());
   options.while_copying = [sensors, ids] {
@@ -120,11 +121,11 @@ void run_round(CopyRound& round, Heartbeat& heart) {
     }
     for (std::size_t i = 0; i < round.plan.size(); ++i) {
       if (round.context->cancel->is_cancelled()) return;
-      heart.step(id_of(round.plan[i].spec));
-      CopyBenchOptions options = copy_options(*round.context);
+      heart.step(measure::id_of(round.plan[i].spec));
+      measure::CopyBenchOptions options = copy_options(*round.context);
       watch_copy(round.plan[i].spec, sensors, options);
-      CopyBench bench(std::move(options));
-      CopyResult result = measure_near(round.plan[i], bench, round.context->root);
+      measure::CopyBench bench(std::move(options));
+      measure::CopyResult result = measure_near(round.plan[i], bench, round.context->root);
       const std::lock_guard lock(round.mutex);
       round.results.push_back(std::move(result));
       round.next = i + 1;
@@ -138,7 +139,7 @@ void run_round(CopyRound& round, Heartbeat& heart) {
   }
 }
 
-bool takes_part(const CopySpec& spec, const std::string& id) {
+bool takes_part(const measure::CopySpec& spec, const std::string& id) {
   return std::any_of(spec.devices.begin(), spec.devices.end(),
                      [&](const Device& device) { return device.id() == id; });
 }
@@ -151,7 +152,7 @@ class CopyResults {
       : devices_(devices), context_(context), works_(works) {}
 
   /// The last work is that of copies of all devices at once.
-  StageWork& work_of(const CopySpec& spec) const {
+  StageWork& work_of(const measure::CopySpec& spec) const {
     if (spec.devices.size() > 2 || (spec.devices.size() == 2 && !is_pair(spec.kind))) {
       return *works_.back();
     }
@@ -161,24 +162,24 @@ class CopyResults {
     return *works_.back();
   }
 
-  void add(const PlannedCopy& planned, CopyResult& result) {
+  void add(const measure::PlannedCopy& planned, measure::CopyResult& result) {
     StageWork& work = work_of(planned.spec);
-    if (result.status == Status::skipped && uses_peers(planned.spec.kind)) {
+    if (result.status == measure::Status::skipped && measure::uses_peers(planned.spec.kind)) {
       missing_.emplace_back(planned.spec, result.reason);
     }
-    if (result.status == Status::ok && is_pair(planned.spec.kind)) {
+    if (result.status == measure::Status::ok && is_pair(planned.spec.kind)) {
       has_peers_.insert(planned.spec.devices.front().info().name);
       peer_speeds_[planned.spec.devices.front().id()].push_back(result.bytes_per_s.value_or(0));
-    } else if (result.status == Status::ok) {
+    } else if (result.status == measure::Status::ok) {
       work.add_figure(std::string(to_string(planned.spec.kind)) + " " + figure_text(result));
     }
-    if (result.status == Status::ok) {
+    if (result.status == measure::Status::ok) {
       CheckCell cell;
       static_cast<report::Measurement&>(cell) = result;
       cell.stage = "copy";
       const SharedContext context = context_;
       cell.again = [context, planned]() -> report::Measurement {
-        CopyBench bench(copy_options(*context));
+        measure::CopyBench bench(copy_options(*context));
         return measure_near(planned, bench, context->root);
       };
       work.add(std::move(cell));
@@ -191,8 +192,8 @@ class CopyResults {
   void judge_peers() {
     for (const auto& [spec, reason] : missing_) {
       if (!is_pair(spec.kind) || has_peers_.count(spec.devices.front().info().name) == 0) continue;
-      work_of(spec).add(Fault{id_of(spec), reason + "; other devices of this kind can", peer_action,
-                              std::nullopt, "access to the peer", "none"});
+      work_of(spec).add(Fault{measure::id_of(spec), reason + "; other devices of this kind can",
+                              peer_action, std::nullopt, "access to the peer", "none"});
     }
     for (const auto& [id, speeds] : peer_speeds_) {
       for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -205,14 +206,15 @@ class CopyResults {
   }
 
  private:
-  static bool is_pair(CopyKind kind) {
-    return kind == CopyKind::p2p_read || kind == CopyKind::p2p_write || kind == CopyKind::p2p_bidir;
+  static bool is_pair(measure::CopyKind kind) {
+    return kind == measure::CopyKind::p2p_read || kind == measure::CopyKind::p2p_write ||
+           kind == measure::CopyKind::p2p_bidir;
   }
 
   const std::vector<Device>& devices_;
   const SharedContext& context_;
   const std::vector<std::shared_ptr<StageWork>>& works_;
-  std::vector<std::pair<CopySpec, std::string>> missing_;
+  std::vector<std::pair<measure::CopySpec, std::string>> missing_;
   std::set<std::string> has_peers_;  ///< names of kinds of devices
   std::map<std::string, std::vector<double>> peer_speeds_;
 };
@@ -224,8 +226,8 @@ void add_once(const std::vector<std::string>& words, std::vector<std::string>& l
 }
 
 /// What a thread was left behind with.
-void add_hang(const CopySpec& spec, double patience_s, StageWork& work) {
-  const std::string id = id_of(spec);
+void add_hang(const measure::CopySpec& spec, double patience_s, StageWork& work) {
+  const std::string id = measure::id_of(spec);
   const Error error(ErrorCode::timed_out, "check",
                     fmt::format("{} did not end within {:.0f} s", id, patience_s));
   work.add(Fault{id, error.what(), action_of(error), error});
@@ -238,7 +240,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
   CopyStageEnd end;
   std::map<std::string, std::vector<std::string>> reasons;  // for throttling, by device
   CopyResults results(devices, context, works);
-  std::vector<PlannedCopy> plan = plan_check(devices, *context);
+  std::vector<measure::PlannedCopy> plan = plan_check(devices, *context);
   while (!plan.empty() && !context->cancel->is_cancelled()) {
     const auto round = std::make_shared<CopyRound>();
     round->context = context;
@@ -258,7 +260,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     }
     end.has_left_threads = end.has_left_threads || task.is_left_behind;
     if (!task.is_left_behind || round->next >= plan.size()) break;
-    const CopySpec hung = plan[round->next].spec;
+    const measure::CopySpec hung = plan[round->next].spec;
     if (context->cancel->is_cancelled()) break;
     if (end.lost.empty()) {
       add_hang(hung, patience_s, results.work_of(hung));
@@ -267,7 +269,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     }
     for (const Device& device : hung.devices) end.lost.push_back(device.id());
     plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(round->next) + 1);
-    std::erase_if(plan, [&](const PlannedCopy& planned) {
+    std::erase_if(plan, [&](const measure::PlannedCopy& planned) {
       return std::any_of(end.lost.begin(), end.lost.end(),
                          [&](const std::string& id) { return takes_part(planned.spec, id); });
     });
@@ -279,4 +281,4 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
   return end;
 }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::accept
