@@ -9,8 +9,8 @@
 #include "base/text.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/platform.hpp"
-#include "kernels/images.hpp"
-#include "kernels/iq_grids.hpp"
+#include "kernel_store/images.hpp"
+#include "kernel_store/iq_grids.hpp"
 #include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
 
@@ -21,14 +21,14 @@ MatrixUnits matrix_units_of(Platform platform, std::string_view arch) {
   constexpr std::string_view prefix = "sm_";
   constexpr unsigned first_with_units = 80;
   if (platform == Platform::amd) {
-    return kernels::has_image("ops_matmul_tile", platform, arch) ? MatrixUnits::warps
-                                                                 : MatrixUnits::none;
+    return kernel_store::has_image("ops_matmul_tile", platform, arch) ? MatrixUnits::warps
+                                                                      : MatrixUnits::none;
   }
   if (platform != Platform::nvidia || !arch.starts_with(prefix)) return MatrixUnits::none;
   const auto capability = base::parse_number<unsigned>(arch.substr(prefix.size()));
   if (capability.value_or(0) < first_with_units) return MatrixUnits::none;
-  return kernels::has_image("ops_matmul_groups", platform, arch) ? MatrixUnits::groups
-                                                                 : MatrixUnits::warps;
+  return kernel_store::has_image("ops_matmul_groups", platform, arch) ? MatrixUnits::groups
+                                                                      : MatrixUnits::warps;
 }
 
 BackendState::BackendState(const Device& of, const StreamRef* borrowed,
@@ -63,8 +63,8 @@ std::optional<Kernel> BackendState::kernel_if_taken(std::string_view source,
 const void* BackendState::iq_grids() {
   const std::lock_guard lock(mutex_);
   if (!iq_grids_) {
-    const Buffer grids(device, kernels::iq_grids().size_bytes());
-    copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+    const Buffer grids(device, kernel_store::iq_grids().size_bytes());
+    copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
     iq_grids_ = grids;
   }
   return iq_grids_->address();

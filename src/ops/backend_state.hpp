@@ -10,7 +10,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/kernel.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "ops/faults.hpp"
 #include "ops/libraries.hpp"
 
@@ -26,7 +26,7 @@ struct BackendState {
   std::optional<Kernel> kernel_if_taken(std::string_view source, const std::string& name);
   /// The kernel of that name in any source, looked up each time.
   Kernel find_kernel(std::string_view name) { return loader_.kernel(name); }
-  /// kernels::iq_grids() on the device; the first call copies them and waits.
+  /// kernel_store::iq_grids() on the device; the first call copies them and waits.
   const void* iq_grids();
 
   const Device device;
@@ -40,7 +40,7 @@ struct BackendState {
   Libraries libraries;  // after the allocator that their workspace is from
 
  private:
-  kernels::KernelLoader loader_;
+  kernel_store::KernelLoader loader_;
   std::mutex mutex_;
   std::map<std::string, Kernel, std::less<>> kernels_;
   std::optional<Buffer> iq_grids_;

@@ -9,7 +9,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
-#include "kernels/quantised_types.hpp"
+#include "kernel_store/quantised_types.hpp"
 #include "model/element_types.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/faults.hpp"
@@ -36,7 +36,7 @@ std::uint32_t type_with_kernels(ElementType type) {
   const model::GgufType* const found = model::find_gguf_type(type.name());
   if (found != nullptr && ElementType(found->entry) == type) {
     const bool is_quantised = std::ranges::any_of(
-        kernels::quantised_types, [&](const auto& known) { return known.id == found->id; });
+        kernel_store::quantised_types, [&](const auto& known) { return known.id == found->id; });
     if (is_quantised || is_type_of_numbers(found->id)) return found->id;
   }
   throw Error(ErrorCode::unsupported, "QuantisedTensor",

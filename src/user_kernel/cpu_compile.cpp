@@ -18,7 +18,7 @@
 #include "hip/cpu/kernel_settings.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/compile.hpp"
+#include "kernel_store/compile.hpp"
 #include "system/child_process.hpp"
 #include "user_kernel/elf.hpp"
 #include "user_kernel/image_bytes.hpp"
@@ -68,13 +68,13 @@ void write_text(const std::string& path, std::string_view text) {
 }
 
 void write_headers(const WorkFolder& folder) {
-  for (const kernels::SourceHeader& header : kernels::embedded_headers()) {
+  for (const kernel_store::SourceHeader& header : kernel_store::embedded_headers()) {
     const std::string path = folder.file(header.name);
     fs::create_directories(fs::path(path).parent_path());
     write_text(path, header.text);
   }
   for (const auto& [name, file] : cpu_headers) {
-    const std::string_view text = kernels::embedded_text(name);
+    const std::string_view text = kernel_store::embedded_text(name);
     if (text.empty()) {
       throw Error(ErrorCode::internal, operation, std::string("no embedded text ") + name);
     }

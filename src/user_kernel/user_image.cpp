@@ -13,7 +13,7 @@
 #include "hip/cpu/kernel_table.hpp"
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "user_kernel/cpu_compile.hpp"
 #include "user_kernel/fatbin.hpp"
 #include "user_kernel/image_bytes.hpp"
@@ -127,9 +127,9 @@ UserImage from_source(const Device& device, const fs::path& path, const std::str
                 path.string() + " is kernel source, and " + library.reason,
                 "give a compiled image, or choose another device");
   }
-  const kernels::CompileRequest request{device.platform(), arch, path.stem().string(),
-                                        with_file_name(path, text) + instance_of(kernels, name),
-                                        kernels::embedded_headers()};
+  const kernel_store::CompileRequest request{
+      device.platform(), arch, path.stem().string(),
+      with_file_name(path, text) + instance_of(kernels, name), kernel_store::embedded_headers()};
   try {
     image.bytes = compilers.compile(request);
   } catch (const Error& error) {
@@ -137,7 +137,7 @@ UserImage from_source(const Device& device, const fs::path& path, const std::str
     throw Error(ErrorCode::input_failed, load_operation, path.string() + ": " + error.what(),
                 error.hint().empty() ? hint_for_refused(text) : error.hint());
   }
-  kernels::lower_ptx_to_driver(device, image.bytes);
+  kernel_store::lower_ptx_to_driver(device, image.bytes);
   image.description = "compiled for " + arch;
   image.kernels = read_image_info(image.bytes).kernels;
   return image;

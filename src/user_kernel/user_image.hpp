@@ -10,14 +10,14 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/kernel.hpp"
-#include "kernels/compile.hpp"
+#include "kernel_store/compile.hpp"
 #include "user_kernel/image_info.hpp"
 
 namespace hiptool::user_kernel {
 
 /// The compilers of kernel sources.
 struct UserCompilers {
-  kernels::Compile compile;        ///< for GPUs
+  kernel_store::Compile compile;   ///< for GPUs
   std::filesystem::path for_host;  ///< for the processor; empty: there is none
   const CancelToken* cancel = nullptr;
 };

@@ -14,8 +14,8 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
-#include "kernels/digest.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/digest.hpp"
+#include "kernel_store/kernel_loader.hpp"
 
 namespace {
 
@@ -44,9 +44,9 @@ double median_time_s(const Stream& stream, const std::function<void()>& work) {
 }
 
 // Tensors of one size at multiples of 256 bytes, as many as fit.
-std::vector<kernels::DigestRange> cut_ranges(const Buffer& data, std::uint64_t tensor_bytes) {
+std::vector<kernel_store::DigestRange> cut_ranges(const Buffer& data, std::uint64_t tensor_bytes) {
   const std::uint64_t step = (tensor_bytes + 255) / 256 * 256;
-  std::vector<kernels::DigestRange> ranges;
+  std::vector<kernel_store::DigestRange> ranges;
   for (std::uint64_t at = 0; at + tensor_bytes <= data.size_bytes(); at += step) {
     ranges.push_back({at, tensor_bytes});
   }
@@ -58,8 +58,8 @@ void measure_rate(const Buffer& data, const Buffer& list) {
   const std::uint64_t half = data.size_bytes() / 2;
   const double copy_s =
       median_time_s(stream, [&] { copy_d2d(data.view(0, half), data.view(half, half), stream); });
-  kernels::KernelLoader loader(data.device());
-  kernels::BlockDigester digester(loader);
+  kernel_store::KernelLoader loader(data.device());
+  kernel_store::BlockDigester digester(loader);
   const double limit = static_cast<double>(2 * half) / copy_s;
   std::printf("limit    %s (device-to-device copy of %s, read + write), image %s\n",
               format_rate(limit).c_str(), format_size(half).c_str(), digester.image().c_str());
@@ -67,7 +67,7 @@ void measure_rate(const Buffer& data, const Buffer& list) {
        {std::pair(data.size_bytes(), "one tensor"), std::pair(std::size_t{128} << 10, "128 KiB"),
         std::pair(std::size_t{40'000}, "40000 bytes"), std::pair(std::size_t{4096}, "4 KiB")}) {
     const auto ranges = cut_ranges(data, tensor_bytes);
-    const kernels::DigestTable table(data, ranges);
+    const kernel_store::DigestTable table(data, ranges);
     const double digest_s = median_time_s(
         stream, [&] { digester.digest(table, 0, table.block_count(), list, stream); });
     const double rate = static_cast<double>(ranges.size() * tensor_bytes) / digest_s;

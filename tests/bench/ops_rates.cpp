@@ -19,9 +19,9 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "kernels/iq_grids.hpp"
-#include "kernels/kernel_loader.hpp"
-#include "kernels/quantised_types.hpp"
+#include "kernel_store/iq_grids.hpp"
+#include "kernel_store/kernel_loader.hpp"
+#include "kernel_store/quantised_types.hpp"
 #include "measure/peak.hpp"
 
 namespace {
@@ -203,10 +203,10 @@ void measure_rows(Rates& rates) {
 /// Every quantised type, with several numbers of blocks for a multiprocessor.
 void measure_dequantisation(Rates& rates) {
   const Device& device = rates.backend().device();
-  kernels::KernelLoader loader(device);
+  kernel_store::KernelLoader loader(device);
   const Kernel kernel = loader.kernel("hiptool_dequantize");
-  const Buffer grids(device, kernels::iq_grids().size_bytes());
-  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+  const Buffer grids(device, kernel_store::iq_grids().size_bytes());
+  copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
   std::vector<std::byte> bytes(1 << 20);
   std::uint32_t state = 1;
   for (std::byte& byte : bytes) {
@@ -214,7 +214,7 @@ void measure_dequantisation(Rates& rates) {
     byte = static_cast<std::byte>(state >> 24);
   }
   const auto units = device.info().compute_units.value_or(1);
-  for (const auto& type : kernels::quantised_types) {
+  for (const auto& type : kernel_store::quantised_types) {
     const std::uint64_t block_count = 2 * rates.array_bytes() / 4 / type.values;
     const std::uint64_t count = block_count * type.values;
     const Buffer blocks(device, block_count * type.bytes);

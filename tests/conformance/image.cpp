@@ -8,7 +8,7 @@
 
 #include "hip/cpu/kernel_table.hpp"
 #include "hip/properties.hpp"
-#include "kernels/image_table.hpp"
+#include "kernel_store/image_table.hpp"
 #include "nvidia_image.hpp"
 #include "under_test.hpp"
 
@@ -27,10 +27,10 @@ std::string arch() {
 }
 
 const void* find_amd_image() {
-  static const std::vector<kernels::Image> images =
-      kernels::read_image_table({conformance_images, conformance_images_end});
-  const auto chosen = kernels::choose_images_of(images, "conformance", Platform::amd, arch());
-  return chosen.empty() ? nullptr : kernels::unpacked(chosen.front()).bytes.data();
+  static const std::vector<kernel_store::Image> images =
+      kernel_store::read_image_table({conformance_images, conformance_images_end});
+  const auto chosen = kernel_store::choose_images_of(images, "conformance", Platform::amd, arch());
+  return chosen.empty() ? nullptr : kernel_store::unpacked(chosen.front()).bytes.data();
 }
 
 }  // namespace

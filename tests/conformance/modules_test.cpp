@@ -10,7 +10,7 @@
 #include "cases.hpp"
 #include "hip/properties.hpp"
 #include "image.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 #include "sanitized.hpp"
 #include "under_test.hpp"
 
@@ -89,7 +89,7 @@ TEST_CASE("modules: there is an image for each target that the build names") {
   CHECK((find_image() != nullptr || !must_have_image()));
   const auto names = read_device_names(api(), 0);
   REQUIRE(names);
-  const bool is_in_library = kernels::has_image("fill", under_test().platform, names->arch);
+  const bool is_in_library = kernel_store::has_image("fill", under_test().platform, names->arch);
   CHECK((is_in_library || !must_have_image()));
 }
 

@@ -9,24 +9,25 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/kernel.hpp"
-#include "kernels/iq_grids.hpp"
-#include "kernels/kernel_loader.hpp"
-#include "kernels/quantised_types.hpp"
+#include "kernel_store/iq_grids.hpp"
+#include "kernel_store/kernel_loader.hpp"
+#include "kernel_store/quantised_types.hpp"
 
 using namespace hiptool;
 
 namespace {
 
-std::vector<char> dequantize(const kernels::QuantisedType& type, const std::vector<char>& data) {
+std::vector<char> dequantize(const kernel_store::QuantisedType& type,
+                             const std::vector<char>& data) {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  kernels::KernelLoader loader(device);
+  kernel_store::KernelLoader loader(device);
   const Buffer blocks(device, data.size());
-  const Buffer grids(device, kernels::iq_grids().size_bytes());
+  const Buffer grids(device, kernel_store::iq_grids().size_bytes());
   const std::uint64_t count = data.size() / type.bytes * type.values;
   const Buffer out(device, count * 4);
   copy_h2d_and_wait(blocks, std::as_bytes(std::span(data)));
-  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+  copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
   const Stream stream(device);
   launch(loader.kernel("hiptool_dequantize"), LaunchConfig{{3}, {256}}, stream, blocks, grids, out,
          count, type.id);
@@ -40,7 +41,7 @@ std::vector<char> dequantize(const kernels::QuantisedType& type, const std::vect
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--list") {
-    for (const auto& type : kernels::quantised_types) {
+    for (const auto& type : kernel_store::quantised_types) {
       std::printf("%s %u %u %u\n", std::string(type.name).c_str(), type.id, type.values,
                   type.bytes);
     }
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   std::ifstream file(argv[2], std::ios::binary);
   const std::vector<char> data{std::istreambuf_iterator<char>(file), {}};
-  for (const auto& type : kernels::quantised_types) {
+  for (const auto& type : kernel_store::quantised_types) {
     if (type.name != argv[1]) continue;
     const std::vector<char> values = dequantize(type, data);
     std::ofstream(argv[3], std::ios::binary)

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "hip/cpu/kernel_table.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 
 int main(int argc, char** argv) {
-  if (hiptool::kernels::embedded_images().empty()) return 1;
+  if (hiptool::kernel_store::embedded_images().empty()) return 1;
   for (int i = 1; i < argc; ++i) {
     const auto* kernel = hiptool::hip::cpu::find_kernel(argv[i]);
     if (kernel == nullptr) continue;

@@ -20,9 +20,9 @@
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/recorder.hpp"
-#include "kernels/iq_grids.hpp"
-#include "kernels/kernel_loader.hpp"
-#include "kernels/quantised_types.hpp"
+#include "kernel_store/iq_grids.hpp"
+#include "kernel_store/kernel_loader.hpp"
+#include "kernel_store/quantised_types.hpp"
 #include "model/element_types.hpp"
 #include "reference/ops/values.hpp"
 
@@ -264,11 +264,11 @@ void record_crossing(Recorder& recorder, DType dtype) {
 /// Every quantised type, an odd number of blocks.
 void record_dequantisation(Recorder& recorder) {
   const Backend& backend = recorder.backend();
-  kernels::KernelLoader loader(backend.device());
+  kernel_store::KernelLoader loader(backend.device());
   const Kernel kernel = loader.kernel("hiptool_dequantize");
-  const Buffer grids(backend.device(), kernels::iq_grids().size_bytes());
-  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
-  for (const auto& type : kernels::quantised_types) {
+  const Buffer grids(backend.device(), kernel_store::iq_grids().size_bytes());
+  copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
+  for (const auto& type : kernel_store::quantised_types) {
     recorder.begin("dequantize " + std::string(type.name), DType::u8, "packed");
     constexpr std::uint64_t block_count = 5;
     const std::uint64_t count = block_count * type.values;
@@ -314,7 +314,7 @@ void record_attention(Recorder& recorder, const char* name, std::uint64_t positi
 
 void record_layers(Recorder& recorder) {
   const Backend& backend = recorder.backend();
-  for (const auto& type : kernels::quantised_types) {
+  for (const auto& type : kernel_store::quantised_types) {
     recorder.begin("weights " + std::string(type.name), DType::u8, "packed");
     const std::uint64_t row_bytes = 256 / type.values * type.bytes;
     const Tensor blocks = recorder.tensor(DType::u8, {2 * row_bytes}, "packed");

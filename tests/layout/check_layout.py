@@ -8,14 +8,15 @@ import re
 import sys
 
 # From the bottom up. A layer may include itself and the layers before it.
-LIBRARY_LAYERS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
+LIBRARY_LAYERS = ["base", "system", "model", "hip", "core", "kernel_store", "tensor", "ops", "load",
                  "runtime"]
 MAY_INCLUDE = {layer: set(LIBRARY_LAYERS[:place + 1]) for place, layer in enumerate(LIBRARY_LAYERS)}
 MAY_INCLUDE["reference"] = {"reference", *LIBRARY_LAYERS}
 MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["model_writer"] = {"base", "model", "report", "model_writer"}
-MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernels", "report", "machine"}
-MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernels", "report", "user_kernel"}
+MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernel_store", "report", "machine"}
+MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernel_store", "report",
+                              "user_kernel"}
 MAY_INCLUDE["measure"] = {"measure", "machine", "reference", "report", *LIBRARY_LAYERS}
 MAY_INCLUDE["accept"] = {"accept", *MAY_INCLUDE["measure"]}
 MAY_INCLUDE["cli"] = {"cli", "model_writer", "user_kernel", *MAY_INCLUDE["accept"]}

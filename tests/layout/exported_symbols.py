@@ -9,7 +9,7 @@ import sys
 
 ALLOWED = re.compile(r"((typeinfo|typeinfo name|vtable) for )?hiptool::")
 # The functions of hiptool/ops.hpp are in hiptool::ops; what that layer has besides is not exported.
-INNER = re.compile(r"hiptool::(base|system|model|hip|core|kernels|tensor|load|runtime"
+INNER = re.compile(r"hiptool::(base|system|model|hip|core|kernel_store|tensor|load|runtime"
                    r"|ops::BackendState)::")
 # Without these an Error thrown by the library is not caught by a program that links it.
 REQUIRED = {"typeinfo for hiptool::Error", "vtable for hiptool::Error", "hiptool::version()"}

@@ -13,7 +13,7 @@
 #include "cli/device_option.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/failure.hpp"
-#include "kernels/compile.hpp"
+#include "kernel_store/compile.hpp"
 #include "machine/doctor/probe.hpp"
 #include "measure/library/measure.hpp"
 
@@ -42,10 +42,10 @@ void compile_kernel(int argc, const char* const* argv) {
   }
   const std::string path = argv[2];
   const std::string arch = argv[4];
-  const kernels::CompileRequest request{
-      kernels::platform_of_arch(arch), arch, std::filesystem::path(path).stem().string(),
-      base::read_input_file(path, most_source_bytes), kernels::embedded_headers()};
-  write_image(argv[6], kernels::compile_in_process(request));
+  const kernel_store::CompileRequest request{
+      kernel_store::platform_of_arch(arch), arch, std::filesystem::path(path).stem().string(),
+      base::read_input_file(path, most_source_bytes), kernel_store::embedded_headers()};
+  write_image(argv[6], kernel_store::compile_in_process(request));
 }
 
 void probe_platform(int argc, const char* const* argv, Environment& environment) {

@@ -9,7 +9,7 @@
 #include "cli/help/build_info.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/version.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -68,7 +68,7 @@ std::string version_text(const Environment& environment) {
                   fmt::format("xxHash {} ({})", build.xxhash, to_string(base::xxh3_path())),
                   fmt::format("nettle {}", build.nettle)},
                  ", ", width);
-  const auto targets = kernels::embedded_targets();
+  const auto targets = kernel_store::embedded_targets();
   text += listed("kernel targets:", {targets.begin(), targets.end()}, " ", width);
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);
   text += "runtimes found: " + (found.empty() ? "none" : found.front()) + "\n";

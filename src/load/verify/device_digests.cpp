@@ -9,8 +9,8 @@
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "kernels/images.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/images.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "load/verify/kernel_compiling.hpp"
 #include "load/workers.hpp"
 
@@ -50,7 +50,7 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout, 
                    "device digests");
   }
   const bool has_image =
-      kernels::choose_image("digest", device.platform(), device.info().arch).has_value();
+      kernel_store::choose_image("digest", device.platform(), device.info().arch).has_value();
   // Only compiling shows whether there is a kernel at all, and the caller needs to know that before
   // the load.
   const auto policy = has_image ? std::launch::async : std::launch::deferred;
@@ -69,10 +69,10 @@ DeviceDigests::~DeviceDigests() {
 
 void DeviceDigests::prepare() {
   const Device& device = arena_.device();
-  kernels::KernelLoader loader(device,
-                               loader_options(device, options_.compiler_program, options_.cancel));
-  kernels::BlockDigester digester(loader);
-  std::vector<kernels::DigestRange> ranges;
+  kernel_store::KernelLoader loader(
+      device, loader_options(device, options_.compiler_program, options_.cancel));
+  kernel_store::BlockDigester digester(loader);
+  std::vector<kernel_store::DigestRange> ranges;
   ranges.reserve(layout_.placements.size());
   for (const Placement& placement : layout_.placements) {
     ranges.push_back({placement.device_offset, model_.tensors()[placement.tensor].size_bytes});

@@ -12,7 +12,7 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/stream.hpp"
-#include "kernels/digest.hpp"
+#include "kernel_store/digest.hpp"
 #include "load/layout/blocks.hpp"
 #include "load/stream_trace.hpp"
 #include "load/verify/readback.hpp"
@@ -59,8 +59,8 @@ class DeviceDigests {
   std::uint64_t launch_blocks_;  // of one launch at most
   std::vector<Stream> streams_;
   std::vector<std::uint64_t> digests_;  // what compute() returns
-  std::optional<kernels::DigestTable> table_;
-  std::optional<kernels::BlockDigester> digester_;
+  std::optional<kernel_store::DigestTable> table_;
+  std::optional<kernel_store::BlockDigester> digester_;
   std::optional<Event> start_;  // around the launch of a GPU
   std::optional<Event> stop_;
   double kernel_time_s_ = 0;

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "core/platform_state.hpp"
-#include "kernels/compile.hpp"
+#include "kernel_store/compile.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -13,14 +13,14 @@ constexpr std::chrono::seconds compile_timeout{30};
 
 }  // namespace
 
-kernels::KernelLoader::Options loader_options(const Device& device,
-                                              const std::string& compiler_program,
-                                              const CancelToken* cancel) {
-  kernels::KernelLoader::Options options;
+kernel_store::KernelLoader::Options loader_options(const Device& device,
+                                                   const std::string& compiler_program,
+                                                   const CancelToken* cancel) {
+  kernel_store::KernelLoader::Options options;
   if (compiler_program.empty()) return options;
-  options.compile = kernels::with_disk_cache(
-      kernels::compile_in_child(compiler_program, compile_timeout, cancel),
-      kernels::cache_folder_from_environment(), core::state_of(device).trace);
+  options.compile = kernel_store::with_disk_cache(
+      kernel_store::compile_in_child(compiler_program, compile_timeout, cancel),
+      kernel_store::cache_folder_from_environment(), core::state_of(device).trace);
   return options;
 }
 

@@ -11,7 +11,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
-#include "kernels/value_check.hpp"
+#include "kernel_store/value_check.hpp"
 #include "load/verify/kernel_compiling.hpp"
 #include "load/verify/zero_check.hpp"
 #include "load/workers.hpp"
@@ -19,9 +19,9 @@
 namespace hiptool::load {
 namespace {
 
-using kernels::ValueCounts;
-using kernels::ValueDescriptor;
-using kernels::ValueTile;
+using kernel_store::ValueCounts;
+using kernel_store::ValueDescriptor;
+using kernel_store::ValueTile;
 
 // What a block of the kernel takes at a time.
 constexpr std::uint64_t tile_bytes = 1u << 20;
@@ -42,7 +42,7 @@ class Check {
   void run() {
     if (tiles_.empty()) return;
     const Device& device = arena_.device();
-    kernels::KernelLoader loader(
+    kernel_store::KernelLoader loader(
         device, loader_options(device, options_.compiler_program, options_.cancel));
     const Kernel kernel = loader.kernel("hiptool_value_check");
     const Buffer tiles = to_device(tiles_);
@@ -99,7 +99,7 @@ class Check {
  private:
   void add_tiles(const Placement& placement, std::uint32_t result) {
     const TensorInfo& tensor = model_.tensors()[placement.tensor];
-    const ValueDescriptor* type = kernels::find_value_descriptor(tensor.type.name());
+    const ValueDescriptor* type = kernel_store::find_value_descriptor(tensor.type.name());
     if (type == nullptr) {
       ++skipped_tensors_;
       return;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 #include "machine/doctor/list.hpp"
 #include "system/drivers.hpp"
 #include "system/kfd.hpp"
@@ -80,7 +80,7 @@ void examine_nvidia_pair(const Evidence& evidence, CheckList& list) {
 std::string targets_of(Platform platform) {
   const std::string prefix = platform == Platform::amd ? "gfx" : "sm_";
   std::string text;
-  for (const std::string_view target : kernels::embedded_targets()) {
+  for (const std::string_view target : kernel_store::embedded_targets()) {
     if (target.substr(0, 3) == prefix) text += (text.empty() ? "" : " ") + std::string(target);
   }
   return text.empty() ? "none" : text;
@@ -92,7 +92,7 @@ std::string nearest_hint(Platform platform, const std::string& arch) {
   constexpr std::size_t shortest = 5;  // "gfx10"
   std::string_view nearest;
   std::size_t longest = shortest - 1;
-  for (const std::string_view target : kernels::embedded_targets()) {
+  for (const std::string_view target : kernel_store::embedded_targets()) {
     const auto limit = std::min(target.size(), arch.size());
     std::size_t same = 0;
     while (same < limit && target[same] == arch[same]) ++same;
@@ -111,7 +111,7 @@ void judge_target(Platform platform, const std::string& device, const std::strin
         "check with `hiptool devices " + (device.empty() ? "--verbose" : device) + "`");
     return;
   }
-  if (const auto image = kernels::choose_image("digest", platform, arch)) {
+  if (const auto image = kernel_store::choose_image("digest", platform, arch)) {
     list.add({"gfx-target", Severity::pass, device,
               name + ": " + arch + ", kernel image " + std::string(image->target), source,
               "an image in this program", ""});

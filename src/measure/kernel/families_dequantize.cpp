@@ -5,8 +5,8 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/iq_grids.hpp"
-#include "kernels/quantised_types.hpp"
+#include "kernel_store/iq_grids.hpp"
+#include "kernel_store/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
 #include "ops/backend_kernels.hpp"
 
@@ -20,18 +20,18 @@ constexpr std::uint64_t dequantize_units_per_thread = 2;
 
 constexpr std::size_t table_blocks = 251;  // a prime, which does not align with any grid
 
-const kernels::QuantisedType& find_type(const std::string& name) {
-  const auto* const found =
-      std::find_if(std::begin(kernels::quantised_types), std::end(kernels::quantised_types),
-                   [&](const kernels::QuantisedType& type) { return type.name == name; });
-  if (found == std::end(kernels::quantised_types)) {
+const kernel_store::QuantisedType& find_type(const std::string& name) {
+  const auto* const found = std::find_if(
+      std::begin(kernel_store::quantised_types), std::end(kernel_store::quantised_types),
+      [&](const kernel_store::QuantisedType& type) { return type.name == name; });
+  if (found == std::end(kernel_store::quantised_types)) {
     throw Error(ErrorCode::unsupported, "dequantize", "no kernel for '" + name + "'");
   }
   return *found;
 }
 
 /// Blocks of pseudo-random bytes whose scales are finite.
-std::vector<std::uint8_t> make_blocks(const kernels::QuantisedType& type) {
+std::vector<std::uint8_t> make_blocks(const kernel_store::QuantisedType& type) {
   std::vector<std::uint8_t> bytes(table_blocks * type.bytes);
   std::uint32_t state = type.id;
   for (std::uint8_t& byte : bytes) {
@@ -49,15 +49,15 @@ std::vector<std::uint8_t> make_blocks(const kernels::QuantisedType& type) {
 
 /// The kernel with its buffers on one device.
 struct Launcher {
-  Launcher(const Device& device, Kernel kernel_to_run, const kernels::QuantisedType& type_of_blocks,
-           std::uint64_t block_count)
+  Launcher(const Device& device, Kernel kernel_to_run,
+           const kernel_store::QuantisedType& type_of_blocks, std::uint64_t block_count)
       : kernel(std::move(kernel_to_run)),
         type(type_of_blocks),
         count(block_count * type.values),
         blocks(device, block_count * type.bytes),
-        grids(device, kernels::iq_grids().size_bytes()),
+        grids(device, kernel_store::iq_grids().size_bytes()),
         out(device, count * 4) {
-    copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+    copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
   }
 
   void queue(const LaunchConfig& config, const StreamRef& stream) const {
@@ -65,7 +65,7 @@ struct Launcher {
   }
 
   Kernel kernel;
-  const kernels::QuantisedType& type;
+  const kernel_store::QuantisedType& type;
   std::uint64_t count;
   Buffer blocks;
   Buffer grids;
@@ -74,7 +74,7 @@ struct Launcher {
 
 /// The results of the same kernel source compiled for the processor; the device must return the
 /// same bits. tests/interop/dequantize.py compares them with ggml's definition.
-std::vector<float> expected_values(const kernels::QuantisedType& type,
+std::vector<float> expected_values(const kernel_store::QuantisedType& type,
                                    const std::vector<std::uint8_t>& blocks) {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
@@ -126,7 +126,7 @@ class DequantizeWork final : public KernelWork {
   }
 
  private:
-  const kernels::QuantisedType& type_;
+  const kernel_store::QuantisedType& type_;
   const StreamRef* stream_;
   Launcher launcher_;
   LaunchConfig config_;
@@ -138,7 +138,7 @@ class DequantizeWork final : public KernelWork {
 
 void add_dequantize_family(std::vector<FamilyEntry>& families) {
   KernelFamily family{"dequantize", "model", "quantised types of GGUF to f32", {}};
-  for (const kernels::QuantisedType& type : kernels::quantised_types)
+  for (const kernel_store::QuantisedType& type : kernel_store::quantised_types)
     family.dtypes.emplace_back(type.name);
   families.push_back({std::move(family), 2, maker<DequantizeWork>()});
 }

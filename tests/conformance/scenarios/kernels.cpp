@@ -8,7 +8,7 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "sanitized.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
@@ -16,7 +16,7 @@
 namespace hiptool::scenarios {
 namespace {
 
-using kernels::KernelLoader;
+using kernel_store::KernelLoader;
 
 constexpr std::uint64_t count = 10'001;
 // A thread of a block costs 0.4 ms under the thread sanitizer.

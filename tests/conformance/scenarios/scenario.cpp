@@ -5,7 +5,7 @@
 
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 
 namespace hiptool::scenarios {
 namespace {
@@ -106,7 +106,7 @@ std::string reason_to_skip(const Scenario& scenario, std::span<const Device> dev
     if (scenario.needs_peer_access && !can_access_peer(devices[0], devices[1])) {
       return devices[0].id() + " cannot access the memory of " + devices[1].id();
     }
-    if (scenario.needs_kernels) kernels::KernelLoader(devices.front()).load("fill");
+    if (scenario.needs_kernels) kernel_store::KernelLoader(devices.front()).load("fill");
   } catch (const Error& error) {
     if (error.code() == ErrorCode::unsupported) return error.what();
     throw;

@@ -6,9 +6,9 @@
 #include "fakes/common/settings.hpp"
 #include "hip/binding.hpp"
 #include "hip/cpu/kernel_table.hpp"
-#include "kernels/references.hpp"
+#include "kernel_store/references.hpp"
 
-namespace hiptool::kernels {
+namespace hiptool::kernel_store {
 void keep_cpu_kernels();  // generated with the build; see kernels/meson.build
 }
 
@@ -16,8 +16,8 @@ namespace hiptool::fake {
 
 const hip::Api& inner() {
   static const hip::Api& table = []() -> const hip::Api& {
-    kernels::keep_cpu_kernels();
-    kernels::register_references();
+    kernel_store::keep_cpu_kernels();
+    kernel_store::register_references();
     if (text_from("FAKE_KERNEL_PATH", "native") == "fibers") {
       hip::cpu::set_kernel_path(hip::cpu::KernelPath::fibers);
     }

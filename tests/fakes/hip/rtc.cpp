@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 
 namespace {
 
-using hiptool::kernels::embedded_images;
-using hiptool::kernels::Image;
+using hiptool::kernel_store::embedded_images;
+using hiptool::kernel_store::Image;
 
 constexpr int success = 0;
 constexpr int compilation_failed = 6;
@@ -55,7 +55,7 @@ int hiprtcCompileProgram(void* handle, int option_count, const char* const* opti
   const std::string_view stem = find_stem(program.source);
   for (const Image& image : embedded_images()) {
     if (!stem.empty() && image.source == stem && image.target == arch) {
-      program.code = hiptool::kernels::unpacked(image).bytes;
+      program.code = hiptool::kernel_store::unpacked(image).bytes;
     }
   }
   if (!program.code.empty()) return success;

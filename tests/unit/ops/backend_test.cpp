@@ -18,7 +18,7 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/operands.hpp"
 #include "support.hpp"
@@ -72,7 +72,7 @@ TEST_CASE("matrix units are for devices that have them and that the build has th
   if (device.platform() == Platform::amd) {
     const bool has_units =
         std::ranges::find(with_units, arch.substr(0, arch.find(':'))) != with_units.end() &&
-        kernels::has_image("ops_matmul", Platform::amd, arch);
+        kernel_store::has_image("ops_matmul", Platform::amd, arch);
     if (has_units) units = ops::MatrixUnits::warps;
   } else if (device.platform() == Platform::nvidia) {
     units = ops::matrix_units_of(Platform::nvidia, arch);
@@ -93,7 +93,7 @@ TEST_CASE("matrix units of four warps are those of compute capability 9.0 alone"
     CAPTURE(arch);
     CHECK(units(arch) == MatrixUnits::warps);
   }
-  const bool has_ptx = kernels::has_image("ops_matmul_tile", Platform::nvidia, "sm_90");
+  const bool has_ptx = kernel_store::has_image("ops_matmul_tile", Platform::nvidia, "sm_90");
   CHECK(units("sm_90") == (has_ptx ? MatrixUnits::groups : MatrixUnits::warps));
   CHECK(ops::matrix_units_of(Platform::cpu, "x86_64") == MatrixUnits::none);
 }

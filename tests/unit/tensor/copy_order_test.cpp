@@ -9,7 +9,7 @@
 #include "hiptool/event.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/tensor.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t count = 20'000;
 
 struct Filler {
-  kernels::KernelLoader loader;
+  kernel_store::KernelLoader loader;
   Kernel kernel;
 
   explicit Filler(const Device& device)

@@ -8,13 +8,13 @@
 
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 
 using namespace hiptool;
 using namespace hiptool::user_kernel;
-using kernels::embedded_images;
-using kernels::embedded_targets;
-using kernels::Image;
+using kernel_store::embedded_images;
+using kernel_store::embedded_targets;
+using kernel_store::Image;
 
 namespace {
 
@@ -71,7 +71,7 @@ TEST_CASE("embedded images tell the arguments that the cpu's compiler sees") {
   std::size_t compared = 0;
   for (const Image& stored : embedded_images()) {
     if (stored.is_text() || stored.target == "cpu") continue;
-    const Image image = kernels::unpacked(stored);
+    const Image image = kernel_store::unpacked(stored);
     const ImageInfo info = read_image_info(image.bytes);
     CAPTURE(image.source);
     CAPTURE(image.target);
@@ -214,7 +214,7 @@ TEST_CASE("a bundle's entries") {
 TEST_CASE("no image cut short or with a changed byte is read beyond its end") {
   for (const Image& stored : embedded_images()) {
     if (stored.source != "fill" || stored.is_text()) continue;
-    const Image image = kernels::unpacked(stored);
+    const Image image = kernel_store::unpacked(stored);
     const std::vector<std::byte> whole(image.bytes.begin(), image.bytes.end());
     for (std::size_t kept = 0; kept < whole.size(); kept += 7) {
       // A block of exactly that size, so that a sanitizer sees a read behind it.

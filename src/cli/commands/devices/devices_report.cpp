@@ -11,7 +11,7 @@
 #include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
 #include "cli/output/text.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 #include "measure/peak.hpp"
 
 namespace hiptool::cli {
@@ -35,7 +35,7 @@ Value free_bytes(const DeviceFacts& device) {
 
 // All kernels have the same targets, so any one of them will do.
 Value kernel_image(const DeviceFacts& device) {
-  const auto image = kernels::choose_image("digest", device.platform, device.info.arch);
+  const auto image = kernel_store::choose_image("digest", device.platform, device.info.arch);
   return image ? Value(image->target) : Value();
 }
 

@@ -109,12 +109,12 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
 
 user_kernel::UserCompilers find_compilers(Context& context) {
   const Environment& environment = context.environment;
-  kernels::Compile compile =
-      environment.program.empty()
-          ? kernels::Compile(kernels::compile_in_process)
-          : kernels::compile_in_child(environment.program, compile_timeout, &environment.cancel);
-  return {kernels::with_disk_cache(std::move(compile), kernels::cache_folder_from_environment(),
-                                   context.notes),
+  kernel_store::Compile compile =
+      environment.program.empty() ? kernel_store::Compile(kernel_store::compile_in_process)
+                                  : kernel_store::compile_in_child(
+                                        environment.program, compile_timeout, &environment.cancel);
+  return {kernel_store::with_disk_cache(
+              std::move(compile), kernel_store::cache_folder_from_environment(), context.notes),
           user_kernel::find_host_compiler(environment.getenv("PATH").value_or("")),
           &environment.cancel};
 }

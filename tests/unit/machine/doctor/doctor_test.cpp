@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 #include "tree_file.hpp"
 
 using namespace hiptool;
@@ -29,7 +29,7 @@ std::vector<std::string> tree_paths() {
 
 // Whether this build has images for the GPUs of the trees: -Damd_targets may leave some out.
 bool has_images() {
-  const auto targets = kernels::embedded_targets();
+  const auto targets = kernel_store::embedded_targets();
   return std::all_of(tree_targets.begin(), tree_targets.end(), [&](std::string_view target) {
     return std::find(targets.begin(), targets.end(), target) != targets.end();
   });

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hip/cpu/kernel_table.hpp"
-#include "kernels/images.hpp"
+#include "kernel_store/images.hpp"
 
 using namespace hiptool;
 using measure::check_pattern;
@@ -29,7 +29,7 @@ TEST_CASE("pattern words: those of the kernel") {
   std::uint64_t count = expected.size();
   std::uint32_t seed = 77;
   void* arguments[] = {&out, &count, &seed};
-  REQUIRE_FALSE(kernels::embedded_images().empty());  // registers the host functions
+  REQUIRE_FALSE(kernel_store::embedded_images().empty());  // registers the host functions
   hip::cpu::find_native("hiptool_pattern_write")({}, {}, arguments);
   std::vector<std::uint32_t> words(1000);
   write_pattern(words, seed);

@@ -13,7 +13,7 @@
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/kernel_loader.hpp"
+#include "kernel_store/kernel_loader.hpp"
 #include "measure/kernel/rates.hpp"
 #include "measure/kernel/work.hpp"
 #include "report/report.hpp"
@@ -60,7 +60,7 @@ std::string text(const report::Value& value) {
 }
 
 /// One kernel is another one.
-KernelBenchOptions with_broken(KernelBenchOptions options, kernels::KernelLoader& loader,
+KernelBenchOptions with_broken(KernelBenchOptions options, kernel_store::KernelLoader& loader,
                                std::string name, std::string broken) {
   keep_broken_kernels();
   options.find_kernel = [&loader, name, broken](std::string_view wanted) {
@@ -148,7 +148,7 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
 TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  kernels::KernelLoader loader(device);
+  kernel_store::KernelLoader loader(device);
   struct Case {
     const char* family;
     const char* dtype;
@@ -203,7 +203,7 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
 TEST_CASE("a memory test that misses its planted bit says what its check reported, and no more") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  kernels::KernelLoader loader(device);
+  kernel_store::KernelLoader loader(device);
   const auto run = [&](const char* broken) {
     const auto results = run_kernels(
         with_broken(quick({"memtest-address"}, 65536), loader, "hiptool_memtest_check", broken),
@@ -267,7 +267,7 @@ TEST_CASE("multiply-adds that a device has no instruction for are skipped with t
 TEST_CASE("matrix products of 16 bits go by matrix instructions where the device has them") {
   Platforms platforms(Platforms::Options::from_environment());
   const Device device = test::device(platforms);
-  kernels::KernelLoader loader(device);
+  kernel_store::KernelLoader loader(device);
   std::set<std::string> found;
   KernelBenchOptions options = quick({"gemm"}, 256 << 10);
   options.find_kernel = [&](std::string_view name) {
