@@ -8,7 +8,7 @@
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/spec.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/library/compute.hpp"
 #include "report/report.hpp"
 

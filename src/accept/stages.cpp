@@ -14,7 +14,7 @@
 #include "base/units.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
 #include "report/report.hpp"

@@ -14,8 +14,8 @@
 
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/bench.hpp"
 #include "measure/kernel/work.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/peak.hpp"
 #include "report/report.hpp"
 

@@ -19,11 +19,9 @@
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel/family.hpp"
 
 namespace hiptool::measure {
-
-struct OperationEntry;
 
 /// The parameters from which a family makes its work on a device.
 struct WorkContext {
@@ -122,11 +120,6 @@ void add_gemm_family(std::vector<FamilyEntry>& families);
 void add_unit_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
-void add_operation_families(std::vector<FamilyEntry>& families);
-
-/// The work of an operation, which must outlive it, at the context's shape or size.
-std::unique_ptr<KernelWork> operation_work(const Device& device, const WorkContext& context,
-                                           const OperationEntry& operation);
 
 /// The grid of a kernel that strides over `units`, with no more blocks than there is work for and
 /// `blocks_per_unit` of the family unless the context has another number.

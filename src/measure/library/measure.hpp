@@ -11,7 +11,7 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel/family.hpp"
 #include "measure/library/compute.hpp"
 #include "measure/library/problem.hpp"
 #include "report/tree.hpp"

@@ -10,7 +10,7 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel/family.hpp"
 #include "measure/ops/arrangement.hpp"
 
 namespace hiptool::measure {

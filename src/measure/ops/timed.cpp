@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations as families of the bench: judged, timed and rated at one shape and layout.
+#include "measure/ops/timed.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/rates.hpp"
-#include "measure/kernel/work.hpp"
 #include "measure/ops/judge.hpp"
 #include "measure/ops/sweep.hpp"
 #include "ops/matmul_launch.hpp"

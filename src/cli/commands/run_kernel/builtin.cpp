@@ -20,7 +20,7 @@
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "machine/inventory.hpp"
-#include "measure/kernel/thresholds.hpp"
+#include "measure/kernel_thresholds.hpp"
 #include "measure/peak.hpp"
 
 namespace hiptool::cli {

@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/environment.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "report/report.hpp"
 #include "user_kernel/user_kernel.hpp"
 

@@ -11,7 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/output/text.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/library/measure.hpp"
 
 namespace hiptool::cli {

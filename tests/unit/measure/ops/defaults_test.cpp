@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/ops/operation.hpp"
 
 using namespace hiptool;

@@ -11,7 +11,8 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
-#include "measure/kernel/work.hpp"
+#include "measure/kernel_bench.hpp"
+#include "measure/ops/timed.hpp"
 #include "support.hpp"
 
 using namespace hiptool;

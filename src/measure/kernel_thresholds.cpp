@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/kernel/thresholds.hpp"
+#include "measure/kernel_thresholds.hpp"
 
 #include <algorithm>
 #include <utility>

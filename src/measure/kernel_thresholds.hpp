@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 #include "measure/threshold.hpp"
 
 namespace hiptool::measure {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The benchmark of the built-in kernels: every run is checked, timed and rated.
+/// Families of kernels, the options of their benchmark and its results.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +27,6 @@ struct KernelFamily {
   bool is_in_all = true;                       ///< `all` runs it
 };
 
-/// Every kernel and operation, in the order in which they run. Opens no driver.
-std::vector<KernelFamily> list_kernels();
-
 /// What runs where no size is chosen: bytes of one array, and the time limit of one series of
 /// samples. On the cpu platform they are small: each kernel and operation, with all its types, is
 /// to end within two seconds on two cores.
@@ -46,8 +43,6 @@ inline constexpr KernelDefaults cpu_usual_operation_defaults{std::uint64_t{1} <<
 inline constexpr KernelDefaults cpu_operation_defaults{std::uint64_t{256} << 10, 0.02};
 /// Of convolutions, which compute thousands of times as much as they read.
 inline constexpr KernelDefaults cpu_convolution_defaults{std::uint64_t{32} << 10, 0.02};
-
-KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory);
 
 /// The highest rate of a device, and its source.
 struct Peak {
@@ -122,19 +117,5 @@ struct KernelResult : report::Measurement {
 
 /// "sum.f32.1MiB", "add.f32.4096x4096.transposed": its id without the device.
 std::string label_of(const KernelResult& result);
-
-/// The families that the options choose, each with the requested types that it has, maybe none.
-/// Opens no driver. Throws as run_kernels() does.
-std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options);
-
-/// Runs the chosen kernels on one device and returns a result for every family, type and size, in
-/// order; one that cannot run there is skipped with the reason. A kernel rounds a size to one that
-/// it supports, down where it has a shape, and runs once for sizes that are rounded to the same. A
-/// mismatch or a failed call ends only that run; after an error that the device does not recover
-/// from the remaining runs fail too. Blocks; when cancelled it returns the results so far.
-///
-/// Throws Error(not_found) for an unknown name, and Error(invalid_argument) for an unknown type,
-/// one that none of the kernels has, a size of 0, or a share outside 0..1; before anything runs.
-std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device);
 
 }  // namespace hiptool::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/kernel/bench.hpp"
+#include "measure/kernel_bench.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +19,7 @@
 #include "measure/kernel/work.hpp"
 #include "measure/ops/operation.hpp"
 #include "measure/ops/sweep.hpp"
+#include "measure/ops/timed.hpp"
 #include "measure/peak.hpp"
 #include "measure/sampling.hpp"
 #include "ops/backend_kernels.hpp"
@@ -398,14 +399,6 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
 }
 
 }  // namespace
-
-std::string label_of(const KernelResult& result) {
-  std::string label = result.kernel;
-  if (!result.dtype.empty()) label += "." + result.dtype;
-  if (!result.size_word.empty()) label += "." + result.size_word;
-  if (!result.layout.empty() && result.layout != "packed") label += "." + result.layout;
-  return label;
-}
 
 KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory) {
   if (!is_host_memory) return family.is_in_all ? gpu_kernel_defaults : gpu_operation_defaults;
