@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "cli/commands/devices/devices_report.hpp"
 #include "cli/document.hpp"
+#include "cli/reports/devices_report.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "cli/commands/devices/devices_report.hpp"
 #include "cli/document.hpp"
+#include "cli/reports/devices_report.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/check/outcome.hpp"
-#include "cli/commands/devices/doctor.hpp"
 #include "cli/device_option.hpp"
+#include "cli/reports/doctor_report.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
 

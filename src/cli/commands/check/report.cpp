@@ -9,11 +9,11 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/check/outcome.hpp"
-#include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/devices/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/text.hpp"
+#include "cli/reports/devices_report.hpp"
+#include "cli/reports/doctor_report.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

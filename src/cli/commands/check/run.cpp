@@ -10,7 +10,6 @@
 #include "cli/commands/check/expectations.hpp"
 #include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
-#include "cli/commands/devices/devices_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_path.hpp"
@@ -18,6 +17,7 @@
 #include "cli/output/failure.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/text.hpp"
+#include "cli/reports/devices_report.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "model_writer/sample_model.hpp"
 

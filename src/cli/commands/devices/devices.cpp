@@ -6,15 +6,15 @@
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/devices/doctor.hpp"
-#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/commands/devices/topology.hpp"
 #include "cli/commands/devices/watch.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/reports/devices_report.hpp"
+#include "cli/reports/doctor_report.hpp"
+#include "cli/reports/sensors_report.hpp"
 #include "machine/inventory.hpp"
 
 namespace hiptool::cli {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cli/commands/devices/devices_report.hpp"
 #include "cli/document.hpp"
+#include "cli/reports/devices_report.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/screen_terminal.hpp"
+#include "cli/reports/devices_report.hpp"
+#include "cli/reports/sensors_report.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/commands/inspect/facts.hpp"
-#include "cli/commands/load/report.hpp"
 #include "cli/document.hpp"
+#include "cli/reports/model_report.hpp"
 #include "model/model_kind.hpp"
 
 namespace hiptool::cli {

@@ -15,7 +15,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/load/report.hpp"
+#include "cli/reports/model_report.hpp"
 #include "model/model_kind.hpp"
 #include "report/text.hpp"
 

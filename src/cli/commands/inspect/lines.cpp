@@ -14,7 +14,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/inspect/facts.hpp"
-#include "cli/commands/load/report.hpp"
+#include "cli/reports/model_report.hpp"
 #include "model/model_kind.hpp"
 #include "model/parts.hpp"
 #include "report/text.hpp"

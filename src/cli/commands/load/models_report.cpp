@@ -14,10 +14,10 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/text.hpp"
+#include "cli/reports/load_table.hpp"
 #include "report/reader.hpp"
 #include "report/text.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/reports/model_report.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load_plan.hpp"
 #include "report/report.hpp"
@@ -78,21 +79,6 @@ std::vector<report::Line> fit_notes(const ModelFit& fit, const ModelSummary& sum
 
 /// One row for each device; no rows where nothing fits.
 report::Table fit_table(const ModelFit& fit);
-
-// ---- model_report.cpp
-
-/// "13.01 B", "134.52 M", "4 096": a count of parameters.
-std::string short_count(std::uint64_t count);
-
-/// Adds the fields of `model` in `hiptool.load/1`.
-void add_summary_fields(report::Object& model, const ModelSummary& summary);
-
-/// The same for people: "layers  32, embedding 4 096, ...", without absent values and lines that
-/// would have none.
-std::vector<report::Line> summary_lines(const ModelSummary& summary);
-
-/// One row for each element type, with its share of the bytes.
-report::Table types_table(const ModelSummary& summary);
 
 // ---- hashes_report.cpp
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/load_table.hpp"
 #include "cli/commands/report/report.hpp"
+#include "cli/reports/load_table.hpp"
 #include "report/matrix.hpp"
 #include "report/shown.hpp"
 

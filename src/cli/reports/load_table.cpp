@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/load_table.hpp"
+#include "cli/reports/load_table.hpp"
 
 #include <array>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/devices_report.hpp"
+#include "cli/reports/devices_report.hpp"
 
 #include <doctest/doctest.h>
 
-#include "cli/commands/devices/sensors_report.hpp"
+#include "cli/reports/sensors_report.hpp"
 #include "harness.hpp"
 
 using namespace hiptool;

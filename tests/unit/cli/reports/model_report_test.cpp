@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/report.hpp"
+#include "cli/reports/model_report.hpp"
 
 #include <doctest/doctest.h>
 

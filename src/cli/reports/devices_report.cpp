@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/devices_report.hpp"
+#include "cli/reports/devices_report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
 #include "cli/output/text.hpp"
+#include "cli/reports/sensors_report.hpp"
 #include "kernel_store/images.hpp"
 #include "measure/peak.hpp"
 

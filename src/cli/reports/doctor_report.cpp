@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/doctor.hpp"
+#include "cli/reports/doctor_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

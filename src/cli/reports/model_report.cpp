@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/report.hpp"
+#include "cli/reports/model_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/sensors_report.hpp"
+#include "cli/reports/sensors_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,8 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/devices/devices_report.hpp"
 #include "cli/document.hpp"
+#include "cli/reports/devices_report.hpp"
 
 namespace hiptool::cli {
 namespace {
