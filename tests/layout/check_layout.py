@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks the direction of includes, names that only one layer may use, and sizes of files.
+"""Checks the direction of includes, between layers and inside them, names that only one layer may
+use, and sizes of files.
 
 Usage: check_layout.py ROOT. Prints one line for each finding and exits 1 if there is any.
 """
@@ -135,6 +136,64 @@ def check_public_include(path, layer, stem):
         yield f"{layer} must not include hiptool/{stem}.hpp: it is a higher layer"
 
 
+class Directions:
+    """The includes between folders of a layer, which must not make a circle. Where a folder has
+    folders, its files of one name take part like a folder."""
+
+    def __init__(self, root):
+        self.files = sorted(path.relative_to(root) for path in (root / "src").rglob("*")
+                            if path.suffix in CPP_SUFFIXES)
+        self.parents = {above for path in self.files for above in path.parent.parents}
+        self.includes = {}   # of nodes: {(from, to): (path, line)}, the first one
+        self.borrowed = []   # findings
+        for path in self.files:
+            text = blank_out((root / path).read_text(encoding="utf-8"), {"comment", "raw"})
+            for match in INCLUDE.finditer(text):
+                self.add(path, line_of(text, match.start()), match[2])
+
+    def node_of(self, path):
+        return path.with_suffix("") if path.parent in self.parents else path.parent
+
+    def add(self, path, line, target):
+        other = pathlib.PurePath("src", target)
+        if path.parts[1] != other.parts[1] or len(other.parts) < 3:
+            return
+        here, there = self.node_of(path), self.node_of(other)
+        if here == there:
+            return
+        self.includes.setdefault((here, there), (path, line))
+        if all(one.parts[1:3] == ("cli", "commands") and len(one.parts) > 4
+               for one in (path, other)):
+            self.borrowed.append(f"{path}:{line}: a command must not include {target}, a file of "
+                                 "another one")
+
+    def way(self, start, end):
+        """The shortest way of includes, with both ends; empty if there is none."""
+        ways = [[start]]
+        seen = {start}
+        for way in ways:
+            if way[-1] == end:
+                return way
+            for here, there in self.includes:
+                if here == way[-1] and there not in seen:
+                    seen.add(there)
+                    ways.append([*way, there])
+        return []
+
+    def findings(self):
+        yield from self.borrowed
+        folders = {path.parent for path in self.files} - self.parents
+        told = set()
+        for (here, there), (path, line) in sorted(self.includes.items()):
+            if here in told or not {here, there} & folders:
+                continue
+            circle = self.way(there, here)
+            if circle:
+                told.update(circle)
+                names = " -> ".join(one.as_posix() for one in [here, *circle])
+                yield f"{path}:{line}: includes inside a layer make a circle: {names}"
+
+
 def captured_bindings(code):
     """(line, name) of structured bindings that CAPTURE or INFO is given; scopes by indentation."""
     scope_of = {}
@@ -214,6 +273,7 @@ def check_tree(root):
             if file.is_file() and is_code and "__pycache__" not in file.parts:
                 path = file.relative_to(root)
                 findings += [f"{path}:{line}: {text}" for line, text in check_file(root, path)]
+    findings += Directions(root).findings()
     return findings
 
 

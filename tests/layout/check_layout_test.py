@@ -15,10 +15,14 @@ SPDX = "// SPDX-License-Identifier: MIT\n"
 
 class CheckLayoutTest(unittest.TestCase):
     def findings(self, path, text, head=SPDX):
+        return self.findings_of({path: text}, head)
+
+    def findings_of(self, files, head=SPDX):
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(head + text, encoding="utf-8")
+            for path, text in files.items():
+                file = pathlib.Path(folder, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(head + text, encoding="utf-8")
             return check_tree(folder)
 
     def assert_found(self, path, text, sentence, line=2, head=SPDX):
@@ -58,6 +62,30 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_clean("src/cli/a.cpp", '#include "load/a.hpp"\n#include <CLI/CLI.hpp>\n')
         self.assert_clean("src/base/a.cpp", '// #include "hip/api.hpp"\n')
         self.assert_clean("src/base/a.cpp", 'auto s = R"(\n#include "hip/api.hpp"\n)";\n')
+
+    def test_circles_inside_a_layer(self):
+        def include(target):
+            return f'#include "{target}"\n'
+        files = {
+            "src/load/read/a.cpp": include("load/verify/a.hpp"),
+            "src/load/verify/a.hpp": "\n" + include("load/workers.hpp"),
+            "src/load/workers.hpp": "",
+            "src/load/load_model.cpp": include("load/read/a.hpp") + include("load/verify/a.hpp"),
+        }
+        self.assertEqual(self.findings_of(files), [])
+        files["src/load/workers.cpp"] = include("load/read/a.hpp")
+        circle = "src/load/read -> src/load/verify -> src/load/workers -> src/load/read"
+        self.assertEqual(self.findings_of(files), [
+            f"src/load/read/a.cpp:2: includes inside a layer make a circle: {circle}"])
+        # Files of a folder without folders are no parts of their own.
+        self.assertEqual(self.findings_of({"src/base/a.cpp": include("base/b.hpp"),
+                                           "src/base/b.cpp": include("base/a.hpp")}), [])
+
+    def test_files_of_other_commands(self):
+        text = '#include "cli/commands/load/report.hpp"\n'
+        self.assert_found("src/cli/commands/check/a.cpp", text, "a file of another one")
+        self.assert_clean("src/cli/commands/load/a.cpp", text)
+        self.assert_clean("src/cli/app.cpp", text)
 
     def test_includes_of_public_headers(self):
         up = "it is a higher layer"
