@@ -5,113 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/text.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/text.hpp"
-#include "hiptool/error.hpp"
-#include "machine/doctor/probe.hpp"
-#include "system/numa.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 using machine::Check;
-using machine::DeviceFacts;
-using machine::Inventory;
 using machine::Severity;
-
-DeviceFacts facts_of(const machine::DoctorGpu& gpu, const std::filesystem::path& root) {
-  DeviceFacts facts;
-  facts.id = gpu.id;
-  facts.platform = gpu.platform;
-  const auto colon = gpu.id.find(':');
-  if (colon != std::string::npos) {
-    facts.ordinal = base::parse_number<int>(std::string_view(gpu.id).substr(colon + 1)).value_or(0);
-  }
-  facts.info = gpu.info;
-  facts.memory = gpu.memory;
-  read_pci(root, facts);
-  facts.sensors_source = gpu.sensor_source;
-  facts.sensors_missing = gpu.sensor_reason;
-  if (!gpu.sensor_source.empty()) facts.sensors = gpu.sensors;
-  return facts;
-}
-
-bool is_named(const DeviceFacts& device, const std::string& text) {
-  if (text == "all") return device.platform != Platform::cpu;
-  if (device.id == text || device.id == text + ":0") return true;
-  if (device.info.uuid && base::equals_ignoring_case(*device.info.uuid, text)) return true;
-  const std::string bus_id = system::normalize_bus_id(text);
-  return !bus_id.empty() && device.pci && device.pci->bus_id == bus_id;
-}
-
-// Keeps the requested devices of those found.
-void keep_selected(const DeviceSelection& selection, Diagnosis& diagnosis) {
-  if (selection.ids.empty()) return;
-  std::vector<DeviceFacts>& devices = diagnosis.inventory.devices;
-  for (const std::string& id : selection.ids) {
-    if (id == "all" || std::any_of(devices.begin(), devices.end(), [&](const DeviceFacts& device) {
-          return is_named(device, id);
-        })) {
-      continue;
-    }
-    throw Error(ErrorCode::unavailable, "devices", "no usable device " + id,
-                "see `hiptool devices --doctor` without it");
-  }
-  const auto is_chosen = [&](const DeviceFacts& device) {
-    return std::any_of(selection.ids.begin(), selection.ids.end(),
-                       [&](const std::string& id) { return is_named(device, id); });
-  };
-  std::erase_if(devices, [&](const DeviceFacts& device) { return !is_chosen(device); });
-  const auto is_kept = [&](const std::string& id) {
-    return std::any_of(devices.begin(), devices.end(),
-                       [&](const DeviceFacts& device) { return device.id == id; });
-  };
-  std::erase_if(diagnosis.evidence.gpus, [&](const auto& gpu) { return !is_kept(gpu.id); });
-  std::erase_if(diagnosis.evidence.peers,
-                [&](const auto& peer) { return !is_kept(peer.from) || !is_kept(peer.to); });
-}
-
-void take_libraries(machine::ProbeResult& result, Diagnosis& diagnosis) {
-  std::move(result.libraries.begin(), result.libraries.end(),
-            std::back_inserter(diagnosis.evidence.libraries));
-}
-
-void take_results(std::vector<machine::ProbeResult> results, Diagnosis& diagnosis) {
-  for (machine::ProbeResult& result : results) {
-    take_libraries(result, diagnosis);
-    if (result.answer.status.platform == Platform::cpu) continue;  // its devices need no child
-    diagnosis.inventory.platforms.push_back(result.answer.status);
-    diagnosis.evidence.platforms.push_back(std::move(result.answer));
-    for (machine::DoctorGpu& gpu : result.gpus) {
-      if (!gpu.id.empty())
-        diagnosis.inventory.devices.push_back(facts_of(gpu, diagnosis.evidence.root));
-      diagnosis.evidence.gpus.push_back(std::move(gpu));
-    }
-    std::move(result.peers.begin(), result.peers.end(),
-              std::back_inserter(diagnosis.evidence.peers));
-  }
-}
-
-std::vector<machine::ProbeResult> probe(const std::vector<Platform>& platforms,
-                                        const machine::ProbePatience& patience, Context& context) {
-  Environment& environment = context.environment;
-  machine::ProbeOptions options;
-  options.root = environment.system_root;
-  if (!environment.program.empty()) {
-    return machine::probe_in_children(environment.program, platforms, options, patience,
-                                      environment.cancel);
-  }
-  std::vector<machine::ProbeResult> results;
-  const auto opened = context.make_platforms();
-  for (const Platform platform : platforms) {
-    results.push_back(machine::probe_here(*opened, platform, options));
-  }
-  return results;
-}
 
 std::size_t count_of(const std::vector<Check>& checks, Severity severity) {
   return static_cast<std::size_t>(
@@ -166,44 +70,6 @@ void add_unknown(const std::vector<Check>& checks, std::vector<report::Line>& li
 }
 
 }  // namespace
-
-Diagnosis diagnose(const DeviceSelection& selection, const machine::ProbePatience& patience,
-                   Context& context) {
-  Environment& environment = context.environment;
-  Diagnosis diagnosis;
-  machine::Evidence& evidence = diagnosis.evidence;
-  evidence.root = environment.system_root;
-  evidence.getenv = environment.getenv;
-  evidence.allowed_cpus = system::allowed_cpus();
-  std::vector<Platform> asked;
-  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
-    if (!selection.platform || *selection.platform == platform) asked.push_back(platform);
-  }
-  const bool has_cpu = !selection.platform || *selection.platform == Platform::cpu;
-  std::vector<Platform> probed = asked;
-  if (has_cpu && !environment.program.empty()) probed.push_back(Platform::cpu);
-  take_results(probe(probed, patience, context), diagnosis);
-  for (system::PciDevice& gpu : system::list_gpus(evidence.root)) {
-    const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
-    if (std::find(asked.begin(), asked.end(), platform) == asked.end()) continue;
-    diagnosis.inventory.hardware.push_back(std::move(gpu));
-  }
-  if (has_cpu) {
-    const auto platforms = context.make_platforms();
-    Inventory cpu = machine::take_inventory(*platforms, Platform::cpu, evidence.root,
-                                            *context.notes, environment.cancel);
-    diagnosis.inventory.platforms.push_back(cpu.platforms.front());
-    machine::SensorReader sensors(evidence.root);
-    for (DeviceFacts& device : cpu.devices) {
-      sensors.read(device);
-      diagnosis.inventory.devices.push_back(std::move(device));
-    }
-  }
-  keep_selected(selection, diagnosis);
-  if (selection.ids.empty() && !selection.platform) machine::add_hardware(evidence);
-  diagnosis.checks = machine::examine(evidence);
-  return diagnosis;
-}
 
 report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries) {
   report::Table table = table_of_keys({"platform", "name", "version", "path", "reason"});

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: MIT
-/// `devices --doctor`: queries each driver in a separate process and examines the machine.
+/// What the doctor found, for reports.
 #pragma once
 #include <vector>
 
-#include "cli/command.hpp"
 #include "machine/doctor/doctor.hpp"
-#include "machine/doctor/probe.hpp"
-#include "machine/inventory.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
-
-struct Diagnosis {
-  machine::Inventory inventory;
-  machine::Evidence evidence;
-  std::vector<machine::Check> checks;
-};
-
-/// Queries the selected platforms and keeps the selected devices. No driver is opened in this
-/// process if the environment names the program, where the patience limits each call. Throws
-/// Error(unavailable) for a device that does not exist.
-Diagnosis diagnose(const DeviceSelection& selection, const machine::ProbePatience& patience,
-                   Context& context);
 
 /// The fields of `checks` of the JSON document.
 report::Table checks_table(const std::vector<machine::Check>& checks);

@@ -29,7 +29,7 @@ DeviceSelection all_unless_named(DeviceSelection selection) {
 }
 
 /// The platforms whose driver did not answer, of those that the selection may need.
-std::vector<const PlatformAnswer*> dead_platforms(const Diagnosis& diagnosis,
+std::vector<const PlatformAnswer*> dead_platforms(const machine::Diagnosis& diagnosis,
                                                   const DeviceSelection& selection) {
   std::vector<const PlatformAnswer*> dead;
   for (const PlatformAnswer& answer : diagnosis.evidence.platforms) {

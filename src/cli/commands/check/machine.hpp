@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/device_option.hpp"
-#include "cli/reports/doctor_report.hpp"
+#include "cli/diagnosis.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
 
@@ -18,7 +18,7 @@ struct CheckedMachine {
   DeviceSelection selection;
   bool is_whole = false;    ///< all GPUs of the machine were chosen
   bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
-  Diagnosis diagnosis;
+  machine::Diagnosis diagnosis;
   double doctor_s = 0;
   std::vector<const machine::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
   std::vector<Device> devices;

@@ -110,7 +110,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
 }
 
 /// "nvidia: cuInit failed": of platforms whose runtime library is installed.
-std::vector<std::string> reasons_of_platforms(const Diagnosis& diagnosis) {
+std::vector<std::string> reasons_of_platforms(const machine::Diagnosis& diagnosis) {
   std::vector<std::string> reasons;
   for (const machine::PlatformAnswer& answer : diagnosis.evidence.platforms) {
     const PlatformStatus& status = answer.status;

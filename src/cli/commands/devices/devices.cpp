@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/devices/topology.hpp"
 #include "cli/commands/devices/watch.hpp"
+#include "cli/diagnosis.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
@@ -105,7 +106,7 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
     if (!options.timeout.empty()) {
       patience = machine::ProbePatience::of_seconds(parse_timeout(options.timeout));
     }
-    Diagnosis diagnosis = diagnose(selection, patience, context);
+    machine::Diagnosis diagnosis = diagnose(selection, patience, context);
     findings.inventory = std::move(diagnosis.inventory);
     findings.checks = std::move(diagnosis.checks);
     findings.libraries = std::move(diagnosis.evidence.libraries);
