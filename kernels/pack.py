@@ -152,7 +152,7 @@ def stored_form(images, i, whole):
                 stored = b"".join(struct.pack("<II", *change) for change in changes)
                 return stored, KIND_CHANGED + 256 * k
     whole.append(i)
-    return zlib.compress(data, 9), KIND_CUBIN if is_cubin else 0
+    return zlib.compress(data, 7), KIND_CUBIN if is_cubin else 0
 
 
 def pack(images):
