@@ -9,25 +9,12 @@
 #include <cstddef>
 
 #include "base/text.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::accept {
 namespace {
 
 constexpr std::array<std::string_view, 3> level_words{"quick", "standard", "long"};
-
-int rank_of(const Fault& fault) {
-  if (!fault.error) return 4;
-  switch (fault.error->code()) {
-    case ErrorCode::data_mismatch: return 0;
-    case ErrorCode::device:
-    case ErrorCode::device_lost:
-    case ErrorCode::timed_out: return 1;
-    case ErrorCode::input_failed:
-    case ErrorCode::corrupt_data:
-    case ErrorCode::manifest_mismatch: return 2;
-    default: return 3;
-  }
-}
 
 /// Checks of one device, or with an empty id those of the machine.
 StageResult doctor_result(const std::vector<machine::Check>& checks, const std::string& device) {
@@ -87,7 +74,13 @@ const std::vector<std::string>& check_stages() {
   return stages;
 }
 
-bool is_worse(const Fault& left, const Fault& right) { return rank_of(left) < rank_of(right); }
+int exit_code_of(const Fault& fault) noexcept {
+  return fault.error ? report::exit_code_of(fault.error->code()) : report::exit_check_failed;
+}
+
+bool is_worse(const Fault& left, const Fault& right) noexcept {
+  return report::severity_of(exit_code_of(left)) > report::severity_of(exit_code_of(right));
+}
 
 std::string StageResult::text_of(const Fault& fault) const {
   std::string what = fault.what;

@@ -45,9 +45,11 @@ struct Fault {
   report::Value got = {};
 };
 
-/// Whether the exit code of the first comes before that of the second: wrong data, failed calls,
-/// files, all other errors, then failed checks and rates.
-bool is_worse(const Fault& left, const Fault& right);
+/// That of its error; exit_check_failed for a check or a rate.
+int exit_code_of(const Fault& fault) noexcept;
+
+/// Whether the exit code of the first is worse than that of the second: see severity_of().
+bool is_worse(const Fault& left, const Fault& right) noexcept;
 
 /// One stage on one device.
 struct StageResult {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <string_view>
@@ -12,7 +11,6 @@ namespace hiptool::cli {
 namespace {
 
 constexpr int signal_base = 128;
-constexpr int exit_internal = 7;
 
 constexpr std::array rows{
     ExitCodeDoc{exit_done, "passed; some items, not all, may have been skipped with a reason"},
@@ -23,7 +21,7 @@ constexpr std::array rows{
     ExitCodeDoc{4, "an input file is missing, unreadable, damaged or unsupported"},
     ExitCodeDoc{5, "wrong data: bytes on the device, or results of a kernel or model, differ"},
     ExitCodeDoc{6, "a device or runtime call failed or timed out"},
-    ExitCodeDoc{exit_internal, "host failure: disk full or failing, no output possible, no memory"},
+    ExitCodeDoc{7, "host failure: disk full or failing, no output possible, no memory"},
     ExitCodeDoc{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)"},
     ExitCodeDoc{signal_base + SIGTERM, "interrupted by SIGTERM"},
     ExitCodeDoc{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)"},
@@ -43,37 +41,12 @@ std::string codes_of(int exit_code) {
 
 }  // namespace
 
-int exit_code_of(ErrorCode code, int signal) noexcept {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-    case ErrorCode::out_of_bounds:
-    case ErrorCode::not_found:
-    case ErrorCode::unsupported: return 2;
-    case ErrorCode::unavailable:
-    case ErrorCode::out_of_memory: return 3;
-    case ErrorCode::input_failed:
-    case ErrorCode::corrupt_data:
-    case ErrorCode::manifest_mismatch: return 4;
-    case ErrorCode::data_mismatch: return 5;
-    case ErrorCode::device:
-    case ErrorCode::device_lost:
-    case ErrorCode::timed_out: return 6;
-    case ErrorCode::cancelled: return signal_base + (signal == 0 ? SIGINT : signal);
-    case ErrorCode::output_failed:
-    case ErrorCode::host_out_of_memory:
-    case ErrorCode::host_failed:
-    case ErrorCode::internal: break;
-  }
-  return exit_internal;
-}
-
-int severity_of(int exit_code) noexcept {
-  constexpr std::array worst_last{exit_done, exit_check_failed, 2, 3, 4, exit_internal, 6, 5};
-  const auto found = std::find(worst_last.begin(), worst_last.end(), exit_code);
-  return static_cast<int>(found - worst_last.begin());  // signals are not in the list
-}
-
 std::vector<ExitCodeDoc> exit_code_docs() { return {rows.begin(), rows.end()}; }
+
+std::string several_failures_text() {
+  return fmt::format("If several things failed, the code is the first of {}.\n",
+                     report::order_of_severity());
+}
 
 std::string exit_codes_text() {
   std::string text = "Exit codes, with the matching error.code values of JSON documents:\n\n";
@@ -82,8 +55,7 @@ std::string exit_codes_text() {
     const std::string codes = codes_of(row.exit_code);
     if (!codes.empty()) text += fmt::format("       ({})\n", codes);
   }
-  return text +
-         "\nIf several things failed, the code is the first of 5, 6, 4, 1.\n"
+  return text + "\n" + several_failures_text() +
          "\nEvery output format carries the same verdict: exit_code, passed and, on exit 1,\n"
          "failures in JSON; the last two columns in CSV; hiptool_success and\n"
          "hiptool_exit_code for Prometheus; a failure or error in JUnit unless the code\n"

@@ -119,7 +119,7 @@ std::string exit_status(bool is_of_command) {
   for (const ExitCodeDoc& row : exit_code_docs()) {
     text += tagged(std::to_string(row.exit_code), row.meaning);
   }
-  text += ".PP\nIf several things failed, the code is the first of 5, 6, 4, 1.\n";
+  text += ".PP\n" + several_failures_text();
   if (is_of_command) text += ".PP\nAll commands share these codes.\n";
   return text;
 }

@@ -32,12 +32,9 @@ using report::Value;
 
 constexpr std::size_t terminal_columns = 80;
 
-int exit_code_of_fault(const Fault& fault) {
-  return fault.error ? exit_code_of(fault.error->code()) : exit_check_failed;
-}
-
 int exit_code_of_stage(const StageResult& stage) {
-  return stage.status == StageStatus::failed ? exit_code_of_fault(stage.faults.front()) : exit_done;
+  return stage.status == StageStatus::failed ? accept::exit_code_of(stage.faults.front())
+                                             : exit_done;
 }
 
 std::string device_or_all(const StageResult& stage) {
@@ -56,7 +53,7 @@ Value faults_value(const std::vector<Fault>& faults) {
     values.emplace_back(Object{{"what", fault.what},
                                {"reason", fault.reason},
                                {"action", fault.action},
-                               {"exit_code", exit_code_of_fault(fault)},
+                               {"exit_code", accept::exit_code_of(fault)},
                                {"expected", fault.expected},
                                {"got", fault.got}});
   }

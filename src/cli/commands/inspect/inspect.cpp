@@ -79,7 +79,8 @@ Inspection read_models(const InspectOptions& options, const Context& context) {
 const Error* worst_of(const std::vector<ModelRefusal>& refusals) {
   const Error* worst = nullptr;
   for (const ModelRefusal& refusal : refusals) {
-    if (worst == nullptr || exit_code_of(refusal.error.code()) > exit_code_of(worst->code())) {
+    if (worst == nullptr || severity_of(exit_code_of(refusal.error.code())) >
+                                severity_of(exit_code_of(worst->code()))) {
       worst = &refusal.error;
     }
   }
