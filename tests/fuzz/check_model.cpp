@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "check_model.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
+#include "model/layer_sizes.hpp"
 
 namespace hiptool::fuzz {
 namespace {
@@ -19,13 +22,21 @@ void require(bool holds, const char* rule) {
   std::abort();
 }
 
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 std::optional<ModelFile> open(const std::filesystem::path& path, const ModelOptions& options) {
   try {
     return ModelFile::open(path, options);
   } catch (const Error& error) {
     const std::string message = error.what();
-    require(error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed,
-            "a refusal is one of a bad file");
+    const bool is_of_file =
+        error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed;
+    // A folder may hold several models.
+    const bool is_choice = error.code() == ErrorCode::invalid_argument && is_folder(path);
+    require(is_of_file || is_choice, "a refusal is one of a bad file");
     require(message.size() <= 1000, "a message is short");
     require(message.find('\n') == std::string::npos, "a message is one line");
     return std::nullopt;
@@ -33,10 +44,11 @@ std::optional<ModelFile> open(const std::filesystem::path& path, const ModelOpti
 }
 
 // A text may not lead to files elsewhere, whatever it names.
-void check_files(const ModelFile& model) {
+void check_files(const ModelFile& model, const std::filesystem::path& root) {
   for (const ModelPart& part : model.files()) {
-    const std::filesystem::path folder = part.path.parent_path();
-    require(folder == model.path().parent_path(), "all files are beside the one that was named");
+    const std::filesystem::path inside = part.path.lexically_relative(root);
+    const bool goes_up = std::find(inside.begin(), inside.end(), "..") != inside.end();
+    require(!inside.empty() && !goes_up, "all files are below the folder");
   }
 }
 
@@ -55,6 +67,8 @@ void check_tensors(const ModelFile& model) {
     require(tensor.file_offset <= file_bytes, "a tensor begins inside its file");
     require(tensor.size_bytes <= file_bytes - tensor.file_offset, "a tensor ends inside its file");
     require(model.find(tensor.name) == &tensor, "a tensor is found by its name");
+    const bool is_opaque = tensor.type.block_bits() == 0;
+    require(is_opaque || tensor.weights / 8 <= tensor.size_bytes, "a weight has at least a bit");
     end = tensor.file_offset + tensor.size_bytes;
     bytes += tensor.size_bytes;
     before = &tensor;
@@ -101,6 +115,28 @@ void check_summary(const ModelFile& model) {
   std::uint64_t tensors = 0;
   for (const TypeShare& share : summary.types) tensors += share.tensors;
   require(tensors == model.tensors().size(), "the shares of types add up");
+  std::uint64_t grouped = 0;
+  std::uint64_t parameters = 0;
+  for (const model::LayerGroup& group : model::group_layers(model)) {
+    grouped += group.tensors;
+    parameters += group.parameters;
+  }
+  require(grouped == tensors && parameters == summary.parameters, "groups of layers add up");
+}
+
+// At least what is kept, at most what may be, for each layer; few where the metadata lacks keys.
+void check_caches(const ModelFile& model) {
+  const ModelSummary summary = summarize(model);
+  const auto& least = summary.least_caches;
+  require(summary.caches.empty() || summary.caches.size() == summary.layers, "layers have caches");
+  require(least.size() == (summary.cache_is_bound ? summary.caches.size() : 0), "a bound has ends");
+  for (std::size_t layer = 0; layer < least.size(); ++layer) {
+    const LayerCache& most = summary.caches[layer];
+    require(least[layer].heads <= most.heads && least[layer].key_length <= most.key_length &&
+                least[layer].value_length <= most.value_length &&
+                least[layer].state_bytes <= most.state_bytes,
+            "the lower end of a bound is below the upper one");
+  }
 }
 
 // Opaque types may only take the place of a refusal.
@@ -118,7 +154,7 @@ void check_same(const ModelFile& model, const ModelFile& other) {
 
 }  // namespace
 
-void check_model(const std::filesystem::path& path) {
+void check_model(const std::filesystem::path& path, const std::filesystem::path& root) {
   const auto opaque = open(path, {false, true});
   // What opaque reading refuses the others do too; most inputs are such, so few are read again.
   static unsigned inputs = 0;
@@ -131,10 +167,11 @@ void check_model(const std::filesystem::path& path) {
   if (usual) check_same(*usual, *opaque);
   if (usual && strict) check_same(*usual, *strict);
   if (!opaque) return;
-  check_files(*opaque);
+  check_files(*opaque, !root.empty() ? root : is_folder(path) ? path : path.parent_path());
   check_tensors(*opaque);
   check_metadata(*opaque);
   check_summary(*opaque);
+  check_caches(*opaque);
 }
 
 }  // namespace hiptool::fuzz

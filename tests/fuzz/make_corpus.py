@@ -11,10 +11,10 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
+from file_seeds import MARK, folder_seeds, hash_list_seeds, packed_seeds  # noqa: E402
 from image_seeds import image_seeds  # noqa: E402 (leaves no files beside it)
 from report_seeds import report_seeds  # noqa: E402
 
-MARK = b"\n--8<--\n"   # between the files of one input; file_folder.hpp
 # ggml.h: number, elements and bytes of a block.
 GGUF_TYPES = {
     "F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20),
@@ -377,8 +377,14 @@ def summary_seeds():
     }
 
 
+def folders():
+    return folder_seeds(gguf(), gguf_set_seeds()["set"].split(MARK),
+                        safetensors({"t": entry("U8", [1], 0, 1)}, b"\1"))
+
+
 SEEDS = {"gguf": gguf_seeds, "safetensors": safetensors_seeds, "index": index_seeds,
          "gguf_set": gguf_set_seeds, "summary": summary_seeds, "image": image_seeds,
+         "packed": packed_seeds, "hash_list": hash_list_seeds, "folder": folders,
          **report_seeds()}
 
 

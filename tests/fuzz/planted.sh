@@ -68,14 +68,22 @@ plant safetensors 'tensors may overlap' safetensors.cpp \
   'if (range.offset == expected && end <= data_bytes)' 'if (end <= data_bytes)'
 plant safetensors 'numbers are read beyond the window' json_reader.cpp \
   "if (end_ - at_ <= most_digits || *at_" "if (*at_"
-plant index 'an index may name files elsewhere' safetensors_set.cpp \
-  "return letter == '/' || letter" "return letter"
 plant index 'the map names a tensor that is not there' safetensors_set.cpp \
   'if (found == nullptr) {' 'if (found == nullptr && tensor.empty()) {'
 plant gguf_set 'shards may have tensors of one name' tensor_layout.cpp \
   'if (other.file == tensor.file)' 'if (other.file != tensor.file) continue; if (true)'
-plant summary 'more layers of a kind than there are layers' config_json.cpp \
-  'types->size() != summary.kv_heads.size()' 'types->size() < summary.kv_heads.size()'
+plant summary 'a list of fewer layers than there are' config_caches.cpp \
+  'if (facts_.kinds.empty() || facts_.kinds.size() == layers_) return;' 'if (layers_ > 0) return;'
 plant summary 'heads for another number of layers' model_summary.cpp \
   'values.size() == *summary.layers)' 'values.size() > 1)'
+plant packed 'rows of codes without elements' packed_weights.cpp \
+  'books != nullptr && last(tensor) > 0' 'books != nullptr'
+plant packed 'words with more weights than bits' packed_weights.cpp \
+  'if (weights && *weights / 8 <= tensor.size_bytes)' 'if (weights)'
+plant hash_list 'any text is a SHA-256' published_hash.cpp \
+  'return is_sha256(digits) ?' 'return !digits.empty() ?'
+plant folder 'an index may name files elsewhere' safetensors_set.cpp \
+  'name == "." || name == ".."' 'name == "."'
+plant folder 'attributes of macOS are models' folder.cpp \
+  '} else if (is_apple_double(name)) {' '} else if (name == "._") {'
 exit $missed
