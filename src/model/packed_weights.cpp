@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -27,7 +28,7 @@ constexpr std::array<std::string_view, 22> tables_of_weight{
     ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map",
     ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4", ".SCB",
     ".quant_state.bitsandbytes__nf8", "_format", "_scale_packed"};
-constexpr std::array<std::string_view, 32> tables_of_module{
+constexpr std::array<std::string_view, 43> tables_of_module{
     // compressed-tensors, ModelOpt; fp8 of ComfyUI, DeepSeek
     ".input_scale", ".input_global_scale", ".input_zero_point", ".output_scale",
     ".activation_scale", ".scale", ".scale_weight", ".scale_input", ".comfy_quant",
@@ -35,11 +36,16 @@ constexpr std::array<std::string_view, 32> tables_of_module{
     ".scales", ".qzeros", ".g_idx", ".biases", ".codebooks", ".s", ".workspace", ".SCB",
     ".weight_format", ".wscales", ".wzeros", ".wtscale", ".wcscales", ".smooth_factor",
     ".smooth_factor_orig",
+    // HIGGS, Marlin with two of four weights, VPTQ
+    ".tables", ".tables2", ".B_meta", ".centroids.weight", ".res_centroids.weight",
+    ".outlier_centroids.weight", ".outlier_indices", ".res_indices", ".weight_scale",
+    ".weight_bias", ".perm",
     // FP-Quant, EXL3
     ".forward_hadamard_matrix", ".backward_hadamard_matrix", ".suh", ".svh", ".su", ".sv", ".mcg",
     ".mul1"};
 constexpr std::array<std::string_view, 5> tables_of_torchao{
     "_scale", "_zero_point", "_per_tensor_scale", "_act_per_tensor_scale", "_act_pre_scale"};
+constexpr std::array<std::string_view, 2> tables_of_quanto{"._scale", "._shift"};
 constexpr std::array<std::string_view, 6> tables_of_exl2{
     ".q_scale", ".q_scale_max", ".q_groups", ".q_invperm", ".q_perm", ".q_group_map"};
 constexpr std::array<std::string_view, 21> tables_of_hqq{".scale",
@@ -165,6 +171,9 @@ class WeightCounter {
     if (leaf == "q_weight") return count_exl2(tensor, module);
     if (leaf == "W_q") return count_hqq(tensor, module);
     if (leaf == "trellis" || leaf == "codes" || leaf == "B") return count_rest(tensor, module);
+    if (leaf == "B_24" && is_word(tensor)) return count_marlin_24(tensor, module);
+    if (leaf == "indices") return count_vptq(tensor, module);
+    if (leaf == "_data") return count_quanto(tensor, module);
     if (name.ends_with("_packed")) {
       return count_packed(tensor, name.substr(0, name.size() - 7), module);
     }
@@ -258,6 +267,55 @@ class WeightCounter {
     clear_tables(module, tables_of_module);
   }
 
+  // Half of the weights in tiles of 16, which scales have a column for each output of.
+  void count_marlin_24(TensorInfo& tensor, std::string_view module) {
+    const TensorInfo* scales = find(module, ".s", 2);
+    if (scales == nullptr) return;
+    const auto words = product_of(last(tensor), 2);
+    const std::uint64_t outputs = last(*scales);
+    const std::uint64_t bits = words && outputs > 0 ? *words / outputs : 0;
+    const Weights kept = unpacked(tensor, bits);
+    set(tensor, kept ? product_of(*kept, 2) : std::nullopt);
+    clear_tables(module, tables_of_module);
+  }
+
+  // An index for some outputs of each input, packed with those of the residual.
+  void count_vptq(TensorInfo& tensor, std::string_view module) {
+    if (find(module, ".centroids.weight") == nullptr) return;
+    const Quantization& layer = config_.of(module);
+    Weights weights = product_of(layer.inputs, layer.outputs);
+    const TensorInfo* inputs = find(module, ".perm", 1);
+    if (inputs == nullptr) inputs = find(module, ".weight_scale", 1);
+    if (weights == std::uint64_t{0} && inputs != nullptr && tensor.shape.size() == 3) {
+      const auto outputs = product_of(tensor.shape[1], layer.vector_length);
+      weights = outputs ? product_of(*outputs, inputs->elements) : std::nullopt;
+    }
+    set(tensor, weights == std::uint64_t{0} ? std::nullopt : weights);
+    clear_tables(module, tables_of_module);
+  }
+
+  // NAME.weight._data, or with 2 or 4 bits NAME.weight._data._data, of which several rows are in
+  // one; each row has a scale.
+  void count_quanto(TensorInfo& tensor, std::string_view stem) {
+    constexpr std::string_view inner = "._data";
+    const bool is_packed = stem.ends_with(inner) && is_byte(tensor);
+    if (is_packed) stem.remove_suffix(inner.size());
+    const TensorInfo* scale = find(stem, "._scale");
+    if (scale == nullptr) return;
+    if (is_packed) {
+      const bool has_rows = scale->shape.size() == 2 && tensor.shape.size() == 2;
+      set(tensor, has_rows ? product_of(scale->shape[0], last(tensor)) : std::nullopt);
+    }
+    clear_tables(stem, tables_of_quanto);
+    clear_tables(stem.substr(0, stem.rfind('.')), tables_of_module);
+  }
+
+  // Bits of the words of HIGGS: its table has a value for each combination of them.
+  std::uint64_t bits_of_higgs(std::string_view module) const {
+    const TensorInfo* table = find(module, ".tables", 1);
+    return table == nullptr || table->elements == 0 ? 0 : std::bit_width(table->elements) - 1u;
+  }
+
   // compressed-tensors; `stem` is the name before "_packed".
   void count_packed(TensorInfo& tensor, std::string_view stem, std::string_view module) {
     const TensorInfo* scale = find(stem, "_scale", 2);
@@ -276,6 +334,10 @@ class WeightCounter {
 
   // A tensor with an ordinary name, whose tables say that it is quantised.
   void count_plain(TensorInfo& tensor, std::string_view stem, std::string_view module) {
+    if (tensor.type.name() == "I16" && stem == module && find(module, ".tables2") != nullptr) {
+      clear_tables(module, tables_of_module);
+      return set(tensor, unpacked(tensor, bits_of_higgs(module)));
+    }
     const bool is_8_bit = tensor.type.block_bits() == 8;
     if (!is_8_bit && !is_word(tensor)) return;
     const bool is_bnb = find(tensor.name, ".quant_map") != nullptr;

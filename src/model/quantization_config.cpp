@@ -16,9 +16,12 @@ const QuantizationJson* object_in(const QuantizationJson& json, const char* name
   return found == json.end() || !found->is_object() ? nullptr : &*found;
 }
 
-// Values above a kibi are no bits or weights of a group.
-std::uint64_t small_count(const QuantizationJson& json, std::initializer_list<const char*> names) {
-  constexpr std::uint64_t most = 65'536;
+// Larger values are no bits or weights of a group.
+constexpr std::uint64_t most_bits = 65'536;
+constexpr std::uint64_t most_features = std::uint64_t{1} << 32;
+
+std::uint64_t small_count(const QuantizationJson& json, std::initializer_list<const char*> names,
+                          std::uint64_t most = most_bits) {
   for (const char* name : names) {
     const auto found = json.find(name);
     if (found == json.end() || !found->is_number_unsigned()) continue;
@@ -29,8 +32,26 @@ std::uint64_t small_count(const QuantizationJson& json, std::initializer_list<co
 
 // bits: GPTQ, AWQ, MLX, AQLM; w_bit: AWQ's own; num_bits: compressed-tensors; nbits: HQQ.
 Quantization quantization_in(const QuantizationJson& json) {
-  return {small_count(json, {"bits", "w_bit", "num_bits", "nbits"}),
-          small_count(json, {"group_size", "q_group_size"})};
+  Quantization found;
+  found.bits = small_count(json, {"bits", "w_bit", "num_bits", "nbits"});
+  found.group_size = small_count(json, {"group_size", "q_group_size"});
+  return found;
+}
+
+// VPTQ: sizes of each layer, and the lengths of its vectors, first those of outliers.
+void read_layers_of_vptq(const QuantizationJson& json, QuantizationConfig& config) {
+  const QuantizationJson* layers = object_in(json, "config_for_layers");
+  if (layers == nullptr) return;
+  for (const auto& [name, layer] : layers->items()) {
+    if (!layer.is_object()) continue;
+    Quantization& found = config.by_module[name];
+    found.inputs = small_count(layer, {"in_features"}, most_features);
+    found.outputs = small_count(layer, {"out_features"}, most_features);
+    const auto lengths = layer.find("vector_lens");
+    if (lengths == layer.end() || !lengths->is_array() || lengths->size() != 2) continue;
+    const QuantizationJson& length = lengths->back();
+    if (length.is_number_unsigned() && length <= most_bits) found.vector_length = length;
+  }
 }
 
 void read_groups(const QuantizationJson& json, QuantizationConfig& config) {
@@ -49,6 +70,7 @@ void read_quantization(const QuantizationJson& json, QuantizationConfig& config)
   if (method != json.end() && method->is_string()) config.method = method->get<std::string>();
   config.usual = quantization_in(json);
   read_groups(json, config);
+  read_layers_of_vptq(json, config);
   // HQQ keeps its numbers two levels down.
   if (const auto* hqq = object_in(json, "quant_config")) {
     if (const auto* weights = object_in(*hqq, "weight_quant_params")) {

@@ -14,6 +14,10 @@ namespace hiptool::model {
 struct Quantization {
   std::uint64_t bits = 0;
   std::uint64_t group_size = 0;
+  // Of VPTQ, whose indices are as many for layers of different sizes.
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  std::uint64_t vector_length = 0;
 };
 
 /// What the files next to a model say of its quantisation.
@@ -21,7 +25,7 @@ struct QuantizationConfig {
   std::string method;  ///< quant_method: "awq"; empty: not stated
   Quantization usual;
   std::vector<Quantization> groups;               ///< of compressed-tensors
-  std::map<std::string, Quantization> by_module;  ///< of MLX: exceptions
+  std::map<std::string, Quantization> by_module;  ///< of MLX and VPTQ
 
   /// Of the module with that name.
   const Quantization& of(std::string_view module) const;

@@ -317,6 +317,76 @@ TEST_CASE("packed weights: torchao and FP-Quant") {
       {{"l.qweight", "U8", {outputs, inputs / 2}}, {"l.scales", "U8", {outputs, inputs / 32}}});
 }
 
+TEST_CASE("packed weights: HIGGS") {
+  // github.com/huggingface/transformers, integrations/higgs.py: HiggsLinear.
+  const auto higgs = [](std::uint64_t bits) {
+    return std::vector<Stored>{{"l.weight", "I16", {inputs * bits / 16, outputs}},
+                               {"l.scales", "F16", {outputs, inputs / 256}},
+                               {"l.tables", "F16", {std::uint64_t{1} << bits}},
+                               {"l.tables2", "F32", {1u << bits, 1u << bits, 1}}};
+  };
+  for (const std::uint64_t bits : {2u, 3u, 4u}) check_count("by its table", "", higgs(bits));
+  check_count("of its config", R"({"quantization_config":{"quant_method":"higgs","bits":4}})",
+              higgs(4));
+}
+
+TEST_CASE("packed weights: Marlin with two of four weights") {
+  // github.com/vllm-project/vllm, gptq_marlin_24.py: half of the weights, and which those are.
+  for (const std::uint64_t bits : {4u, 8u}) {
+    check_count("Marlin 2:4", "",
+                {{"l.B_24", "I32", {inputs / 32, outputs * 16 * bits / 32}},
+                 {"l.B_meta", "I16", {inputs / 32, outputs * 2}},
+                 {"l.s", "F16", {1, outputs}},
+                 {"l.workspace", "I32", {48}}});
+  }
+}
+
+TEST_CASE("packed weights: quanto") {
+  // github.com/huggingface/optimum-quanto, nn/qmodule.py, tensor/packed.py and grouped.py.
+  for (const std::uint64_t bits : {2u, 4u}) {
+    check_count("in groups", "",
+                {{"l.weight._data._data", "U8", {weights / 128 * bits / 8, 128}},
+                 {"l.weight._scale", "BF16", {weights / 128, 1}},
+                 {"l.weight._shift", "BF16", {weights / 128, 1}},
+                 {"l.input_scale", "F32", {}},
+                 {"l.output_scale", "F32", {}}});
+  }
+  check_count("an odd number of rows", "",
+              {{"l.weight._data._data", "U8", {193, inputs}},
+               {"l.weight._scale", "F16", {385, 1}},
+               {"l.weight._shift", "F16", {385, 1}}},
+              385 * inputs);
+  check_count("8 bits", "",
+              {{"l.weight._data", "I8", {outputs, inputs}},
+               {"l.weight._scale", "BF16", {outputs, 1}},
+               {"l.input_scale", "F32", {}},
+               {"l.output_scale", "F32", {}}});
+}
+
+TEST_CASE("packed weights: VPTQ") {
+  // github.com/microsoft/VPTQ, vptq/layers/vqlinear.py: an index of 16 bits for 8 weights.
+  const std::vector<Stored> stored{{"l.indices", "I32", {1, outputs / 8, inputs / 2}},
+                                   {"l.centroids.weight", "F16", {1, 65'536 * 8}},
+                                   {"l.res_centroids.weight", "F16", {1, 256 * 8}},
+                                   {"l.outlier_indices", "I16", {1, outputs / 4, 8}},
+                                   {"l.outlier_centroids.weight", "F16", {1, 4096 * 4}},
+                                   {"l.weight_scale", "F16", {inputs}},
+                                   {"l.weight_bias", "F16", {inputs}},
+                                   {"l.perm", "I16", {inputs}},
+                                   {"l.bias", "F16", {outputs}}};
+  check_count("sizes", R"({"quantization_config":{"quant_method":"vptq","config_for_layers":{
+              "l":{"in_features":1024,"out_features":384,"vector_lens":[-1,8]}}}})",
+              stored, weights + outputs);
+  check_count("length of a vector", R"({"quantization_config":{"quant_method":"vptq",
+              "config_for_layers":{"l":{"vector_lens":[4,8]}}}})",
+              stored, weights + outputs);
+  check_count("indices that are not packed", R"({"quantization_config":{"quant_method":"vptq",
+              "config_for_layers":{"l":{"in_features":1024,"out_features":384}}}})",
+              {{"l.indices", "I16", {1, outputs / 8, inputs}},
+               {"l.res_indices", "I16", {1, outputs / 8, inputs}},
+               {"l.centroids.weight", "F16", {1, 65'536 * 8}}});
+}
+
 TEST_CASE("packed weights: words of 64 bits are no weights of a quantised model") {
   const ModelFile model =
       open_model({{"l.Qidxs_0", "I64", {outputs, inputs / 32}}, {"l.SU", "F16", {inputs}}},
