@@ -91,7 +91,7 @@ class LayerList {
       const auto full = linear->find("full_attn_layers");  // counted from 1
       if (full != linear->end()) return at(*full, 1, LayerKind::whole);
     }
-    for (const char* name : {"attn_layer_indices", "full_attn_idxs"}) {
+    for (const char* name : {"attn_layer_indices", "full_attn_idxs", "attn_layer_idx"}) {
       if (const Json* list = config_.find({name})) return at(*list, 0, LayerKind::whole);
     }
     if (const Json* list = config_.find({"hybrid_layer_ids"})) return at(*list, 0, LayerKind::both);
@@ -116,7 +116,7 @@ class LayerList {
       const LayerKind* kind =
           word.is_string() ? kind_of_word(word.get_ref<const std::string&>()) : nullptr;
       if (kind == nullptr) facts_.has_unknown_kinds = true;
-      kinds.push_back(kind == nullptr ? LayerKind::whole : *kind);
+      kinds.push_back(kind == nullptr ? LayerKind::unknown : *kind);
     }
     return kinds;
   }
@@ -127,7 +127,7 @@ class LayerList {
     for (std::size_t i = 0; i < std::min(count, layers_ + 1); ++i) {
       const LayerKind* kind = kind_of_letter(text[i % text.size()]);
       if (kind == nullptr) facts_.has_unknown_kinds = true;
-      kinds.push_back(kind == nullptr ? LayerKind::whole : *kind);
+      kinds.push_back(kind == nullptr ? LayerKind::unknown : *kind);
     }
     return kinds;
   }
@@ -251,6 +251,9 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
   facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
   facts.is_latent = summary.has_latent_attention;
   facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
+  if (config.is_true("use_cla")) {  // Hunyuan: cross-layer attention
+    facts.share_period = config.count({"cla_share_factor"}).value_or(0);
+  }
   facts.indexer_length = config.count({"index_head_dim"});
   if (!facts.indexer_length) {
     facts.indexer_length = config.count_in("sparse_attention_config", "sparse_index_dim");

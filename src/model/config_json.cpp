@@ -229,6 +229,32 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
   set_caches(summary, facts);
 }
 
+// mamba_ssm's own configuration (config_mamba.py), in the names of transformers. It names no type,
+// and leaves out what equals the defaults of its modules.
+void rename_mamba_fields(Json& json) {
+  const auto found = json.find("ssm_cfg");
+  if (found == json.end() || !found->is_object() || json.contains("model_type")) return;
+  const Json states = *found;
+  const Json layer = states.value("layer", Json("Mamba1"));
+  if (layer != "Mamba1" && layer != "Mamba2") return;
+  const bool is_second = layer == "Mamba2";
+  json["model_type"] = is_second ? "mamba2" : "mamba";
+  json["conv_kernel"] = states.value("d_conv", Json(4));
+  json["state_size"] = states.value("d_state", Json(is_second ? 128 : 16));
+  json["expand"] = states.value("expand", Json(2));
+  if (is_second) json["n_groups"] = states.value("ngroups", Json(1));
+  if (states.contains("d_ssm")) json["mamba_d_ssm"] = states["d_ssm"];
+  const auto layers = json.find("attn_layer_idx");
+  if (layers == json.end() || !layers->is_array() || layers->empty()) return;
+  json["model_type"] = "mamba_ssm";  // a hybrid of no program's but its own
+  const Json attention = json.value("attn_cfg", Json::object());
+  if (!attention.is_object()) return;
+  const Json heads = attention.value("num_heads", Json());
+  json["num_attention_heads"] = heads;
+  json["num_key_value_heads"] = attention.value("num_heads_kv", heads);
+  json["head_dim"] = attention.value("head_dim", Json());
+}
+
 }  // namespace
 
 void read_config_json(const ModelFile& model, ModelSummary& summary) {
@@ -251,6 +277,7 @@ void read_config_json(const ModelFile& model, ModelSummary& summary) {
   if (is_mistral && !json.contains("model_type")) {
     json["model_type"] = json.contains("kv_lora_rank") ? "mistral4" : "mistral";
   }
+  rename_mamba_fields(json);
   read_fields(ConfigReader(json, summary), summary);
   for (std::string& key : summary.missing_keys) key += " in config.json";
 }

@@ -38,7 +38,8 @@ class Caches {
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       const LayerKind kind = layer < trunk ? kind_of(layer) : LayerKind::nothing;
       const bool attends = kind != LayerKind::recurrent && kind != LayerKind::nothing;
-      const bool has_state = kind == LayerKind::recurrent || kind == LayerKind::both;
+      const bool has_state = kind == LayerKind::recurrent || kind == LayerKind::both ||
+                             (kind == LayerKind::unknown && facts_.state_bytes);
       LayerCache cache;
       if (attends && layer < owners) fill_attention(layer, kind, cache);
       if (has_state) cache.state_bytes = facts_.state_bytes.value_or(0);
@@ -48,7 +49,7 @@ class Caches {
       }
       summary_.caches.push_back(cache);
       if (!attends) summary_.kv_heads[layer] = 0;
-      if (summary_.cache_is_bound) summary_.least_caches.push_back(least_of(cache));
+      if (summary_.cache_is_bound) summary_.least_caches.push_back(least_of(layer, cache));
     }
   }
 
@@ -56,7 +57,7 @@ class Caches {
   // Layers that keep nothing of tokens have no heads either; where the metadata names some, one of
   // the two is not what it says.
   bool is_bound() const {
-    if (rule_ == nullptr || has_unknown_kinds()) return true;
+    if (rule_ == nullptr || has_unknown_kinds() || facts_.share_period > 1) return true;
     if (rule_->kind != CacheKind::recurrent) return false;
     return std::any_of(summary_.kv_heads.begin(), summary_.kv_heads.end(),
                        [](std::uint64_t heads) { return heads > 0; });
@@ -168,9 +169,20 @@ class Caches {
     return !is_sparse || layer < 2 || layer % 4 == 2;
   }
 
-  LayerCache least_of(LayerCache cache) const {
-    if (rule_ != nullptr && !has_unknown_kinds()) cache.heads = 0;  // see is_bound()
-    if (may_be_hybrid()) cache.heads = cache.state_bytes = 0;
+  // Nothing says that the layer keeps tokens or a state.
+  bool may_keep_nothing(std::size_t layer) const {
+    if (!facts_.kinds.empty()) return facts_.kinds[layer] == LayerKind::unknown;
+    if (rule_ == nullptr) return facts_.interval.value_or(0) == 0;
+    return has_unknown_kinds() && rule_->kind != CacheKind::windows;
+  }
+
+  LayerCache least_of(std::size_t layer, LayerCache cache) const {
+    if (facts_.share_period > 1 && layer % facts_.share_period != 0) cache.heads = 0;
+    const bool is_shared_alone =
+        rule_ != nullptr && !has_unknown_kinds() && rule_->kind != CacheKind::recurrent;
+    if (is_shared_alone) return cache;
+    if (may_keep_nothing(layer)) cache.heads = cache.state_bytes = 0;
+    if (rule_ != nullptr && rule_->kind == CacheKind::recurrent) cache.heads = 0;  // see is_bound()
     cache.window_tokens = std::max(window(), least_window);
     cache.value_length = 0;
     cache.indexer_length = 0;

@@ -16,6 +16,7 @@ enum class LayerKind {
   recurrent,  ///< a state
   both,       ///< keys and values of all tokens, and a state
   nothing,    ///< a feed-forward network alone
+  unknown,    ///< a kind that is not known here: any of the above
 };
 
 /// What the metadata says about the cache beyond the fields of ModelSummary.
@@ -28,8 +29,9 @@ struct CacheFacts {
   std::optional<std::uint64_t> window_heads, window_key_length, window_value_length;
   std::vector<std::uint64_t> head_lengths;  ///< of each layer where they differ; else empty
   bool is_latent = false;  ///< keys are compressed to key_length elements, and there are no values
-  std::uint64_t shared_layers = 0;              ///< the last ones, which use the caches of others
-  std::uint64_t predict_layers = 0;             ///< the last ones, of multi-token prediction
+  std::uint64_t shared_layers = 0;   ///< the last ones, which use the caches of others
+  std::uint64_t share_period = 0;    ///< of so many layers the others may use the first one's cache
+  std::uint64_t predict_layers = 0;  ///< the last ones, of multi-token prediction
   std::optional<std::uint64_t> indexer_length;  ///< elements of the indexer's key
   std::vector<bool> indexers;                   ///< which layers have one; empty: unsaid
   std::optional<std::uint64_t> state_bytes;     ///< of one recurrent layer

@@ -210,3 +210,65 @@ TEST_CASE("config caches: an unknown hybrid may have as many states as layers, o
   CHECK(listed.least_caches[0].state_bytes == 4 * (3 * 128 + 128 * 16));
   CHECK(listed.least_caches[1].heads == 2);
 }
+
+TEST_CASE("config caches: cross-layer attention of Hunyuan") {
+  // github.com/vllm-project/vllm, models/hunyuan_v1.py: each layer_id % cla_share_factor attends.
+  const auto shape = [](const char* more) {
+    return R"({"model_type": "hunyuan_v1_moe", "num_hidden_layers": 4, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "head_dim": 128, )" +
+           std::string(more) + "}";
+  };
+  const ModelSummary shared = summary_of(shape(R"("use_cla": true, "cla_share_factor": 2)"));
+  CHECK(shared.cache_is_bound);
+  CHECK(elements_of(shared) == 4 * 8 * 128 * 2);
+  CHECK(shared.least_caches[1].heads == 0);
+  CHECK(shared.least_caches[2].heads == 8);
+  // Hunyuan A13B has the factor, but does not use it.
+  CHECK(known_elements_of(shape(R"("use_cla": false, "cla_share_factor": 2)")) == 4 * 8 * 128 * 2);
+}
+
+TEST_CASE("config caches: an unknown hybrid may keep nothing, whatever its keys are called") {
+  // RecurrentGemma as transformers writes it: its list and its states have names of their own.
+  const ModelSummary summary = summary_of(R"({"model_type": "brand_new", "num_hidden_layers": 3,
+      "num_attention_heads": 10, "num_key_value_heads": 1, "head_dim": 256, "lru_width": 2560,
+      "block_kinds": ["recurrent", "recurrent", "attention"]})");
+  REQUIRE(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 3 * 256 * 2);
+  for (const LayerCache& least : summary.least_caches) CHECK(least.heads == 0);
+  // A list whose words are not known.
+  const ModelSummary listed = summary_of(R"({"model_type": "brand_new", "num_hidden_layers": 3,
+      "num_attention_heads": 10, "num_key_value_heads": 1, "head_dim": 256,
+      "layer_types": ["full_attention", "lightning_attention", "full_attention"]})");
+  CHECK(elements_of(listed) == 3 * 256 * 2);
+  CHECK(listed.least_caches[0].heads == 1);
+  CHECK(listed.least_caches[1].heads == 0);
+}
+
+TEST_CASE("config caches: mamba_ssm's own configuration") {
+  // huggingface.co/state-spaces/mamba-2.8b and mamba2-2.7b; github.com/state-spaces/mamba,
+  // modules/mamba_simple.py and mamba2.py have the defaults.
+  const ModelSummary first = summary_of(R"({"d_model": 2560, "n_layer": 64, "vocab_size": 50277,
+      "ssm_cfg": {}, "rms_norm": true})");
+  CHECK(first.architecture == "mamba");
+  CHECK_FALSE(first.cache_is_bound);
+  CHECK(elements_of(first) == 0);
+  CHECK(first.missing_state_keys.empty());
+  REQUIRE(first.caches.size() == 64);
+  CHECK(first.caches[0].state_bytes == 4 * (3 * 5120 + 5120 * 16));
+  const ModelSummary second = summary_of(R"({"d_model": 2560, "d_intermediate": 0, "n_layer": 64,
+      "ssm_cfg": {"layer": "Mamba2"}, "attn_layer_idx": [], "attn_cfg": {}})");
+  CHECK(second.architecture == "mamba2");
+  REQUIRE(second.caches.size() == 64);
+  CHECK(second.caches[0].state_bytes == 4 * (3 * (5120 + 2 * 128) + 5120 * 128));
+  // huggingface.co/state-spaces/mamba2attn-2.7b
+  const ModelSummary attends = summary_of(R"({"d_model": 2560, "n_layer": 64,
+      "ssm_cfg": {"layer": "Mamba2"}, "attn_layer_idx": [9, 18, 27, 36, 45, 56],
+      "attn_cfg": {"causal": true, "d_conv": 4, "head_dim": 128, "num_heads": 30}})");
+  CHECK(attends.cache_is_bound);
+  CHECK(elements_of(attends) == 6 * 30 * 128 * 2);
+  CHECK(attends.caches[0].state_bytes == second.caches[0].state_bytes);
+  // Mamba 3 and others are not read so.
+  CHECK_FALSE(summary_of(R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba3"}})")
+                  .missing_keys.empty());
+  CHECK_FALSE(summary_of(R"({"d_model": 64, "n_layer": 2, "ssm_cfg": 5})").missing_keys.empty());
+}

@@ -282,6 +282,8 @@ TEST_CASE("layer caches: an unknown architecture gives a bound") {
   REQUIRE(summary.least_caches.size() == 3);
   CHECK(summary.least_caches[0].window_tokens == 1024);
   CHECK(summary.least_caches[0].value_length == 0);
+  // Nothing says that its layers attend at all.
+  CHECK(summary.least_caches[0].heads == 0);
   // Without a window the least keeps what a batch needs.
   ModelSummary plain = summary_of_shape("brand-new", 1);
   set_caches(plain, {});
@@ -299,8 +301,8 @@ TEST_CASE("layer caches: an unknown architecture gives a bound") {
     ModelSummary listing = with_window(summary_of_shape(name, 1), 1024);
     set_caches(listing, facts);
     CHECK(listing.cache_is_bound);
-    // The first layer of Qwen3-Next has a state.
-    CHECK(listing.least_caches.at(0).heads == (std::string(name) == "qwen3next" ? 0 : 8));
+    // A layer of Jamba or Qwen3-Next may have a state alone.
+    CHECK(listing.least_caches.at(0).heads == (std::string(name) == "gemma3" ? 8 : 0));
   }
   ModelSummary llama = summary_of_shape("llama", 1);
   set_caches(llama, facts);
@@ -314,6 +316,40 @@ TEST_CASE("layer caches: what an unknown architecture lists is believed, but no 
   facts = facts_of_state();
   facts.interval = 2;
   CHECK(pattern_of(summary_of_shape("brand-new", 4), facts) == "rWrW");
+}
+
+TEST_CASE("layer caches: a layer of an unknown kind may keep nothing, or tokens and a state") {
+  CacheFacts facts;
+  facts.kinds = kinds_of({LayerKind::unknown, LayerKind::whole});
+  facts.has_unknown_kinds = true;
+  for (const char* name : {"brand-new", "gemma3", "jamba", "qwen3next"}) {
+    CAPTURE(name);
+    ModelSummary summary = summary_of_shape(name, 2);
+    set_caches(summary, facts);
+    REQUIRE(summary.cache_is_bound);
+    CHECK(pattern_of(summary.caches) == "WW");
+    CHECK(pattern_of(summary.least_caches) == "-s");
+    facts.state_bytes = 64;
+    const bool has_states = std::string(name) != "gemma3";
+    CHECK(pattern_of(summary_of_shape(name, 2), facts) == (has_states ? "bW" : "WW"));
+    facts.state_bytes.reset();
+  }
+}
+
+TEST_CASE("layer caches: layers that may share the cache of the one before") {
+  // Hunyuan with use_cla: llama.cpp gives each layer its own, Tencent's programs each second one.
+  CacheFacts facts;
+  facts.share_period = 2;
+  ModelSummary summary = summary_of_shape("hunyuan_v1_moe", 5);
+  set_caches(summary, facts);
+  CHECK(summary.cache_is_bound);
+  CHECK(pattern_of(summary.caches) == "WWWWW");
+  CHECK(pattern_of(summary.least_caches) == "W-W-W");
+  CHECK(summary.least_caches[0].value_length == 128);
+  facts.share_period = 1;
+  summary = summary_of_shape("hunyuan_v1_moe", 2);
+  set_caches(summary, facts);
+  CHECK_FALSE(summary.cache_is_bound);
 }
 
 TEST_CASE("layer caches: hybrids whose attention has a window") {
