@@ -144,12 +144,14 @@ void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
 
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const std::string& help) {
+                const std::string& help, const std::string& hint) {
   const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
   // An inactive validator carries the choices for completion.
   const std::string words = choices_mark + fmt::format("{}", fmt::join(choices, " "));
-  const auto parse = [&target, name = long_name(names), choices = std::move(choices)](
-                         const std::string& text) { target = choice_of(text, choices, name); };
+  const auto parse = [&target, name = long_name(names), choices = std::move(choices),
+                      hint](const std::string& text) {
+    target = choice_of(text, choices, name, hint);
+  };
   CLI::Option* const option = app.add_option_function<std::string>(names, parse, full_help);
   option->check(CLI::Validator().name(words).active(false));  // found by its place, the first
   with_value(option, names)->type_name(value_name)->take_last();
@@ -193,16 +195,17 @@ double parse_timeout(const std::string& text) {
 }
 
 std::string choice_of(std::string_view word, const std::vector<std::string>& choices,
-                      const std::string& what) {
+                      const std::string& what, const std::string& hint) {
   const auto is_word = [word](const std::string& choice) {
     return base::equals_ignoring_case(choice, word);
   };
   const auto found = std::find_if(choices.begin(), choices.end(), is_word);
   if (found != choices.end()) return *found;
+  const std::string near = suggestion(word, choices);
   throw Error(ErrorCode::invalid_argument, "parse choice",
               fmt::format("invalid value '{}' for {}: expected one of {}", word, what,
                           fmt::join(choices, ", ")),
-              suggestion(word, choices));
+              near.empty() ? hint : near);
 }
 
 }  // namespace hiptool::cli

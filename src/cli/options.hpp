@@ -44,10 +44,10 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
 /// A number of tokens from 1 to `most`: "8192", "8k" (8192) or "1M" (1048576).
 void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
                 const std::string& help, std::uint64_t most);
-/// One of the choices.
+/// One of the choices. The hint is for values that are not like any of them.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const std::string& help);
+                const std::string& help, const std::string& hint = {});
 
 /// The choices of an option that add_choice declared; empty for any other.
 std::vector<std::string> choices_of(CLI::Option& option);
@@ -59,8 +59,8 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
 double parse_timeout(const std::string& text);
 
 /// The choice that the word is, in upper or lower case; throws Error(invalid_argument) with a
-/// suggestion if it is none. `what` names the option.
+/// suggestion, else the hint, if it is none. `what` names the option.
 std::string choice_of(std::string_view word, const std::vector<std::string>& choices,
-                      const std::string& what);
+                      const std::string& what, const std::string& hint = {});
 
 }  // namespace hiptool::cli

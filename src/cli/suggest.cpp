@@ -4,6 +4,19 @@
 #include <algorithm>
 
 namespace hiptool::cli {
+namespace {
+
+// In any order: a word with other numbers than the candidate is another word, not a misspelling.
+std::string digits_of(std::string_view word) {
+  std::string digits;
+  for (const char letter : word) {
+    if (letter >= '0' && letter <= '9') digits += letter;
+  }
+  std::sort(digits.begin(), digits.end());
+  return digits;
+}
+
+}  // namespace
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
@@ -12,7 +25,7 @@ std::optional<std::string> nearest(std::string_view word,
   std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    if (distance < best_distance && digits_of(word) == digits_of(candidate)) {
       best = candidate;
       best_distance = distance;
     }

@@ -12,8 +12,8 @@ namespace hiptool::cli {
 
 using base::edit_distance;
 
-/// The candidate a misspelt word most likely means: at most two edits away and fewer than half of
-/// the word, or the only one that it begins.
+/// The candidate a misspelt word most likely means: at most two edits away, fewer than half of the
+/// word and with its digits, or the only one that it begins.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

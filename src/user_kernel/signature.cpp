@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "user_kernel/element_value.hpp"
 
 namespace hiptool::user_kernel {
@@ -309,7 +310,7 @@ std::string describe(const ArgumentInfo& info) {
   std::string text = info.type;
   if (text.empty() && info.kind == ArgumentKind::pointer) text = "pointer";
   if (text.empty()) {
-    text = info.size_bytes == 0 ? "?" : std::to_string(info.size_bytes) + " bytes";
+    text = info.size_bytes == 0 ? "?" : base::plain_count_of(info.size_bytes, "byte");
   }
   return info.name.empty() ? text : text + " " + info.name;
 }

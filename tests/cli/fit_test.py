@@ -205,8 +205,11 @@ class Fit(CliTest):
         fit = self.plan(path, "--context", "8k", "--device", "cpu")["fit"]
         self.assertTrue(fit["kv_cache_is_bound"])
         self.assertEqual(fit["kv_cache_bytes"], 8192 * 128 * 1024)
-        self.assertEqual(fit["kv_cache_least_bytes"], 1536 * 64 * 1024)
+        # Nothing says that its layers keep tokens rather than a state.
+        self.assertEqual(fit["kv_cache_least_bytes"], 0)
         self.assertIsNone(fit["most_context"])
+        text = run("load", str(path), "--dry-run", "--context", "8k", "--device", "cpu").stdout
+        self.assertIn("is not known: it has at most 1.00 GiB", " ".join(text.split()))
 
     def test_sequences_and_types_of_keys_and_values(self):
         path, _ = self.write_gguf()
@@ -241,6 +244,11 @@ class Fit(CliTest):
             with self.subTest(words):
                 result = run("load", str(path), "--dry-run", *words)
                 self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        # github.com/TheTom/llama-cpp-turboquant and other forks have types of their own.
+        for kind in ("tq3_0", "turbo3", "q6_0"):
+            result = run("load", str(path), "--dry-run", "--context", "5", "--kv-type-k", kind)
+            self.assertIn("these are the types of llama.cpp", result.stderr)
+            self.assertNotIn("did you mean", result.stderr)
         bare, _ = self.write_gguf(layers=0, heads=None, kv_heads=None)
         document = self.plan(bare, "--context", "5", code=2)
         self.assertEqual(document["error"]["code"], "not_found")

@@ -39,7 +39,8 @@ class Words {
     if (count) add(label, format_count(*count));
   }
   void add(std::string_view label, const std::vector<std::uint64_t>& counts) {
-    if (counts.empty()) return;
+    // An encoder has no KV heads at all.
+    if (std::all_of(counts.begin(), counts.end(), [](auto count) { return count == 0; })) return;
     if (is_same_everywhere(counts)) return add(label, format_count(counts.front()));
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     add(label, fmt::format("{} to {} by layer", format_count(*least), format_count(*most)));

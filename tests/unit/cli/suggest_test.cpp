@@ -27,6 +27,14 @@ TEST_CASE("the nearest word, or the only one that it begins") {
   CHECK_FALSE(nearest("x", words));
   CHECK_FALSE(nearest("be", {"begin", "bench"}));
   CHECK_FALSE(nearest("load", {}));
+  // Other digits are another type.
+  const std::vector<std::string> types{"f16", "f32", "q8_0", "q4_0"};
+  CHECK(nearest("fp16", types) == "f16");
+  CHECK(nearest("q80", types) == "q8_0");
+  CHECK(nearest("q8", types) == "q8_0");
+  CHECK_FALSE(nearest("tq3_0", types));
+  CHECK_FALSE(nearest("q6_0", types));
+  CHECK(nearest("sha265", {"sha256"}) == "sha256");
 }
 
 TEST_CASE("a suggestion is a question or nothing") {

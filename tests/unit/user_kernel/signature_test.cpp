@@ -89,6 +89,7 @@ TEST_CASE("signature: an image is trusted where the source says something else")
   CHECK(describe(arguments) == "const float* x, 4 bytes, int* p, 8 bytes, Params s");
   CHECK(arguments[2].kind == ArgumentKind::pointer);
   CHECK(arguments[4].size_bytes == 12);
+  CHECK(describe(std::vector<ArgumentInfo>{{1, ArgumentKind::value}}) == "1 byte");
   add_types(arguments, parse_parameters("int a"));
   CHECK(arguments[0].type == "const float*");
 }

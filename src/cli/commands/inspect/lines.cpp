@@ -27,10 +27,11 @@ using report::Value;
 
 constexpr std::size_t most_shown_columns = 160;  // of one text from a file
 
-// One number for all layers, or its range.
+// One number for all layers, or its range; nothing for 0, such as KV heads of an encoder.
 std::string count_range_text(const std::vector<std::uint64_t>& counts) {
   if (counts.empty()) return {};
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  if (*most == 0) return {};
   if (*least == *most) return format_count(*least);
   return format_count(*least) + " to " + format_count(*most) + " by layer";
 }

@@ -214,9 +214,12 @@ std::vector<Line> fit_warnings(const ModelFit& fit, const ModelSummary& summary)
   }
   if (fit.kv_cache_is_bound) {
     const std::string name = summary.architecture.value_or("");
-    add(fmt::format("the KV cache of {} is not known: it has from {} to {}",
-                    name.empty() ? "this model" : "the architecture " + name,
-                    format_size(fit.kv_cache_least_bytes), format_size(fit.kv_cache_bytes)));
+    const std::string least = fit.kv_cache_least_bytes == 0
+                                  ? "at most "
+                                  : "from " + format_size(fit.kv_cache_least_bytes) + " to ";
+    add(fmt::format("the KV cache of {} is not known: it has {}{}",
+                    name.empty() ? "this model" : "the architecture " + name, least,
+                    format_size(fit.kv_cache_bytes)));
   }
   return warnings;
 }

@@ -183,6 +183,9 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
 // As llama.cpp's --cache-type-k and --cache-type-v.
 const std::vector<std::string> kv_types{"f32",  "f16",    "bf16", "q8_0", "q4_0",
                                         "q4_1", "iq4_nl", "q5_0", "q5_1"};
+constexpr const char* kv_type_hint =
+    "these are the types of llama.cpp; for one of a fork choose the next larger type of these, "
+    "which gives a cache that is large enough";
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadArguments>();
@@ -229,11 +232,11 @@ Runner add_load(CLI::App& app) {
              "compute buffers, and report whether it fits",
              std::uint64_t{1} << 30);
   add_choice(app, "--kv-type", "TYPE", options->kv_type, kv_types,
-             "of the KV cache of --context, f16 if not given");
+             "of the KV cache of --context, f16 if not given", kv_type_hint);
   add_choice(app, "--kv-type-k", "TYPE", options->kv_type_k, kv_types,
-             "of its keys, where they differ from --kv-type");
+             "of its keys, where they differ from --kv-type", kv_type_hint);
   add_choice(app, "--kv-type-v", "TYPE", options->kv_type_v, kv_types,
-             "of its values, where they differ from --kv-type");
+             "of its values, where they differ from --kv-type", kv_type_hint);
   add_count(app, "--parallel", options->parallel,
             "sequences that each have a KV cache of --context tokens; llama.cpp's -np N with -c N "
             "times as large",

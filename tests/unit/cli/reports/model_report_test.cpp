@@ -55,6 +55,8 @@ TEST_CASE("model report: what is not told is left out, and whole lines with it")
   summary.experts = 0;
   summary.kv_heads = {4};
   CHECK(summary_text_of(summary) == "layers  KV heads 4\n");
+  summary.kv_heads = {0, 0};  // of an encoder
+  CHECK(summary_text_of(summary).empty());
   summary.name = std::string(300, 'x');
   CHECK(summary_text_of(summary).find(std::string(201, 'x')) == std::string::npos);
 }
