@@ -233,6 +233,29 @@ std::optional<std::uint64_t> read_state(ConfigReader& config, const ModelSummary
   return bytes;
 }
 
+// Layers with an indexer of their own: as listed, by letters (S: shared), or each of so many layers
+// after the first ones (configuration_glm_moe_dsa.py of transformers). Empty: unsaid.
+std::vector<bool> read_indexers(ConfigReader& config, std::uint64_t layers) {
+  constexpr std::uint64_t usual_offset = 2;
+  std::vector<bool> indexers;
+  if (const Json* types = config.find({"indexer_types"}); types != nullptr && types->is_array()) {
+    for (const Json& type : *types) indexers.push_back(type == "full" || type == 1);
+    return indexers;
+  }
+  if (const auto letters = config.text({"index_topk_pattern"})) {
+    for (const char letter : *letters) indexers.push_back(letter != 'S');
+    return indexers;
+  }
+  const std::uint64_t frequency = config.count({"index_topk_freq"}).value_or(0);
+  if (frequency == 0) return indexers;
+  const std::uint64_t offset = config.count({"index_skip_topk_offset"}).value_or(usual_offset);
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    const std::uint64_t after = layer + 1 > offset ? layer + 1 - offset : 0;
+    indexers.push_back(after % frequency == 0);
+  }
+  return indexers;
+}
+
 }  // namespace
 
 CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary) {
@@ -258,9 +281,7 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
   if (!facts.indexer_length) {
     facts.indexer_length = config.count_in("sparse_attention_config", "sparse_index_dim");
   }
-  if (const Json* types = config.find({"indexer_types"}); types != nullptr && types->is_array()) {
-    for (const Json& type : *types) facts.indexers.push_back(type == "full" || type == 1);
-  }
+  facts.indexers = read_indexers(config, *summary.layers);
   facts.state_bytes = read_state(config, summary, facts.missing_state_keys);
   // Defaults of each architecture's own would say which layers attend.
   const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));

@@ -160,6 +160,34 @@ CONFIG_MODELS = [
      latent(61)),
 ]
 
+QWEN35_27B = next(keys for name, _, keys, _ in GGUF_MODELS if name == "Qwen3.6 27B")
+LFM2 = shape(16, 1024, 16, [8 if i in (2, 5, 8, 10, 12, 14) else 0 for i in range(16)],
+             shortconv__l_cache=3)
+SMOL = shape(32, 960, 15, 5)
+# GLM-5.2: 21 of its 78 layers have an indexer; the last one is of multi-token prediction.
+GLM52 = shape(79, 6144, 64, 1, 576, 512, attention__indexer__key_length=128,
+              nextn_predict_layers=1, **{**MLA, "attention__key_length_mla": 256,
+                                         "attention__value_length_mla": 256})
+# What logs of llama.cpp say, or tables made from them: address, model, architecture, keys, context,
+# type of the cache, MiB.
+LOGS = [
+    ("ggml-org/llama.cpp/pull/22101", "Granite 4.0 1B", "granite", shape(40, 2048, 16, 4, 128),
+     4096, "f16", 320),
+    ("Luce-Org/lucebox/pull/21", "Qwen3.5 27B", "qwen35", QWEN35_27B, 65536, "q4_0", 1152),
+    ("Luce-Org/lucebox/pull/21", "Qwen3.5 27B", "qwen35", QWEN35_27B, 131072, "q4_0", 2304),
+    ("gianlucamazza/xllama/pull/181", "LFM2.5 350M", "lfm2", LFM2, 2048, "f16", 24),
+    ("gianlucamazza/xllama/pull/181", "LFM2.5 350M", "lfm2", LFM2, 2048, "q8_0", 12.75),
+    ("gianlucamazza/xllama/pull/181", "SmolLM2 360M", "llama", SMOL, 2048, "f16", 80),
+    ("gianlucamazza/xllama/pull/181", "SmolLM2 360M", "llama", SMOL, 2048, "q8_0", 42.5),
+    # 672 MiB of indexers; sgl-project/sglang/pull/30531 has the layers.
+    ("ikawrakow/ik_llama.cpp/pull/2093", "GLM-5.2", "glm-dsa", GLM52, 131072, "f16",
+     78 * 144 + 672),
+    ("huggingface/blog/issues/2345", "Llama 3.1 8B", "llama", shape(32, 4096, 32, 8), 1024, "f16",
+     128),
+    ("huggingface/blog/issues/2345", "Llama 3.1 70B", "llama", shape(80, 8192, 64, 8), 1024, "f16",
+     320),
+]
+
 
 class KvCaches(CliTest):
     def write_gguf(self, number, architecture, keys):
@@ -203,6 +231,16 @@ class KvCaches(CliTest):
                     fit = load["fit"]
                     self.assertFalse(fit["kv_cache_is_bound"])
                     self.assertEqual(fit["kv_cache_bytes"], wanted(context))
+
+    def test_published_logs(self):
+        for number, (address, name, architecture, keys, context, kind, mib) in enumerate(LOGS):
+            with self.subTest(name, address="github.com/" + address, context=context, kind=kind):
+                path = self.write_gguf(number, architecture, keys)
+                result = run("load", str(path), "--dry-run", "--device", "cpu", "--context",
+                             str(context), "--kv-type", kind, "--format", "json")
+                fit = json.loads(result.stdout)["fit"]
+                self.assertFalse(fit["kv_cache_is_bound"])
+                self.assertEqual(fit["kv_cache_bytes"], mib * MIB)
 
     def test_recurrent_states(self):
         # github.com/ggml-org/llama.cpp/pull/23792, a log of a model of this shape with two

@@ -3,6 +3,7 @@
 /// models.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -168,6 +169,31 @@ TEST_CASE("config caches: a bound counts the indexer of an unknown architecture"
   CHECK(summary.cache_is_bound);
   CHECK(elements_of(summary) == 2 * (4 * 128 * 2 + 2 * 128));
   CHECK(summary.least_caches[0].indexer_length == 0);
+}
+
+TEST_CASE("config caches: layers with an indexer by a list, a pattern or a frequency") {
+  // GLM-5.2 has 21 of 78 (github.com/sgl-project/sglang/pull/30531); transformers derives its list
+  // from the frequency (configuration_glm_moe_dsa.py).
+  const auto indexers_of = [](int layers, const std::string& more) {
+    const ModelSummary summary = summary_of(
+        R"({"model_type": "glm_moe_dsa", "num_attention_heads": 64, "kv_lora_rank": 512,
+        "qk_rope_head_dim": 64, "index_head_dim": 128, "num_hidden_layers": )" +
+        std::to_string(layers) + more + "}");
+    CHECK_FALSE(summary.cache_is_bound);
+    std::string pattern;
+    for (const LayerCache& cache : summary.caches) pattern += cache.indexer_length > 0 ? 'F' : 'S';
+    return pattern;
+  };
+  const std::string frequent = R"(, "index_topk_freq": 4, "index_skip_topk_offset": 3)";
+  CHECK(indexers_of(12, frequent) == "FFFSSSFSSSFS");
+  const std::string many = indexers_of(78, frequent);
+  CHECK(std::count(many.begin(), many.end(), 'F') == 21);
+  CHECK(indexers_of(5, R"(, "index_topk_freq": 4)") == "FFSSS");
+  CHECK(indexers_of(4, R"(, "index_topk_freq": 1, "max_position_embeddings": 1048576)") == "FFFF");
+  CHECK(indexers_of(4, R"(, "index_topk_freq": 0)") == "FFFF");
+  CHECK(indexers_of(4, R"(, "index_topk_pattern": "FSFS", "index_topk_freq": 4)") == "FSFS");
+  CHECK(indexers_of(3, R"(, "indexer_types": ["full", "shared", "full"], "index_topk_freq": 1)") ==
+        "FSF");
 }
 
 TEST_CASE("config caches: states of Gated DeltaNet by default") {
