@@ -146,6 +146,53 @@ std::optional<ListLine> parse_list_line(std::string_view line) {
   return found;
 }
 
+// The only SHA-256 in a line, and where it begins.
+std::optional<std::pair<std::string, std::size_t>> only_sha256_in(std::string_view line) {
+  constexpr std::string_view digits = "0123456789abcdefABCDEF";
+  std::optional<std::pair<std::string, std::size_t>> found;
+  for (std::size_t at = line.find_first_of(digits); at < line.size();) {
+    const std::size_t end = std::min(line.find_first_not_of(digits, at), line.size());
+    if (auto sha256 = parse_sha256(line.substr(at, end - at))) {
+      if (found) return std::nullopt;
+      found.emplace(std::move(*sha256), at);
+    }
+    at = line.find_first_of(digits, end);
+  }
+  return found;
+}
+
+// "NAME  HEX" and "NAME: HEX", which no program checks and some publish, a row of a table and a
+// member of a JSON object on a line of its own.
+std::optional<ListLine> parse_reversed(std::string_view line) {
+  constexpr std::string_view marks = " \t\r|,:;=\"'`{}";
+  const auto sha256 = only_sha256_in(line);
+  if (!sha256) return std::nullopt;
+  const std::string_view rest = line.substr(sha256->second + sha256_digits);
+  std::string_view name = line.substr(0, sha256->second);
+  const bool is_separate = !name.empty() && marks.find(name.back()) != std::string_view::npos;
+  if (!is_separate || rest.find_first_not_of(marks) != std::string_view::npos) return std::nullopt;
+  name.remove_prefix(std::min(name.find_first_not_of(marks), name.size()));
+  name = name.substr(0, name.find_last_not_of(marks) + 1);
+  return name.empty() ? std::nullopt : std::optional(ListLine{sha256->first, {std::string(name)}});
+}
+
+// A manifest of llama-gguf-hash, whose hashes are those of tensors.
+bool is_of_tensors(std::string_view line) {
+  constexpr std::string_view word = "sha256";
+  skip_blanks(line);
+  return line.starts_with(word) && line.size() > word.size() &&
+         blanks.find(line[word.size()]) != std::string_view::npos;
+}
+
+// A name that says nothing: that of a pipe, one that Get-FileHash cut for its table, or a word such
+// as "Hash" in front.
+bool is_unnamed(const ListLine& line, bool is_reversed) {
+  return std::all_of(line.names.begin(), line.names.end(), [is_reversed](std::string_view name) {
+    const bool is_word = is_reversed && name.find_first_of("./\\") == std::string_view::npos;
+    return is_word || name == "-" || name.ends_with("...") || name.ends_with("\u2026");
+  });
+}
+
 bool means(const ListLine& line, const List& list) {
   if (line.names.empty()) return list.is_for_one;
   return std::any_of(line.names.begin(), line.names.end(), [&list](const std::string& name) {
@@ -160,14 +207,25 @@ bool means(const ListLine& line, const List& list) {
 // The hash that the list has for its file.
 std::optional<FileHash> find_in_list(const List& list) {
   std::optional<FileHash> found;
+  std::optional<std::string> unnamed;  // in a list for this file alone
+  bool has_several_unnamed = false;
   const std::string text = base::read_input_file(list.path, most_list_bytes);
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    const auto entry = parse_list_line(line);
-    if (!entry || !means(*entry, list)) continue;
+    auto entry = parse_list_line(line);
+    const bool is_reversed = !entry && !is_of_tensors(line);
+    if (is_reversed) entry = parse_reversed(line);
+    if (!entry || !means(*entry, list)) {
+      if (!list.is_for_one || is_of_tensors(line)) continue;
+      const auto hash = only_sha256_in(line);
+      if (!hash || (entry && !is_unnamed(*entry, is_reversed))) continue;
+      has_several_unnamed = has_several_unnamed || (unnamed && *unnamed != hash->first);
+      unnamed = hash->first;
+      continue;
+    }
     if (found && found->sha256 != entry->sha256) {
       throw Error(ErrorCode::corrupt_data, "read hashes",
                   list.path.string() + " has two SHA-256 of " + list.file + ": " + found->sha256 +
@@ -175,6 +233,9 @@ std::optional<FileHash> find_in_list(const List& list) {
                   "remove the wrong line");
     }
     found = FileHash{entry->sha256, list.path.filename().string()};
+  }
+  if (!found && unnamed && !has_several_unnamed) {
+    found = FileHash{*unnamed, list.path.filename().string()};
   }
   return found;
 }

@@ -22,8 +22,8 @@ struct FileHash {
 ///  - .cache/huggingface/download, which `hf download --local-dir` writes,
 ///  - FILE.sha256 and other lists (SHA256SUMS, sha256sums.txt, checksums.txt, NAME.sha256) in the
 ///    file's folder, and SHA256SUMS and the like up to three folders above it.
-/// Lists are read whole in each form that `sha256sum --check` reads, and as Get-FileHash of
-/// PowerShell prints them; in UTF-8 or UTF-16.
+/// Lists are read whole in each form that `sha256sum --check` reads, as Get-FileHash of PowerShell
+/// prints them, and with the name in front of the hash; in UTF-8 or UTF-16.
 ///
 /// The first of them; all must agree. Throws Error(corrupt_data) if two have different hashes of
 /// the file, Error(input_failed) for a list that cannot be read.

@@ -99,6 +99,16 @@ class Published(CliTest):
         yield "m.gguf.SHA256", f"sha256:{digest}  m.gguf\n"
         yield "SHA256SUMS", f"{digest}  {self.model}\n"
         yield "SHA256.txt", f"Algorithm  Hash  Path\r\nSHA256  {digest.upper()}  C:\\a\\m.gguf\r\n"
+        # github.com/iotaledger/iota/issues/6122: the columns reversed.
+        yield "checksum.txt", f"n.gguf {'1' * 64}\nm.gguf {digest}\n"
+        yield "SHA256SUMS", f"m.gguf: {digest}\n"
+        yield "checksums.txt", f"| File | SHA-256 |\n|---|---|\n| m.gguf | `{digest}` |\n"
+        yield "sha256.txt", f'{{\n  "n.gguf": "{"1" * 64}",\n  "m.gguf": "{digest}"\n}}\n'
+        # github.com/ggml-org/llama.cpp/issues/238: Get-FileHash cuts names; its list; a pipe.
+        yield "m.gguf.sha256", f"SHA256          {digest.upper()}       D:\\llama\\backup\\m...\r\n"
+        yield "m.gguf.sha256", f"Algorithm : SHA256\nHash      : {digest}\nPath      : C:\\x\\m\n"
+        yield "m.gguf.sha256", f"{digest}  -\n"
+        yield "m.gguf.sha256", f'"{digest}"\n'
 
     def test_lists_of_hashes_beside_the_file(self):
         for digest, code in ((self.hash, 0), ("0" * 64, 4)):
@@ -162,13 +172,24 @@ class Published(CliTest):
         sums = self.folder / "SHA256SUMS"
         for text in ("", f"{self.hash}  n.gguf\n", f"{self.hash}  sub/m.gguf\n", f"{self.hash}\n",
                      f"{self.hash[:-1]}  m.gguf\n", f"{self.hash}-m.gguf\n", "\0" * 100,
-                     f"SHA256 (n.gguf) = {self.hash}\n", f"{self.hash}  am.gguf\n"):
+                     f"SHA256 (n.gguf) = {self.hash}\n", f"{self.hash}  am.gguf\n",
+                     f"n.gguf {self.hash}\n", f"sub/m.gguf: {self.hash}\n",
+                     f"m.gguf{self.hash}\n", f"m.gguf {self.hash} {'0' * 64}\n",
+                     f"m.gguf {self.hash} n.gguf\n", f"{self.hash}  -\n"):
             sums.write_text(text)
             done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
             self.assertEqual(done.returncode, 2, text)
             self.assertIn("no line for it in SHA256SUMS", " ".join(done.stderr.split()))
         sums.write_text(f"{self.hash}  m.gguf\n{'0' * 64}  m.gguf\n")
         self.assertEqual(self.load(self.model, 4)["error"]["code"], "corrupt_data")
+        sums.unlink()
+        # In a list for the file: of another one, of tensors, or several.
+        own = self.folder / "m.gguf.sha256"
+        for text in (f"{self.hash}  n.gguf\n", f"sha256  {self.hash}  m.gguf\n",
+                     f"a: {self.hash}\nb: {'0' * 64}\n", f"Hash {self.hash}\n- {'0' * 64}\n"):
+            own.write_text(text)
+            done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
+            self.assertEqual(done.returncode, 2, text)
 
     def test_lists_of_windows(self):
         sums = self.folder / "SHA256SUMS"

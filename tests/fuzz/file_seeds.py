@@ -83,6 +83,10 @@ def hash_list_seeds():
         "metadata-git": joined("", "", "0\n" + "ab" * 20 + "\n"),
         "short": joined("ab" * 31 + "  m.gguf\n"), "prefix": joined(f"sha256:{one}  m.gguf\n"),
         "no-name": joined(f"{one}\n"), "bsd-open": joined(f"SHA256 (m.gguf = {one}\n"),
+        "reversed": joined(f"m.gguf: {one}\n"), "table": joined(f"| m.gguf | `{one}` |\n"),
+        "label": joined("", f"Hash      : {two}\n"), "pipe": joined("", f"{one}  -\n"),
+        "cut": joined("", f"SHA256  {two}  D:\\backup\\m...\n"),
+        "tensors": joined("", f"sha256  {one}  m.gguf\n"),
         "empty": b"",
     }
 
