@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/published_hash.hpp"
+#include "model/shard_name.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -25,7 +26,7 @@ bool is_name_of_model_file(const fs::path& path) {
       "vocab.json",  "special_tokens_map.json", "merges.txt",     "added_tokens.json"};
   const std::string name = path.filename().string();
   return name.starts_with("sha256-") || path.parent_path().filename() == "refs" ||
-         std::find(names.begin(), names.end(), name) != names.end() ||
+         std::find(names.begin(), names.end(), name) != names.end() || model::is_index_name(name) ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
 }

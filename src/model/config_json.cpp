@@ -162,6 +162,24 @@ std::optional<std::uint64_t> extended_context(ConfigReader& config) {
   return std::nullopt;
 }
 
+void read_layer_count(ConfigReader& config, const ConfigDefaults& usual, ModelSummary& summary) {
+  summary.layers = or_usual(config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                          "num_transformer_layers"},
+                                         most_layers),
+                            usual.layers);
+  // Each of its layers attends twice (modeling_longcat_flash.py of transformers).
+  const bool attends_twice =
+      summary.architecture == "longcat_flash" && !config.count({"num_hidden_layers"}, most_layers);
+  if (attends_twice && summary.layers && *summary.layers <= most_layers / 2) {
+    *summary.layers *= 2;
+  }
+  const Json* blocks = config.find({"layers_block_type"});
+  const bool is_list = blocks != nullptr && blocks->is_array();
+  if (!summary.layers && is_list && !blocks->empty() && blocks->size() <= most_layers) {
+    summary.layers = blocks->size();
+  }
+}
+
 void read_fields(ConfigReader config, ModelSummary& summary) {
   summary.architecture = config.text({"model_type"});
   if (!summary.architecture) {
@@ -180,13 +198,7 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
     }
   }
   const ConfigDefaults usual = defaults_of(config, summary);
-  summary.layers = or_usual(config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers",
-                                          "num_transformer_layers"},
-                                         most_layers),
-                            usual.layers);
-  if (const Json* blocks = config.find({"layers_block_type"}); !summary.layers && blocks) {
-    if (blocks->is_array() && !blocks->empty()) summary.layers = blocks->size();
-  }
+  read_layer_count(config, usual, summary);
   summary.context_length =
       config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length",
                     "max_context_length"});

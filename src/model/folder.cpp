@@ -124,7 +124,7 @@ Listing list_folder(const fs::path& folder) {
       found.folders.push_back(name);
     } else if (is_apple_double(name)) {
       found.apple_doubles.push_back(name);
-    } else if (ends_with(name, index_end)) {
+    } else if (is_index_name(name)) {
       found.indexes.push_back(name);
     } else if (ends_with(name, ".safetensors")) {
       found.safetensors.push_back(name);

@@ -238,14 +238,15 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
   const std::string file_name = path.filename().string();
   const auto name = parse_shard_name(file_name);
   if (!name || name->total < 2) return std::nullopt;
-  fs::path index = path.parent_path() / (name->prefix + name->suffix + ".index.json");
-
+  fs::path index;
+  for (const std::string& candidate : name->indexes()) {
+    if (index.empty() || !base::is_there(index)) index = path.parent_path() / candidate;
+  }
+  if (!base::is_there(index)) index = path.parent_path() / name->indexes().front();
   const std::string shards = "of the " + base::plain_count_of(name->total, "file") +
                              " of the set that " + in_quotes(file_name) +
                              " is named after, only this one is read: ";
-  std::error_code error;
-
-  if (!fs::exists(index, error)) {
+  if (!base::is_there(index)) {
     diagnostics.note(shards + in_quotes(index.filename().string()) + " is not in its folder");
     return std::nullopt;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/shard_name.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
 
 namespace hiptool::model {
@@ -21,6 +23,29 @@ std::string padded(std::uint32_t number, std::size_t digits) {
 std::string ShardName::of(std::uint32_t other_number) const {
   return prefix + "-" + padded(other_number, digits) + std::string(between) +
          padded(total, digits) + suffix;
+}
+
+std::vector<std::string> ShardName::indexes() const {
+  std::vector<std::string> names{prefix + suffix + ".index.json"};
+  const std::size_t dot = prefix.rfind('.');
+  if (dot != std::string::npos) {
+    names.push_back(prefix.substr(0, dot) + suffix + ".index" + prefix.substr(dot) + ".json");
+  }
+  return names;
+}
+
+bool is_index_name(std::string_view file_name) {
+  constexpr std::string_view mark = ".safetensors.index.";
+  constexpr std::string_view end = "json";
+  std::string name(file_name);
+  std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  const std::size_t found = name.rfind(mark);
+  if (found == std::string::npos || !name.ends_with(end)) return false;
+  const std::string_view variant = std::string_view(name).substr(found + mark.size());
+  return variant == end ||
+         (variant.size() > end.size() + 1 && variant[variant.size() - end.size() - 1] == '.');
 }
 
 std::optional<ShardName> parse_shard_name(std::string_view file_name) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hiptool::model {
 
@@ -18,7 +19,13 @@ struct ShardName {
 
   /// The file name of that shard of the set.
   std::string of(std::uint32_t other_number) const;
+  /// Names of an index of the set, the usual one first: "model.fp16.safetensors.index.json", and as
+  /// transformers names a variant, "model.safetensors.index.fp16.json".
+  std::vector<std::string> indexes() const;
 };
+
+/// True for "NAME.safetensors.index.json", also with a variant in front of ".json".
+bool is_index_name(std::string_view file_name);
 
 /// Nothing when the file name has another form, or its numbers cannot be: 0, or above the total.
 std::optional<ShardName> parse_shard_name(std::string_view file_name);

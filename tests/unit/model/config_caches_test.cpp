@@ -270,6 +270,24 @@ TEST_CASE("config caches: an unknown hybrid may keep nothing, whatever its keys 
   CHECK(listed.least_caches[1].heads == 0);
 }
 
+TEST_CASE("config caches: layers that attend twice") {
+  // huggingface.co/meituan-longcat/LongCat-Flash-Chat: 28 layers, and 56 caches in transformers.
+  const char* shape = R"("model_type": "longcat_flash", "num_layers": 28, "kv_lora_rank": 512,
+      "num_attention_heads": 64, "qk_rope_head_dim": 64)";
+  CHECK(summary_of("{" + std::string(shape) + "}").caches.size() == 56);
+  CHECK(summary_of("{" + std::string(shape) + R"(, "num_hidden_layers": 56})").caches.size() == 56);
+  CHECK(summary_of(R"({"model_type": "longcat_flash", "num_layers": 65536})").layers == 65'536);
+  CHECK_FALSE(summary_of(R"({"model_type": "longcat_flash"})").layers.has_value());
+}
+
+TEST_CASE("config caches: a list of more layers than a model can have counts none") {
+  std::string list = "[\"mamba\"";
+  for (int layer = 0; layer < 65'536; ++layer) list += ",\"mamba\"";
+  CHECK_FALSE(summary_of(R"({"model_type": "nemotron_h", "layers_block_type": )" + list + "]}")
+                  .layers.has_value());
+  CHECK(summary_of(R"({"model_type": "nemotron_h", "layers_block_type": ["mamba"]})").layers == 1);
+}
+
 TEST_CASE("config caches: mamba_ssm's own configuration") {
   // huggingface.co/state-spaces/mamba-2.8b and mamba2-2.7b; github.com/state-spaces/mamba,
   // modules/mamba_simple.py and mamba2.py have the defaults.

@@ -339,6 +339,24 @@ TEST_CASE("folder: shards whose index is missing") {
                 "index 'model.safetensors.index.json' is missing");
 }
 
+TEST_CASE("folder: the index of a variant, as transformers names it") {
+  // stabilityai/stable-diffusion-3-medium-diffusers, text_encoder_3.
+  const TemporaryFolder folder;
+  write_file(folder.path() / "model.fp16-00001-of-00002.safetensors", tensors("a"));
+  write_file(folder.path() / "model.fp16-00002-of-00002.safetensors", tensors("b"));
+  write_file(folder.path() / "model.safetensors.index.fp16.json",
+             R"({"weight_map":{"a":"model.fp16-00001-of-00002.safetensors",
+                 "b":"model.fp16-00002-of-00002.safetensors"}})");
+  CHECK(ModelFile::open(folder.path()).tensors().size() == 2);
+  CHECK(ModelFile::open(folder.path() / "model.fp16-00002-of-00002.safetensors").tensors().size() ==
+        2);
+  // The model itself comes first.
+  write_file(folder.path() / "model.safetensors", tensors("c"));
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map":{"c":"model.safetensors"}})");
+  CHECK(ModelFile::open(folder.path()).find("c") != nullptr);
+}
+
 TEST_CASE("folder: without a model") {
   const TemporaryFolder folder;
   check_message(refusal_of(folder.path()), "input_failed", "no .safetensors or .gguf file");

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 using namespace hiptool;
 
 TEST_CASE("shard names") {
@@ -19,6 +22,25 @@ TEST_CASE("shard names") {
   CHECK(six->of(7) == "model-000007-of-000163.safetensors");
   CHECK(model::parse_shard_name("x-00001-of-00001")->suffix.empty());
   CHECK(model::parse_shard_name("-00001-of-00001.gguf")->prefix.empty());
+}
+
+TEST_CASE("names of indexes, also of a variant") {
+  using Names = std::vector<std::string>;
+  CHECK(model::parse_shard_name("model-00001-of-00002.safetensors")->indexes() ==
+        Names{"model.safetensors.index.json"});
+  CHECK(model::parse_shard_name("model.fp16-00001-of-00002.safetensors")->indexes() ==
+        Names{"model.fp16.safetensors.index.json", "model.safetensors.index.fp16.json"});
+  for (const char* name : {"model.safetensors.index.json", "m.fp16.safetensors.index.json",
+                           "model.safetensors.index.fp16.json", "M.SAFETENSORS.INDEX.JSON"}) {
+    CAPTURE(name);
+    CHECK(model::is_index_name(name));
+  }
+  for (const char* name : {"", "index.json", "model.safetensors", "model.safetensors.index.",
+                           "model.safetensors.index.fp16", "model.safetensors.indexes.json",
+                           "model.safetensors.index..json", "model.safetensors.index.ajson"}) {
+    CAPTURE(name);
+    CHECK_FALSE(model::is_index_name(name));
+  }
 }
 
 TEST_CASE("names that are none of a shard") {
