@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "model/gguf.hpp"
@@ -139,11 +140,16 @@ bool is_numpy_archive(std::string_view head) {
   return head[length_at + 1] == '\0' && head.substr(name_at, length).ends_with(".npy");
 }
 
-// A line of sha256sum.
-bool is_hash_list(std::string_view text) {
-  constexpr std::size_t digits = 64;
+// The algorithm of a line of sha256sum and the like, such as Meta's checklist.chk (MD5); else
+// empty.
+std::string_view algorithm_of_hash_list(std::string_view text) {
+  constexpr std::array<std::pair<std::size_t, std::string_view>, 4> digits{
+      {{32, "MD5"}, {40, "SHA-1"}, {64, "SHA-256"}, {128, "SHA-512"}}};
   const std::size_t end = text.find_first_not_of("0123456789abcdefABCDEF");
-  return end == digits && (text[digits] == ' ' || text[digits] == '\t');
+  if (end == std::string_view::npos || (text[end] != ' ' && text[end] != '\t')) return {};
+  const auto found = std::find_if(digits.begin(), digits.end(),
+                                  [end](const auto& one) { return one.first == end; });
+  return found == digits.end() ? std::string_view() : found->second;
 }
 
 // A protocol buffer whose first field is a piece of the vocabulary, with a text and a score.
@@ -262,9 +268,10 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
   if (text.starts_with("FROM ")) {
     refuse("a Modelfile of Ollama, which only names a model", "name the model that follows FROM");
   }
-  if (is_hash_list(text)) {
-    refuse("a list of SHA-256, not a model",
-           "name the file that it lists; --verify published compares them");
+  if (const auto algorithm = algorithm_of_hash_list(text); !algorithm.empty()) {
+    refuse("a list of " + std::string(algorithm) + ", not a model",
+           algorithm == "SHA-256" ? "name the file that it lists; --verify published compares them"
+                                  : "name the file that it lists");
   }
   const std::string_view line = shown_line(text);
   if (!line.empty()) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""KV caches of 40 models at two contexts, from the numbers of their GGUF or config.json.
+"""KV caches of 44 models at two contexts, from the numbers of their GGUF or config.json.
 
 The wanted bytes are the allocation rule of llama.cpp written out (src/llama-kv-cache.cpp,
 llama-kv-cache-iswa.cpp and, for the layers, src/models/NAME.cpp of
@@ -127,6 +127,19 @@ GGUF_MODELS = [
     ("LFM2 1.2B", "lfm2", shape(16, 2048, 32, [8 if i in (2, 5, 8, 10, 12, 14) else 0
                                                for i in range(16)], shortconv__l_cache=3),
      full(6, 8, 64)),
+    # Shapes in github.com/ollama/ollama/issues/12982 and ggml-org/llama.cpp/issues/20570.
+    ("Granite 4.0 H Small", "granitehybrid",
+     shape(40, 4096, 32, [8 if i % 10 == 5 else 0 for i in range(40)], ssm__conv_kernel=4,
+           ssm__inner_size=8192, ssm__state_size=128, ssm__group_count=1), full(4, 8, 128)),
+    ("Nemotron 3 Nano 30B", "nemotron_h_moe",
+     shape(52, 2688, 32, [2 if letter == "*" else 0 for letter in NEMOTRON], 128,
+           feed_forward_length=[1856 if letter == "E" else 0 for letter in NEMOTRON],
+           ssm__conv_kernel=4, ssm__inner_size=4096, ssm__state_size=128, ssm__group_count=8),
+     full(6, 2, 128)),
+    ("GLM-5.2: an indexer in 21 of 78 layers", "glm-dsa",
+     shape(79, 6144, 64, 1, 576, 512, attention__indexer__key_length=128, nextn_predict_layers=1,
+           **{**MLA, "attention__key_length_mla": 256, "attention__value_length_mla": 256}),
+     lambda context: context * 2 * (78 * 576 + 21 * 128)),
     ("Qwen3.6 27B", "qwen35", shape(64, 5120, 24, 4, 256, full_attention_interval=4,
                                     ssm__conv_kernel=4, ssm__inner_size=6144,
                                     ssm__state_size=128, ssm__group_count=16), full(16, 4, 256)),
@@ -156,6 +169,10 @@ CONFIG_MODELS = [
      full(3, 8, 128)),
     ("Qwen3-Next 80B", config("qwen3_next", 48, 2048, 16, 2, head_dim=256,
                               full_attention_interval=4), full(12, 2, 256)),
+    # github.com/ml-explore/mlx-lm/issues/790: several times as much in another program.
+    ("GLM-4.7-Flash", config("glm4_moe_lite", 47, 2048, 20, 20, kv_lora_rank=512,
+                             qk_rope_head_dim=64, qk_nope_head_dim=192, v_head_dim=256),
+     latent(47)),
     ("Kimi K2", config("kimi_k2", 61, 7168, 64, 64, kv_lora_rank=512, qk_rope_head_dim=64),
      latent(61)),
 ]
@@ -164,10 +181,8 @@ QWEN35_27B = next(keys for name, _, keys, _ in GGUF_MODELS if name == "Qwen3.6 2
 LFM2 = shape(16, 1024, 16, [8 if i in (2, 5, 8, 10, 12, 14) else 0 for i in range(16)],
              shortconv__l_cache=3)
 SMOL = shape(32, 960, 15, 5)
-# GLM-5.2: 21 of its 78 layers have an indexer; the last one is of multi-token prediction.
-GLM52 = shape(79, 6144, 64, 1, 576, 512, attention__indexer__key_length=128,
-              nextn_predict_layers=1, **{**MLA, "attention__key_length_mla": 256,
-                                         "attention__value_length_mla": 256})
+GLM52 = next(keys for name, _, keys, _ in GGUF_MODELS if name.startswith("GLM-5.2"))
+GEMMA3 = next(keys for name, _, keys, _ in GGUF_MODELS if name == "Gemma 3 270M")
 # What logs of llama.cpp say, or tables made from them: address, model, architecture, keys, context,
 # type of the cache, MiB.
 LOGS = [
@@ -182,6 +197,9 @@ LOGS = [
     # 672 MiB of indexers; sgl-project/sglang/pull/30531 has the layers.
     ("ikawrakow/ik_llama.cpp/pull/2093", "GLM-5.2", "glm-dsa", GLM52, 131072, "f16",
      78 * 144 + 672),
+    # Windows are in the type of the cache: leaving them in f16 was reverted.
+    ("ggml-org/llama.cpp/pull/21332", "Gemma 3 270M", "gemma3", GEMMA3, 4096, "q8_0",
+     27 * 34 / 64),
     ("huggingface/blog/issues/2345", "Llama 3.1 8B", "llama", shape(32, 4096, 32, 8), 1024, "f16",
      128),
     ("huggingface/blog/issues/2345", "Llama 3.1 70B", "llama", shape(80, 8192, 64, 8), 1024, "f16",
@@ -214,7 +232,7 @@ class KvCaches(CliTest):
         (folder / "config.json").write_text(json.dumps(text), encoding="utf-8")
         return folder
 
-    def test_forty_models_at_two_contexts(self):
+    def test_models_at_two_contexts(self):
         models = [(name, self.write_gguf(i, architecture, keys), wanted)
                   for i, (name, architecture, keys, wanted) in enumerate(GGUF_MODELS)]
         models += [(name, self.write_config(i, text), wanted)

@@ -77,6 +77,10 @@ TEST_CASE("what stands in the place of a model that is kept elsewhere") {
   check_refused("d8:announce35:udp://a.b:1", "input_failed", "a torrent");
   check_refused(std::string(64, 'a') + "  m.gguf\n", "input_failed", "list of SHA-256");
   check_refused(std::string(64, 'A') + "\tm.gguf\n", "input_failed", "list of SHA-256");
+  // github.com/meta-llama/llama/issues/355: checklist.chk.
+  check_refused(std::string(32, 'a') + "  consolidated.00.pth\n", "input_failed", "list of MD5");
+  check_refused(std::string(40, 'a') + " *m.gguf\n", "input_failed", "list of SHA-1,");
+  check_refused(std::string(128, '0') + "  m.gguf\n", "input_failed", "list of SHA-512");
   for (const std::string& text : {std::string(64, 'a'), std::string(65, 'a') + " m",
                                   std::string(63, 'a') + " m", std::string(64, 'g') + " m"}) {
     check_refused(text, "input_failed", "a text, not a model");
