@@ -52,6 +52,13 @@ void refuse_json(const base::File& file, Diagnostics& diagnostics) {
         {}, "the file is the error message of a server (JSON), saved in place of the model",
         "download the model again, with a token if its repository is private or gated");
   }
+  if (file.path().filename() == "model_index.json") {
+    diagnostics.unreadable_kind(
+        {},
+        "the file is JSON text: the list of a pipeline's parts (diffusers), "
+        "each of which is a model of its own",
+        "name the folder of one part, such as transformer, unet or vae");
+  }
   if (found < json_kinds.size()) {
     const std::filesystem::path folder = file.path().parent_path();
     diagnostics.unreadable_kind(

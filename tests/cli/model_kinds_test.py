@@ -188,6 +188,8 @@ class Words(ModelKinds):
                      f"name the model next to it, or its folder {self.folder}")
         self.refused("tokenizer.json", b'{"added_tokens": []}', "a tokenizer (tokenizer.json)")
         self.refused("Modelfile", b"FROM ./m.gguf\n", "Modelfile of Ollama")
+        self.refused("model_index.json", b'{"_class_name": "FluxPipeline"}',
+                     "the list of a pipeline's parts", "name the folder of one part")
 
     def test_types_of_other_programs(self):
         """ggml-org/llama.cpp issue 10757; quants of ik_llama.cpp."""
