@@ -313,7 +313,8 @@ class WeightCounter {
   // Bits of the words of HIGGS: its table has a value for each combination of them.
   std::uint64_t bits_of_higgs(std::string_view module) const {
     const TensorInfo* table = find(module, ".tables", 1);
-    return table == nullptr || table->elements == 0 ? 0 : std::bit_width(table->elements) - 1u;
+    if (table == nullptr || table->elements == 0) return 0;
+    return static_cast<std::uint64_t>(std::bit_width(table->elements)) - 1;
   }
 
   // compressed-tensors; `stem` is the name before "_packed".

@@ -27,6 +27,12 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+// Three names of files, whose bytes may each be written in four characters.
+std::size_t most_bytes_of_names(const std::filesystem::path& path) {
+  constexpr std::size_t most_name_bytes = 255;  // NAME_MAX of Linux
+  return 3 * 4 * (is_folder(path) ? most_name_bytes : path.filename().string().size());
+}
+
 std::optional<ModelFile> open(const std::filesystem::path& path, const ModelOptions& options) {
   try {
     return ModelFile::open(path, options);
@@ -37,7 +43,7 @@ std::optional<ModelFile> open(const std::filesystem::path& path, const ModelOpti
     // A folder may hold several models.
     const bool is_choice = error.code() == ErrorCode::invalid_argument && is_folder(path);
     require(is_of_file || is_choice, "a refusal is one of a bad file");
-    require(message.size() <= 1000, "a message is short");
+    require(message.size() <= 1000 + most_bytes_of_names(path), "a message is short");
     require(message.find('\n') == std::string::npos, "a message is one line");
     return std::nullopt;
   }
