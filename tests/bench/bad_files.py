@@ -6,7 +6,6 @@ Usage: bad_files.py PROGRAM [FOLDER]   a markdown table, and the time for two la
 The files are made in FOLDER, or in a temporary one, and removed again.
 """
 import json
-import os
 import pathlib
 import struct
 import subprocess
@@ -225,18 +224,23 @@ KINDS = {"GGUF": (GGUF, "m.gguf"), "safetensors": (SAFETENSORS, "m.safetensors")
          "sets": (SETS, "m.safetensors.index.json")}
 
 
+# The peak of a child counts what its parent had before the child's program began, so a parent of
+# few bytes starts it: this process may have made a large file.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+"""
+
+
 def measure(program, path, environment=None):
     """Exit code, processor seconds, peak bytes and standard error of reading the file."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen([program, "load", path, "--dry-run", "--quiet"],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=errors, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = usage.ru_utime + usage.ru_stime
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        message = errors.read().decode()
-    return process.returncode, seconds, usage.ru_maxrss * 1024, message
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", MEASURE, program, "load", path,
+                           "--dry-run", "--quiet"], env=environment, capture_output=True,
+                          check=True, text=True, errors="replace")
+    code, seconds, peak_bytes = done.stdout.split()
+    return int(code), float(seconds), int(peak_bytes), done.stderr
 
 
 def cases():
