@@ -292,7 +292,7 @@ inline __device__ uint64_t digest_any(const uint8_t* block, uint32_t length, uns
   return is_long || lane != 0 ? digest : digest_short(block, length);
 }
 
-// Bytes of the arena that are digested on their own; as src/kernels/digest.cpp has it.
+// Bytes of the arena that are digested on their own; as src/kernel_store/digest.cpp has it.
 struct Range {
   uint64_t device_offset;
   uint64_t size_bytes;

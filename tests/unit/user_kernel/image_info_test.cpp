@@ -75,7 +75,9 @@ TEST_CASE("embedded images tell the arguments that the cpu's compiler sees") {
     const ImageInfo info = read_image_info(image.bytes);
     CAPTURE(image.source);
     CAPTURE(image.target);
-    CHECK(info.target == image.target);
+    // A cubin does not say that it is for one compute capability alone: ptxas 13.0 sets no flag.
+    const bool is_cubin = info.kind == core::ImageKind::nvidia_object;
+    CHECK(info.target == (is_cubin && image.target == "sm_90a" ? "sm_90" : image.target));
     REQUIRE(info.kernels);
     CHECK_FALSE(info.kernels->empty());
     for (const KernelInfo& kernel : *info.kernels) {
