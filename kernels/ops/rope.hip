@@ -113,7 +113,7 @@ __forceinline__ __device__ Value activation(GateKind kind, Value x) {
     case GateKind::silu: return hiptool_math::silu(x);
     case GateKind::gelu: return hiptool_math::gelu_tanh(x);
     case GateKind::gelu_erf: return hiptool_math::gelu(x);
-    case GateKind::relu: return x < 0 ? 0 : x;
+    case GateKind::relu: return x <= 0 ? 0 : x;
     default: return hiptool_math::sigmoid(x);
   }
 }

@@ -230,3 +230,17 @@ TEST_CASE("gated activations of every kind, type and layout") {
     }
   }
 }
+
+TEST_CASE("a gate of relu takes -0 for 0, as relu does") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Values gates{{4}, {-0.0L, 0, -1, 2}};
+  const Values up{{4}, {1, 1, 3, -3}};
+  for (const DType dtype : real_dtypes) {
+    CAPTURE(to_string(dtype));
+    const Tensor x = row_tensor(backend, dtype, gates);
+    const Tensor out = ops::gate(backend, ops::Gate::relu, x, row_tensor(backend, dtype, up));
+    const Values wanted{{4}, {0, 0, 0, -6}};
+    CHECK(test::read(backend, out) == reference::bytes_of(dtype, wanted));
+  }
+}
