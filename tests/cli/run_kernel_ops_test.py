@@ -174,7 +174,7 @@ class Timed(Operations):
 
     def test_the_size_of_other_kernels(self):
         result = self.document("mul", "--dtype", "f16", "--samples", "1", *CPU)["results"][0]
-        self.assertEqual((result["id"], result["shape"]), ("mul.f16.256KiB@cpu:0", "32x4096"))
+        self.assertEqual((result["id"], result["shape"]), ("mul.f16.128KiB@cpu:0", "16x4096"))
         kernels = {result["kernel"] for result in self.document(
             "ops", "memset", "--dtype", "u32", "--size", "4KiB", "--samples", "1",
             *CPU)["results"]}

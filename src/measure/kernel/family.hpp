@@ -40,7 +40,7 @@ inline constexpr KernelDefaults cpu_kernel_defaults{std::uint64_t{4} << 20, 0.05
 /// Of the operations that `all` runs, with few types.
 inline constexpr KernelDefaults cpu_usual_operation_defaults{std::uint64_t{1} << 20, 0.05};
 /// Of the other operations, with all types.
-inline constexpr KernelDefaults cpu_operation_defaults{std::uint64_t{256} << 10, 0.02};
+inline constexpr KernelDefaults cpu_operation_defaults{std::uint64_t{128} << 10, 0.02};
 /// Of convolutions, which compute thousands of times as much as they read.
 inline constexpr KernelDefaults cpu_convolution_defaults{std::uint64_t{32} << 10, 0.02};
 
