@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "accept/floors.hpp"
+#include "accept/expectations.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
@@ -69,12 +69,12 @@ struct StageResult {
 };
 
 /// A measurement of a stage.
-struct CheckCell : report::Measurement {
+struct StageMeasurement : report::Measurement {
   std::string stage;
   /// Measures the same again, alone on the machine; empty where it is not judged by its rate. Must
   /// own all that it uses.
   std::function<report::Measurement()> again;
-  bool is_for_floors_only = false;  ///< never compared with siblings
+  bool is_for_expectations_only = false;  ///< never compared with siblings
 };
 
 /// A device that was checked.
@@ -88,8 +88,8 @@ struct CheckedDevice {
 struct CheckResult {
   std::vector<CheckedDevice> devices;
   std::vector<StageResult> stages;  ///< stage by stage, device by device
-  std::vector<CheckCell> cells;
-  FloorResults floors;
+  std::vector<StageMeasurement> measurements;
+  ExpectationResults expectations;
   bool was_cancelled = false;
   bool has_left_threads = false;  ///< the process must end without destructors
 
@@ -113,7 +113,7 @@ struct CheckOptions {
   std::filesystem::path root = "/";
   measure::LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;
-  std::optional<Floors> floors;
+  std::optional<Expectations> expectations;
   /// Names of the kernels and operations to run; empty: those of the level.
   std::vector<std::string> kernels;
   std::vector<std::string> operations;

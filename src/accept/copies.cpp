@@ -174,15 +174,15 @@ class CopyResults {
       work.add_figure(std::string(to_string(planned.spec.kind)) + " " + figure_text(result));
     }
     if (result.status == measure::Status::ok) {
-      CheckCell cell;
-      static_cast<report::Measurement&>(cell) = result;
-      cell.stage = "copy";
+      StageMeasurement measured;
+      static_cast<report::Measurement&>(measured) = measurement_of(result);
+      measured.stage = "copy";
       const SharedContext context = context_;
-      cell.again = [context, planned]() -> report::Measurement {
+      measured.again = [context, planned]() -> report::Measurement {
         measure::CopyBench bench(copy_options(*context));
-        return measure_near(planned, bench, context->root);
+        return measurement_of(measure_near(planned, bench, context->root));
       };
-      work.add(std::move(cell));
+      work.add(std::move(measured));
       return;
     }
     add_measured("copy", result, wrong_copy_action, work);

@@ -16,11 +16,11 @@ namespace hiptool::accept {
 inline constexpr double least_share_of_limit = 0.5;
 
 struct RateRules {
-  const Floors* floors = nullptr;  ///< may be null
+  const Expectations* expectations = nullptr;  ///< may be null
   double spread = 0.05;
   std::map<std::string, std::string> device_names;  ///< by id
-  /// Measures a cell again, or returns nothing if it cannot; the devices are idle.
-  std::function<std::optional<report::Measurement>(const CheckCell&)> again;
+  /// Measures one again, or returns nothing if it cannot; the devices are idle.
+  std::function<std::optional<report::Measurement>(const StageMeasurement&)> again;
 };
 
 /// A fault and the device whose it is; empty: that of several.
@@ -29,9 +29,9 @@ struct RateFault {
   Fault fault;
 };
 
-/// Judges all measured cells of a stage. One that is too slow is measured again, and the better
-/// measurement counts and replaces the other. The rules:
-///  * a floor of the expectations is met;
+/// Judges all measured measurements of a stage. One that is too slow is measured again, and the
+/// better measurement counts and replaces the other. The rules:
+///  * an expectation of the expectations is met;
 ///  * a copy with one device and a kernel of group "stream", of 16 MiB and more, reach half of
 ///  their
 ///    limit;
@@ -40,7 +40,7 @@ struct RateFault {
 ///    does not reach that, and, among five or more, if its modified z score is below -3.5 (Iglewicz
 ///    and Hoaglin 1993). Devices of the cpu platform share their cores and are not compared.
 ///  * between two GPUs, both directions are compared by the same rule.
-std::vector<RateFault> judge_rates(std::vector<CheckCell>& cells, const RateRules& rules,
-                                   FloorResults& results);
+std::vector<RateFault> judge_rates(std::vector<StageMeasurement>& measurements,
+                                   const RateRules& rules, ExpectationResults& results);
 
 }  // namespace hiptool::accept

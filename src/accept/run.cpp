@@ -39,12 +39,12 @@ class CheckRun {
  public:
   CheckRun(const std::vector<Device>& devices, const CheckOptions& options, CheckResult& result)
       : devices_(devices), options_(options), result_(result) {
-    rules_.floors = options.floors ? &*options.floors : nullptr;
+    rules_.expectations = options.expectations ? &*options.expectations : nullptr;
     rules_.spread = options.spread;
     for (const CheckedDevice& device : result.devices) {
       rules_.device_names[device.id] = device.info.name;
     }
-    rules_.again = [this](const CheckCell& cell) { return again(cell); };
+    rules_.again = [this](const StageMeasurement& measured) { return again(measured); };
   }
 
   void run() {
@@ -252,19 +252,21 @@ class CheckRun {
     } else if (options_.cancel->is_cancelled()) {
       result.reason = "interrupted";
     }
-    for (CheckCell& cell : findings.cells) stage_cells_.push_back(std::move(cell));
+    for (StageMeasurement& measured : findings.measurements)
+      stage_measurements_.push_back(std::move(measured));
     return result;
   }
 
   /// Judges the rates of the stage, then keeps and reports its results.
   void finish(std::vector<StageResult> results, double time_s) {
     if (!options_.cancel->is_cancelled()) {
-      for (RateFault& slow : judge_rates(stage_cells_, rules_, result_.floors)) {
+      for (RateFault& slow : judge_rates(stage_measurements_, rules_, result_.expectations)) {
         add_fault(results, std::move(slow));
       }
     }
-    for (CheckCell& cell : stage_cells_) result_.cells.push_back(std::move(cell));
-    stage_cells_.clear();
+    for (StageMeasurement& measured : stage_measurements_)
+      result_.measurements.push_back(std::move(measured));
+    stage_measurements_.clear();
     for (StageResult& result : results) {
       if (result.time_s == 0) result.time_s = time_s;
       std::stable_sort(result.faults.begin(), result.faults.end(), is_worse);
@@ -285,8 +287,8 @@ class CheckRun {
     owner->status = StageStatus::failed;
   }
 
-  std::optional<report::Measurement> again(const CheckCell& cell) {
-    for (const std::string& id : cell.devices) {
+  std::optional<report::Measurement> again(const StageMeasurement& measured) {
+    for (const std::string& id : measured.devices) {
       if (lost_.count(id) > 0) return {};
     }
     struct Again {
@@ -294,8 +296,8 @@ class CheckRun {
       std::optional<report::Measurement> measured;
     };
     const auto shared = std::make_shared<Again>();
-    const auto function = cell.again;
-    const std::string step = cell.id;
+    const auto function = measured.again;
+    const std::string step = measured.id;
     const TaskEnd end = run_tasks({[shared, function, step](Heartbeat& heart) {
                                     heart.step(step);
                                     try {
@@ -310,7 +312,7 @@ class CheckRun {
                             .front();
     if (end.is_left_behind) {
       result_.has_left_threads = true;
-      for (const std::string& id : cell.devices) lost_.emplace(id, cell.stage);
+      for (const std::string& id : measured.devices) lost_.emplace(id, measured.stage);
     }
     const std::lock_guard lock(shared->mutex);
     return std::exchange(shared->measured, std::nullopt);
@@ -322,7 +324,7 @@ class CheckRun {
   RateRules rules_;
   std::map<std::string, std::string> lost_;  ///< ids of devices, and the stage that lost them
   std::set<std::string> hung_;
-  std::vector<CheckCell> stage_cells_;
+  std::vector<StageMeasurement> stage_measurements_;
 };
 
 }  // namespace

@@ -56,9 +56,7 @@ std::function<report::Measurement()> kernel_again(const Device& device,
   bench.soak_s = 0;
   return [device, bench]() -> report::Measurement {
     const std::vector<measure::KernelResult> results = measure::run_kernels(bench, device);
-    report::Measurement measured;
-    if (!results.empty()) measured = results.front();
-    return measured;
+    return results.empty() ? report::Measurement() : measurement_of(results.front());
   };
 }
 
@@ -76,12 +74,12 @@ void add_kernel(const char* stage, const char* action, const Device& device,
     add_measured(stage, result, action, work);
     return;
   }
-  CheckCell cell;
-  static_cast<report::Measurement&>(cell) = result;
-  cell.stage = stage;
-  cell.again = kernel_again(device, bench, result);
+  StageMeasurement measured;
+  static_cast<report::Measurement&>(measured) = measurement_of(result);
+  measured.stage = stage;
+  measured.again = kernel_again(device, bench, result);
   work.add_figure(kernel_figure(result));
-  work.add(std::move(cell));
+  work.add(std::move(measured));
 }
 
 /// One family after the other, so that the one that hangs is known.
@@ -110,19 +108,19 @@ measure::LibraryResult compute_by_library(const Device& device, const measure::L
                                : measure_in_child(child, device, problem, name, options);
 }
 
-/// The cell of a right result whose rate floors may judge.
-CheckCell library_cell(const Device& device, const measure::LibraryChild& child,
-                       const measure::LibraryResult& result,
-                       const measure::LibraryOptions& options) {
-  CheckCell cell;
-  static_cast<report::Measurement&>(cell) = result;
-  cell.stage = "libraries";
-  cell.is_for_floors_only = true;
-  cell.again = [device, child, problem = result.problem, name = result.implementation,
-                options]() -> report::Measurement {
-    return compute_by_library(device, child, problem, name, options);
+/// The measured of a right result whose rate expectations may judge.
+StageMeasurement library_measurement(const Device& device, const measure::LibraryChild& child,
+                                     const measure::LibraryResult& result,
+                                     const measure::LibraryOptions& options) {
+  StageMeasurement measured;
+  static_cast<report::Measurement&>(measured) = measurement_of(result);
+  measured.stage = "libraries";
+  measured.is_for_expectations_only = true;
+  measured.again = [device, child, problem = result.problem, name = result.library,
+                    options]() -> report::Measurement {
+    return measurement_of(compute_by_library(device, child, problem, name, options));
   };
-  return cell;
+  return measured;
 }
 
 /// The problem of every library: small on hosts and where sizes are.
@@ -141,10 +139,10 @@ measure::Problem usual_problem(measure::ProblemKind kind, const Device& device,
 
 }  // namespace
 
-void StageWork::add(CheckCell cell) {
+void StageWork::add(StageMeasurement measured) {
   const std::lock_guard lock(mutex_);
-  found_.has_run = found_.has_run || cell.status != measure::Status::skipped;
-  found_.cells.push_back(std::move(cell));
+  found_.has_run = found_.has_run || measured.status != measure::Status::skipped;
+  found_.measurements.push_back(std::move(measured));
 }
 
 void StageWork::add(Fault fault) {
@@ -211,15 +209,19 @@ std::string action_for_hang(Platform platform, double patience_s, const Error& e
 
 void add_measured(const std::string& stage, const report::Measurement& measured,
                   const std::string& action, StageWork& work) {
-  CheckCell cell;
-  static_cast<report::Measurement&>(cell) = measured;
-  cell.stage = stage;
+  StageMeasurement of_stage;
+  static_cast<report::Measurement&>(of_stage) = measured;
+  of_stage.stage = stage;
   if (measured.status == measure::Status::mismatch) {
     std::string reason = measured.reason;
     if (measured.wrong) {
       reason = wrong_text(*measured.wrong) + (reason.empty() ? "" : "; " + reason);
-      reason += measured.wrong->reread_agrees ? "; reading again gives the same"
-                                              : "; reading again gives another value";
+      // Copies have no numbers, and are not read a second time.
+      const bool was_reread = !measured.wrong->expected.is_absent();
+      if (was_reread) {
+        reason += measured.wrong->reread_agrees ? "; reading again gives the same"
+                                                : "; reading again gives another value";
+      }
     }
     work.add(Fault{measured.id, reason, action,
                    Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action)});
@@ -229,7 +231,7 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
   } else if (measured.status == measure::Status::skipped) {
     work.add_skip(measured.reason);
   }
-  work.add(std::move(cell));
+  work.add(std::move(of_stage));
 }
 
 void add_slowdown(const std::string& device, const std::vector<std::string>& reasons,
@@ -346,7 +348,7 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
         right += result.status == measure::Status::ok ? 1u : 0u;
         if (i == 0 && result.status == measure::Status::ok) {
           rate = figure_text(result);
-          work.add(library_cell(device, context.child, result, options));
+          work.add(library_measurement(device, context.child, result, options));
           continue;
         }
         std::string action = "update or reinstall " + name;

@@ -22,7 +22,7 @@ namespace hiptool::accept {
 /// takes what there is.
 class StageWork {
  public:
-  void add(CheckCell cell);
+  void add(StageMeasurement measured);
   void add(Fault fault);
   /// A figure for people: "h2d 52.4 GB/s".
   void add_figure(const std::string& text);
@@ -30,7 +30,7 @@ class StageWork {
   void add_skip(const std::string& reason);
 
   struct Findings {
-    std::vector<CheckCell> cells;
+    std::vector<StageMeasurement> measurements;
     std::vector<Fault> faults;
     std::vector<std::string> figures;
     std::vector<std::string> skips;
@@ -80,8 +80,8 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
 /// computed with.
 void compute_reference(StageContext& context, Heartbeat& heart);
 
-/// Adds a measurement as a cell, and as a fault if it failed or gave wrong data. `action` is what
-/// to do about wrong data.
+/// Adds a measurement to those of the stage, and as a fault if it failed or gave wrong data.
+/// `action` is what to do about wrong data.
 void add_measured(const std::string& stage, const report::Measurement& measured,
                   const std::string& action, StageWork& work);
 

@@ -373,6 +373,7 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
              std::vector<KernelResult>& results) {
   KernelResult result;
   result.kernel = job.entry->family.name;
+  result.kind = job.entry->family.is_operation ? "operation" : "kernel";
   result.destination = device.id();
   result.dtype = job.dtype;
   result.layout = job.layout;

@@ -143,7 +143,7 @@ report::ThresholdResult judge_threshold(const Threshold& threshold,
     require_share(threshold, result);
     const std::optional<double> value = measured(threshold, result);
     if (value && *value >= threshold.bound) continue;
-    judged.failures.push_back({threshold.text + " " + result.id, threshold.bound, value});
+    judged.failures.push_back(report::missed_by(threshold.text, result.id, threshold.bound, value));
     judged.missed.push_back(
         label_of(result) + " on " + result.destination + ": " +
         (value ? describe(threshold, *value) + ", below " : "not known, so not ") +

@@ -274,25 +274,25 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   return charts;
 }
 
-std::vector<Chart> charts_of_runs(const Object& document) {
+std::vector<Chart> charts_of_runs(const Report& report) {
   Chart rates{"New rates", Unit::rate, {}, {}, "old"};
   Chart medians{"Median rates", Unit::rate, {}, {}, "least"};
   Chart operations{"Median operations", Unit::operations, {}, {}, "least"};
-  const auto add = [](Chart& chart, const Value& name, const Value& rate, const Value& mark) {
-    const double per_s = number_of(rate).value_or(0);
-    const double marked = number_of(mark).value_or(0);
+  const auto add = [](Chart& chart, const std::string& name, double per_s, double mark) {
     if (per_s <= 0 || !is_drawable(per_s) || chart.bars.size() == most_bars) return;
-    chart.bars.push_back({text_of(name), per_s, is_drawable(marked) ? marked : 0});
+    chart.bars.push_back({name, per_s, is_drawable(mark) ? mark : 0});
   };
-  for (const Value& cell : elements(member(document, "cells"))) {
-    add(rates, member(cell, "id"), member(cell, "new_bytes_per_s"),
-        member(cell, "old_bytes_per_s"));
+  for (const Comparison& one : report.comparisons) {
+    add(rates, one.id, one.after.bytes_per_s.value_or(0), one.before.bytes_per_s.value_or(0));
   }
-  for (const Value& group : elements(member(document, "groups"))) {
+  const auto number = [](const Value& object, const char* key) {
+    return number_of(member(object, key)).value_or(0);
+  };
+  for (const Value& group : elements(member(report.document, "groups"))) {
     const std::string unit = text_of(member(group, "unit"));
     if (unit != "bytes_per_s" && unit != "flops_per_s") continue;
-    add(unit == "bytes_per_s" ? medians : operations, member(group, "label"),
-        member(group, "median"), member(group, "min"));
+    add(unit == "bytes_per_s" ? medians : operations, text_of(member(group, "label")),
+        number(group, "median"), number(group, "min"));
   }
   std::vector<Chart> charts;
   for (Chart* chart : {&rates, &medians, &operations}) {

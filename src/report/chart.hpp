@@ -42,7 +42,7 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements);
 
 /// The charts of a comparison, new rates with the old ones as marks, and of a merge, medians with
 /// the least as marks; bytes apart from operations, at most thirty bars each.
-std::vector<Chart> charts_of_runs(const Object& document);
+std::vector<Chart> charts_of_runs(const Report& report);
 
 struct Drawing {
   std::string elements;  ///< inside <svg>, from (0, 0) on

@@ -133,18 +133,22 @@ std::optional<base::Verdict> RunComparison::verdict() const {
 }
 
 std::vector<Failure> RunComparison::failures() const {
-  if (comparisons.empty()) return {{"measurements in both documents", "at least 1", 0}};
+  if (comparisons.empty())
+    return {{"measurements in both documents", "at least 1", 0, FailureKind::no_common}};
   std::vector<Failure> list;
   for (const Comparison& one : comparisons) {
     const Status status = one.after.status;
     if (status == Status::failed || status == Status::mismatch) {
-      list.push_back({one.id, "ok", to_string(status)});
+      list.push_back(
+          {one.id, "ok", to_string(status), FailureKind::comparison, {.measurement = one.id}});
     }
     if (one.times.verdict != base::Verdict::slower) continue;
     list.push_back(
         {one.id,
          fmt::format("{} within {}", one.shown(one.before), format_value(effect, Unit::share)),
-         fmt::format("{}, {}", one.shown(one.after), one.change_text())});
+         fmt::format("{}, {}", one.shown(one.after), one.change_text()),
+         FailureKind::comparison,
+         {.measurement = one.id}});
   }
   return list;
 }

@@ -189,8 +189,8 @@ std::string heat_map(const Matrix& matrix) {
 
 std::string charts(const Report& report) {
   std::string text;
-  for (const Chart& chart : is_of_other_runs(report.run) ? charts_of_runs(report.document)
-                                                         : charts_of(report.measurements)) {
+  for (const Chart& chart :
+       is_of_other_runs(report.run) ? charts_of_runs(report) : charts_of(report.measurements)) {
     const Drawing drawing = draw(chart);
     text += "<figure><svg class=\"chart\" role=\"img\"" + attribute("aria-label", chart.title) +
             svg_size(drawing.width, drawing.height) + ">\n" + drawing.elements +

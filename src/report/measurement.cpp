@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/text.hpp"
@@ -15,6 +17,64 @@ namespace {
 
 constexpr std::array<std::string_view, 6> status_words{"ok",       "skipped",     "failed",
                                                        "mismatch", "interrupted", ""};
+
+std::string last_part(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// A name for each of several models, so that no two measurements have one id.
+std::vector<std::string> model_names(const std::vector<LoadFigures>& loads) {
+  std::map<std::string, std::set<std::string>> by_last_part;
+  for (const LoadFigures& load : loads) by_last_part[last_part(load.path)].insert(load.path);
+  std::map<std::string, int> seen;
+  std::vector<std::string> names;
+  for (const LoadFigures& load : loads) {
+    const std::string last = last_part(load.path);
+    names.push_back(by_last_part[last].size() > 1 ? load.path : last);
+    const int number = ++seen[load.path];
+    if (number > 1) names.back() += "#" + std::to_string(number);
+  }
+  return names;
+}
+
+void add_load(const LoadFigures& figures, const std::string& name,
+              std::vector<Measurement>& results) {
+  const std::string& status = figures.status;
+  Measurement load;
+  load.kind = "load";
+  load.id = load.label = load.series = "load." + name;
+  load.status =
+      status == "verified" || status == "loaded" || status == "decoded" || status == "proved"
+          ? Status::ok
+          : parse_status(status);
+  load.size_bytes = figures.size_bytes;
+  load.median_s = figures.load_time_s;
+  load.bytes_per_s = figures.bytes_per_s;
+  load.share_of_limit = figures.share_of_limit;
+  for (const auto& copied : figures.devices) {
+    const bool is_known =
+        std::find(load.devices.begin(), load.devices.end(), copied.device) != load.devices.end();
+    if (!is_known && !platform_of(copied.device).empty()) load.devices.push_back(copied.device);
+  }
+  if (figures.devices.size() == 1) load.destination = figures.devices.front().device;
+  if (load.bytes_per_s) results.push_back(load);
+  for (const auto& copied : figures.devices) {
+    Measurement copy = load;
+    copy.kind = "load-copy";
+    copy.destination = copied.device;
+    copy.devices = {copied.device};
+    copy.label = copy.series = "load-copy." + name;
+    copy.id = copy.label + "." + copied.device;
+    copy.size_bytes = copied.size_bytes;
+    copy.median_s = copied.time_s;
+    copy.bytes_per_s = copied.bytes_per_s;
+    copy.share_of_limit.reset();
+    // Only bytes that arrived are computed with.
+    if (status == "wrong") copy.status = Status::ok;
+    if (copy.bytes_per_s) results.push_back(copy);
+  }
+}
 
 }  // namespace
 
@@ -49,6 +109,14 @@ std::string ThresholdResult::measured_text() const {
 std::string ThresholdResult::bound_text() const {
   if (most_s) return "at most " + format_value(most_s, Unit::duration);
   return least_bytes_per_s ? "at least " + format_value(least_bytes_per_s, Unit::rate) : "";
+}
+
+Failure missed_by(const std::string& threshold, const std::string& id, Value expected, Value got) {
+  return {threshold + " " + id,
+          std::move(expected),
+          std::move(got),
+          FailureKind::threshold,
+          {.measurement = id}};
 }
 
 std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds) {
@@ -106,6 +174,15 @@ void Measurement::set_names() {
       start = end + 1;
     }
   }
+}
+
+std::vector<Measurement> load_measurements(const std::vector<LoadFigures>& loads) {
+  const std::vector<std::string> names = model_names(loads);
+  std::vector<Measurement> results;
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    if (loads[i].has_model) add_load(loads[i], names[i], results);
+  }
+  return results;
 }
 
 std::string size_word(std::uint64_t size_bytes) {

@@ -34,10 +34,16 @@ struct Measurement {
   std::string id;           ///< unique in its run: a label, "@" and the devices
   std::string label;        ///< what was measured, without the devices: "h2d.pinned.copy.256MiB"
   std::string series;       ///< the label without its size
+  std::string kind;         ///< "h2d", "kernel", "operation", "library", "module", "load", ...
+  std::string stage;        ///< of `check` that measured it; empty elsewhere
   std::string source;       ///< of a copy: "host" or device ids with commas; empty for others
   std::string destination;  ///< of a copy; else the device
   std::vector<std::string> devices;  ///< that took part, each once
   std::uint64_t size_bytes = 0;
+  std::string dtype;
+  std::string shape;    ///< "4096x4096"
+  std::string layout;   ///< "packed"
+  std::string library;  ///< that computed: "own", "rocblas"
 
   Status status = Status::ok;
   std::string reason;              ///< for any other status
@@ -51,10 +57,16 @@ struct Measurement {
   std::optional<double> low_bytes_per_s;
   std::optional<double> high_bytes_per_s;
   std::optional<double> flops_per_s;
+  std::optional<double> limit_bytes_per_s;
   std::optional<double> share_of_limit;
   std::string limit_source;     ///< "pcie-link", "xgmi-link", "memory-clock", "sku-table", "user"
   std::string share_reason;     ///< why a measured rate has no share
   bool is_above_limit = false;  ///< the reason is that the rate is above the limit
+
+  std::uint64_t checked = 0;  ///< values that were compared, over all checks
+  double max_error = 0;       ///< largest difference seen, in the unit of `tolerance`
+  double tolerance = 0;       ///< 0: compared bit by bit
+  Object details = {};        ///< what only measurements of this kind have, for the document
 
   bool has_failed() const noexcept {
     return status == Status::failed || status == Status::mismatch;
@@ -85,6 +97,29 @@ std::vector<std::string> distinct_reasons(const Measurements& list) {
   return reasons;
 }
 
+/// What a load of one model measured.
+struct LoadFigures {
+  struct Copied {
+    std::string device;
+    std::uint64_t size_bytes = 0;
+    std::optional<double> time_s;
+    std::optional<double> bytes_per_s;
+  };
+  std::string path;        ///< of the model, as it was given
+  bool has_model = false;  ///< it was opened
+  std::string status;      ///< "verified"
+  std::uint64_t size_bytes = 0;
+  std::optional<double> load_time_s;
+  std::optional<double> bytes_per_s;
+  std::optional<double> share_of_limit;
+  std::vector<Copied> devices;
+};
+
+/// "load.NAME" of each model, and "load-copy.NAME.DEVICE" of each of its devices, as far as they
+/// were measured. The name is the last part of the path, the whole path where another one ends
+/// alike, with a number where the path is the same.
+std::vector<Measurement> load_measurements(const std::vector<LoadFigures>& loads);
+
 /// A threshold and the measurement, or the measurements, that it was compared with.
 struct ThresholdResult {
   std::string threshold;  ///< as it was written
@@ -103,6 +138,9 @@ struct ThresholdResult {
   std::string measured_text() const;  ///< "48.2 GB/s" or "12.0 us"; empty in one for several
   std::string bound_text() const;     ///< "at least 50.0 GB/s" or "at most 10.0 us"; the same
 };
+
+/// The failure of a measurement that missed a threshold.
+Failure missed_by(const std::string& threshold, const std::string& id, Value expected, Value got);
 
 std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds);
 

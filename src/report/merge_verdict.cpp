@@ -25,36 +25,37 @@ std::string reason_or_empty(const Measurement& measured) {
   return measured.reason.empty() ? "" : ": " + measured.reason;
 }
 
+Subject subject_of(const MergedMember& member) {
+  return {.host = host_of(*member.file),
+          .device = member.blame.device,
+          .stage = member.measured->stage,
+          .measurement = member.measured->id,
+          .file = member.file->path};
+}
+
 Failure straggler_failure(const MergedGroup& group, const MergedMember& member) {
-  Failure failure{
-      host_of(*member.file) + " " + place_text(member.blame) + " " + group.label,
-      fmt::format("{}, the median of {}", group.shown(group.median), group.members.size()),
-      group.shown(member.value), member_head(member)};
-  failure.more.emplace_back("kind", "straggler");
-  failure.more.emplace_back("status", to_string(member.measured->status));
-  failure.more.emplace_back("reason", nullptr);
-  return failure;
+  return {host_of(*member.file) + " " + place_text(member.blame) + " " + group.label,
+          fmt::format("{}, the median of {}", group.shown(group.median), group.members.size()),
+          group.shown(member.value), FailureKind::straggler, subject_of(member)};
 }
 
 Failure measurement_failure(const MergedMember& member) {
   const Measurement& measured = *member.measured;
-  const std::string status(to_string(measured.status));
-  Failure failure{host_of(*member.file) + " " + measured.id, "ok",
-                  status + reason_or_empty(measured), member_head(member)};
-  failure.more.emplace_back("kind", "measurement");
-  failure.more.emplace_back("status", status);
-  failure.more.emplace_back("reason", text_or_absent(measured.reason));
-  return failure;
+  return {host_of(*member.file) + " " + measured.id,
+          "ok",
+          std::string(to_string(measured.status)) + reason_or_empty(measured),
+          FailureKind::measurement,
+          subject_of(member),
+          measured.reason};
 }
 
 Failure run_failure(const RunFile& file) {
-  return {host_of(file) + " " + file.path, "a run that passed", reason_of(file.run),
-          Object{{"host", host_of(file)},
-                 {"file", file.path},
-                 {"cell", nullptr},
-                 {"kind", "run"},
-                 {"status", file.run.status},
-                 {"reason", reason_of(file.run)}}};
+  return {host_of(file) + " " + file.path,
+          "a run that passed",
+          reason_of(file.run),
+          FailureKind::run,
+          {.host = host_of(file), .file = file.path},
+          reason_of(file.run)};
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ Object member_head(const MergedMember& member) {
       texts_of(member.file->devices, blame.device.empty() ? blame.destination : blame.device);
   return {{"host", host_of(*member.file)},
           {"file", member.file->path},
-          {"cell", member.measured->id},
+          {"measurement", member.measured->id},
           {"source", text_or_absent(member.measured->source)},
           {"destination", text_or_absent(member.measured->destination)},
           {"pci_bus_id", text_or_absent(device.pci_bus_id)},
@@ -182,8 +183,7 @@ std::vector<Failure> Merge::run_failures() const {
   }
   for (const RunFile* file : unexplained_runs()) list.push_back(run_failure(*file));
   if (list.empty() && !has_common()) {
-    list.push_back({"measurements made more than once", "at least 1", 0,
-                    Object{{"kind", "nothing in common"}}});
+    list.push_back({"measurements made more than once", "at least 1", 0, FailureKind::no_common});
   }
   return list;
 }

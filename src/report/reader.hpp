@@ -28,9 +28,6 @@ Object parse_run_document(std::string_view text, const std::string& path);
 /// has more than 256 MiB, and Error(cancelled).
 Object read_run_document(const std::string& path, const CancelToken* cancel);
 
-/// The measurements of a load, whose command has only a document.
-std::vector<Measurement> load_measurements(const Object& document);
-
 /// All typed parts and the document, without lines and tables. Throws Error(corrupt_data) for two
 /// measurements with one id.
 Report read_report(Object document);

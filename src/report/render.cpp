@@ -56,26 +56,42 @@ bool is_shown(const Value& value) {
   return !list->empty() && list->size() <= 8 && number_of(list->front()) == std::nullopt;
 }
 
+// With what only its kind has beside what all have.
+Object with_details(const Object& fields) {
+  Object flat;
+  for (const auto& [key, value] : fields) {
+    const auto* details = key == "details" ? std::get_if<Object>(&value.data()) : nullptr;
+    if (details == nullptr) {
+      flat.emplace_back(key, value);
+    } else {
+      flat.insert(flat.end(), details->begin(), details->end());
+    }
+  }
+  return flat;
+}
+
 Table list_table(const std::string& name, const Array& list) {
   Table table;
   table.title = title_of(name);
   std::map<std::string, std::size_t> places;
+  std::vector<Object> objects;
   for (const Value& entry : list) {
-    const auto* members = std::get_if<Object>(&entry.data());
-    if (members == nullptr) continue;
-    for (const auto& [key, value] : *members) {
+    if (const auto* members = std::get_if<Object>(&entry.data())) {
+      objects.push_back(with_details(*members));
+    }
+  }
+  for (const Object& members : objects) {
+    for (const auto& [key, value] : members) {
       if (table.columns.size() == most_columns) break;
       if (!is_shown(value) || !places.emplace(key, table.columns.size()).second) continue;
       table.columns.push_back({key, title_of(key), unit_of(key)});
     }
   }
-  for (const Value& entry : list) {
-    const auto* members = std::get_if<Object>(&entry.data());
-    if (members == nullptr) continue;
+  for (Object& members : objects) {
     auto& row = table.rows.emplace_back(table.columns.size());
-    for (const auto& [key, value] : *members) {
+    for (auto& [key, value] : members) {
       const auto place = places.find(key);
-      if (place != places.end() && is_shown(value)) row[place->second] = value;
+      if (place != places.end() && is_shown(value)) row[place->second] = std::move(value);
     }
   }
   return table;

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/text.hpp"
-#include "report/report.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -18,7 +18,21 @@ bool starts_with_failure(std::string_view line) {
   });
 }
 
+constexpr std::array<std::string_view, 11> kind_words{
+    "other",       "threshold", "comparison", "finding",          "stage", "values", "self-test",
+    "measurement", "straggler", "run",        "nothing in common"};
+
 }  // namespace
+
+std::string_view to_string(FailureKind kind) noexcept {
+  return kind_words[static_cast<std::size_t>(kind)];
+}
+
+FailureKind parse_failure_kind(std::string_view text) noexcept {
+  const auto found = std::find(kind_words.begin(), kind_words.end(), text);
+  if (found == kind_words.end()) return FailureKind::other;
+  return static_cast<FailureKind>(found - kind_words.begin());
+}
 
 void Run::set_error(const Error& cause) {
   status = cause.code() == ErrorCode::cancelled ? "interrupted" : "failed";
@@ -54,7 +68,7 @@ Object device_value(const std::string& id, const DeviceTexts& texts) {
 }
 
 Object head_of(const Run& run) {
-  Object head{{"schema", "hiptool." + run.command + "/1"},
+  Object head{{"schema", "hiptool." + run.command + "/2"},
               {"tool", Object{{"version", run.tool_version}, {"commit", run.tool_commit}}},
               {"host", Object{{"name", text_or_absent(run.host.name)},
                               {"kernel", text_or_absent(run.host.kernel)},
@@ -72,11 +86,7 @@ Object head_of(const Run& run) {
   head.emplace_back("exit_code", run.exit_code);
   head.emplace_back("passed", run.passed);
   Array failures;
-  for (const Failure& failure : run.failures) {
-    Object fields{{"what", failure.what}, {"expected", failure.expected}, {"got", failure.got}};
-    fields.insert(fields.end(), failure.more.begin(), failure.more.end());
-    failures.emplace_back(std::move(fields));
-  }
+  for (const Failure& failure : run.failures) failures.emplace_back(failure_value(failure));
   head.emplace_back("failures", std::move(failures));
   return head;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,14 +13,47 @@
 
 namespace hiptool::report {
 
+/// What a failure was found by.
+enum class FailureKind {
+  other,
+  threshold,    ///< a measurement that missed it
+  comparison,   ///< with another run: slower, failed, or not there
+  finding,      ///< of the doctor
+  stage,        ///< of `check`
+  values,       ///< NaN or infinity in a tensor
+  self_test,    ///< a planted fault that was not detected
+  measurement,  ///< that failed or gave wrong data in one of several runs
+  straggler,    ///< slower than the others of several runs
+  run,          ///< one of several that did not pass
+  no_common,    ///< no measurement was made twice
+};
+
+/// "threshold", "self-test".
+std::string_view to_string(FailureKind kind) noexcept;
+/// `other` for an unknown word.
+FailureKind parse_failure_kind(std::string_view text) noexcept;
+
+/// What a failure is about; empty where it says nothing about that.
+struct Subject {
+  std::string host = {};
+  std::string device = {};
+  std::string stage = {};
+  std::string measurement = {};  ///< its id
+  std::string tensor = {};
+  std::string file = {};
+};
+
 /// One reason for exit code 1: a missed threshold, a failed check, NaN in a tensor.
 struct Failure {
   /// "h2d.pinned>=48GB/s h2d.pinned.copy.256MiB@nvidia:0". JUnit writes a case of this name unless
-  /// a threshold, check or comparison of that name is a failed case already.
+  /// a case of a threshold, check or comparison shows the failure already.
   std::string what;
   Value expected;
   Value got;
-  Object more = {};  ///< further fields in the document
+  FailureKind kind = FailureKind::other;
+  Subject subject = {};
+  std::string reason = {};  ///< a sentence; may be empty
+  std::string action = {};  ///< what to do about it; may be empty
 };
 
 /// The machine; empty and absent where unknown.

@@ -29,7 +29,7 @@ def through_hiptool(hiptool, arguments, library_path=None):
         environment["HIPTOOL_LIBRARY_PATH"] = library_path
     command = [hiptool, "run-kernel", "--device", "nvidia:0", "--format", "json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    results = json.loads(done.stdout)["results"]
+    results = json.loads(done.stdout)["measurements"]
     for result in results:
         if result["status"] != "ok":
             print("not ok:", result["id"], result["status"], result["reason"])

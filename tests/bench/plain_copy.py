@@ -51,10 +51,10 @@ def measure(torch, options):
 def ours(path, size_bytes):
     """Medians of hiptool's plain cells of that size, by kind."""
     with open(path, encoding="utf-8") as file:
-        cells = json.load(file)["cells"]
-    return {cell["kind"]: cell["median_bytes_per_s"] for cell in cells
+        cells = json.load(file)["measurements"]
+    return {cell["kind"]: cell["bytes_per_s"] for cell in cells
             if cell["size_bytes"] == size_bytes and cell["engine"] == "copy" and
-            cell["memory"] in (None, "pinned") and cell["median_bytes_per_s"] is not None}
+            cell["memory"] in (None, "pinned") and cell["bytes_per_s"] is not None}
 
 
 def main():

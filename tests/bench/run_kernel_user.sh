@@ -43,7 +43,7 @@ run() {
       --expect 2:want --format json > log; then
     python3 - "$1" <<'EOF'
 import json, sys
-result = json.load(open("log"))["results"][0]
+result = json.load(open("log"))["measurements"][0]
 print(f"{sys.argv[1]:14} {result['device']} {result['image']}: {result['checked']} exact, "
       f"median {result['median_s'] * 1e6:.1f} us")
 EOF

@@ -29,38 +29,38 @@ class BenchCopy(CliTest):
     def test_quick_preset(self):
         document = self.bench(*FEW)
         self.assertEqual(document["status"], "ok")
-        self.assertEqual([cell["id"] for cell in document["cells"]], [
+        self.assertEqual([cell["id"] for cell in document["measurements"]], [
             "h2d.pinned.copy.64KiB@cpu:0", "d2h.pinned.copy.64KiB@cpu:0",
             "d2d.copy.64KiB@cpu:0", "bidir.pinned.copy.64KiB@cpu:0",
             "h2d.pinned.copy.4KiB.latency@cpu:0", "d2h.pinned.copy.4KiB.latency@cpu:0"])
-        for cell in document["cells"]:
+        for cell in document["measurements"]:
             self.assertEqual(cell["status"], "ok")
             self.assertEqual(len(cell["samples_s"]), 9)
             self.assertEqual(cell["gated"], cell["latency_s"] is None)
 
     def test_figures_follow_from_the_samples(self):
-        for cell in self.bench("--kind", "h2d,d2d,bidir", *FEW)["cells"]:
+        for cell in self.bench("--kind", "h2d,d2d,bidir", *FEW)["measurements"]:
             lanes = 2 if cell["kind"] == "bidir" else 1
             copied = lanes * cell["size_bytes"]
             rates = sorted(copied / sample for sample in cell["samples_s"])
-            self.assertAlmostEqual(cell["median_bytes_per_s"] / statistics.median(rates), 1)
+            self.assertAlmostEqual(cell["bytes_per_s"] / statistics.median(rates), 1)
             self.assertAlmostEqual(cell["min_bytes_per_s"] / rates[0], 1)
             self.assertAlmostEqual(cell["max_bytes_per_s"] / rates[-1], 1)
             mean = statistics.mean(cell["samples_s"])
             self.assertAlmostEqual(cell["cv"], statistics.stdev(cell["samples_s"]) / mean)
-            traffic = 2 * cell["median_bytes_per_s"] if cell["kind"] == "d2d" else None
+            traffic = 2 * cell["bytes_per_s"] if cell["kind"] == "d2d" else None
             self.assertEqual(cell["traffic_bytes_per_s"], traffic)
-            self.assertEqual(len(cell["lanes"] or [0]), lanes)
+            self.assertEqual(len(cell["copies"] or [0]), lanes)
             self.assertIsNone(cell["limit_source"])
             self.assertIsNone(cell["share_of_limit"])
-            if cell["median_bytes_per_s"] is not None:
+            if cell["bytes_per_s"] is not None:
                 self.assertEqual(cell["share_reason"], "the limit of this copy is not known here")
             if lanes == 2:
                 self.assertTrue(0 <= cell["overlap"] <= 1)
 
     def test_all_kinds_memories_and_engines_on_four_devices(self):
         document = self.bench("--preset", "full", *FEW, devices=4)
-        cells = document["cells"]
+        cells = document["measurements"]
         self.assertEqual({cell["status"] for cell in cells}, {"ok"})
         self.assertEqual(len({cell["id"] for cell in cells}), len(cells))
         seen = {(cell["kind"], cell["memory"], cell["engine"]) for cell in cells}
@@ -78,18 +78,18 @@ class BenchCopy(CliTest):
                  cell["engine"] == "copy" and cell["latency_s"] is None]
         self.assertEqual(len(pairs), 12)
         everyone = [cell for cell in cells if cell["kind"] == "all-to-all"][0]
-        self.assertEqual(len(everyone["lanes"]), 12)
+        self.assertEqual(len(everyone["copies"]), 12)
 
     def test_size_sweep(self):
         document = self.bench("--kind", "h2d", "--size", "4KiB..32KiB", "--samples", "1")
-        self.assertEqual([cell["size_bytes"] for cell in document["cells"]],
+        self.assertEqual([cell["size_bytes"] for cell in document["measurements"]],
                          [4096, 8192, 16384, 32768])
 
     def test_skipped_measurements_say_why_and_are_no_failure_if_others_were_made(self):
         document = self.bench("--kind", "h2d,p2p-write,all-to-all", *FEW)
-        self.assertEqual([cell["status"] for cell in document["cells"]],
+        self.assertEqual([cell["status"] for cell in document["measurements"]],
                          ["ok", "skipped", "skipped"])
-        for cell in document["cells"][1:]:
+        for cell in document["measurements"][1:]:
             self.assertIn("needs two devices", cell["reason"])
             self.assertEqual(cell["samples_s"], [])
 
@@ -115,7 +115,7 @@ class BenchCopy(CliTest):
         words = ["--kind", "h2d,d2h", *FEW, "--baseline", str(path)]
         run_of = run("bench-copy", "--device", "cpu", "--format", "json", *words)
         document = json.loads(run_of.stdout)
-        self.assertEqual([cell["id"] for cell in document["baseline"]],
+        self.assertEqual([cell["id"] for cell in document["comparisons"]],
                          ["h2d.pinned.copy.64KiB@cpu:0"])
         self.assertEqual(document["baseline_missing"], [
             {"id": "d2h.pinned.copy.64KiB@cpu:0", "missing_in": "baseline"},
@@ -134,7 +134,7 @@ class BenchCopy(CliTest):
         result = run("bench-copy", "--platform", "cpu", "--kind", "p2p-bidir", "--format", "json",
                      *FEW, environment=environment)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(json.loads(result.stdout)["cells"][0]["id"],
+        self.assertEqual(json.loads(result.stdout)["measurements"][0]["id"],
                          "p2p-bidir.copy.64KiB@cpu:0>cpu:1")
 
     def test_every_testcase_of_nvbandwidth_runs(self):
@@ -144,7 +144,7 @@ class BenchCopy(CliTest):
             "all_to_host_memcpy", "host_to_all_bidirectional_memcpy", "all_to_one_read",
             "one_to_all_write")] + ["host_device_latency_sm", "device_local_copy"]
         document = self.bench("--testcase", ",".join(names), *FEW, devices=2)
-        self.assertEqual({cell["status"] for cell in document["cells"]}, {"ok"})
+        self.assertEqual({cell["status"] for cell in document["measurements"]}, {"ok"})
         wrong = run("bench-copy", "--testcase", "host_to_device_memcpy_cee")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("did you mean 'host_to_device_memcpy_ce'?", wrong.stderr)
@@ -154,7 +154,7 @@ class BenchCopy(CliTest):
         rows = list(csv.DictReader(io.StringIO(result.stdout)))
         self.assertEqual(len(rows), 6)
         self.assertEqual(rows[0]["id"], "h2d.pinned.copy.64KiB@cpu:0")
-        self.assertGreater(float(rows[0]["median_bytes_per_s"]), 1e6)
+        self.assertGreater(float(rows[0]["bytes_per_s"]), 1e6)
         self.assertEqual(rows[0]["limit_bytes_per_s"], "")
 
     def test_markdown_and_progress_lines(self):
@@ -175,7 +175,7 @@ class BenchCopy(CliTest):
 
     def test_time_bounds_a_cell(self):
         document = self.bench("--kind", "h2d", "--time", "0.2", "--size", "1MiB")
-        self.assertGreaterEqual(len(document["cells"][0]["samples_s"]), 9)
+        self.assertGreaterEqual(len(document["measurements"][0]["samples_s"]), 9)
 
     def test_report_compare_takes_its_documents(self):
         for name in ("old", "new"):
@@ -184,7 +184,7 @@ class BenchCopy(CliTest):
         result = run("report", "compare", str(self.folder / "old"), str(self.folder / "new"),
                      "--format", "json")
         self.assertIn(result.returncode, (0, 1), result.stderr)
-        self.assertEqual(json.loads(result.stdout)["cells"][0]["id"],
+        self.assertEqual(json.loads(result.stdout)["comparisons"][0]["id"],
                          "h2d.pinned.copy.64KiB@cpu:0")
 
     def test_an_interrupt_keeps_what_was_measured(self):
@@ -200,11 +200,11 @@ class BenchCopy(CliTest):
         self.assertEqual(process.returncode, 130, errors)
         document = self.assert_document(output, "bench-copy.schema.json")
         self.assertEqual(document["status"], "interrupted")
-        statuses = [cell["status"] for cell in document["cells"]]
+        statuses = [cell["status"] for cell in document["measurements"]]
         self.assertEqual(len(statuses), 3)
         self.assertEqual(statuses[0], "ok")
         self.assertEqual(statuses[-1], "skipped")
-        self.assertEqual(document["cells"][-1]["reason"], "interrupted")
+        self.assertEqual(document["measurements"][-1]["reason"], "interrupted")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class Accepted(Check):
                          {(device, stage) for device in (None, "nvidia:0", "nvidia:1")
                           for stage in ("doctor", "copy", "memory")} - {(None, "memory")})
         self.assertTrue(all(device["passed"] for device in document["devices"]))
-        labels = {cell["id"].split(".")[0] for cell in document["cells"]}
+        labels = {cell["id"].split(".")[0] for cell in document["measurements"]}
         self.assertLessEqual({"h2d", "d2h", "d2d", "h2d-all", "d2h-all", "p2p-write",
                               "memtest-address"}, labels)
 
@@ -178,7 +178,7 @@ class Faults(Check):
     def test_no_peers_at_all_is_no_fault(self):
         document = self.document(*SMALL, "--stage", "copy",
                                  environment=fakes(FAKE_CUDA_NO_PEER="*"))
-        self.assertIn("skipped", {cell["status"] for cell in document["cells"]})
+        self.assertIn("skipped", {cell["status"] for cell in document["measurements"]})
 
     def test_a_throttled_gpu(self):
         document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30")

@@ -130,7 +130,7 @@ class WrongUsage(CliTest):
             self.assertEqual(document["error"]["code"], "invalid_argument")
         result = run("nonsense", environment=clean_environment(HIPTOOL_FORMAT="json"))
         document = self.assert_document(result.stdout, "error.schema.json")
-        self.assertEqual(document["schema"], "hiptool.hiptool/1")
+        self.assertEqual(document["schema"], "hiptool.hiptool/2")
 
 
 class Streams(CliTest):

@@ -351,9 +351,12 @@ class CliTest(unittest.TestCase):
         return interrupt(*words, hold=self.hold(call), **more)
 
     def assert_document(self, text, schema):
-        """Exactly one document, valid for its schema (a file below tests/schema)."""
+        """Exactly one document, valid for its schema (a file below tests/schema). Its measurements
+        have their details beside the fields that all have."""
         document, errors = validate.check_text(text, SCHEMAS / schema)
         self.assertEqual(errors, [])
+        for measured in document.get("measurements", []):
+            measured.update(measured["details"])
         return document
 
     def assert_width(self, text, columns=80):

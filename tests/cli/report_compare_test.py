@@ -19,10 +19,10 @@ class Compare(program.CliTest):
 
     def verdict(self, old, new, *words):
         code, document = self.compare(old, new, *words)
-        self.assertEqual(len(document["cells"]), 1)
-        self.assertEqual(code, 1 if document["cells"][0]["verdict"] == "SLOWER" else 0)
-        self.assertEqual(document["verdict"], document["cells"][0]["verdict"])
-        return document["cells"][0]
+        self.assertEqual(len(document["comparisons"]), 1)
+        self.assertEqual(code, 1 if document["comparisons"][0]["verdict"] == "SLOWER" else 0)
+        self.assertEqual(document["verdict"], document["comparisons"][0]["verdict"])
+        return document["comparisons"][0]
 
     def one(self, rate=52e9, **more):
         context = more.pop("context_of", None)
@@ -42,7 +42,7 @@ class Compare(program.CliTest):
 
     def test_change_is_that_of_the_medians(self):
         old, new = self.one(), self.one(rate=40e9, seed=5)
-        median = lambda document: sorted(document["cells"][0]["samples_s"])[7]
+        median = lambda document: sorted(document["measurements"][0]["samples_s"])[7]
         self.assertAlmostEqual(self.verdict(old, new)["change"], median(new) / median(old) - 1)
 
     def test_too_few_samples(self):
@@ -90,7 +90,7 @@ class Compare(program.CliTest):
                                   samples.cell(destination="nvidia:1", **slow)],
                                  context_of=samples.context(width=4))
         code, document = self.compare(old, new)
-        self.assertEqual([cell["verdict"] for cell in document["cells"]],
+        self.assertEqual([cell["verdict"] for cell in document["comparisons"]],
                          ["AMBIGUOUS", "SLOWER"])
         self.assertEqual(code, 1)
         difference = document["context_differences"][0]
@@ -109,16 +109,16 @@ class Compare(program.CliTest):
 
     def test_cells_that_did_not_work(self):
         code, document = self.compare(self.one(), self.one(status="skipped", reason="no peer"))
-        self.assertEqual((code, document["verdict"], document["cells"]), (1, None, []))
+        self.assertEqual((code, document["verdict"], document["comparisons"]), (1, None, []))
         for status in ("failed", "mismatch"):
             code, document = self.compare(self.one(), self.one(status=status, reason="no peer"))
-            cell, = document["cells"]
+            cell, = document["comparisons"]
             self.assertEqual(cell["verdict"], "AMBIGUOUS")
             self.assertEqual(cell["reason"], f"new is {status}: no peer")
             self.assertEqual(code, 1)
             self.assertEqual([failure["got"] for failure in document["failures"]], [status])
         bad = self.one()
-        bad["cells"][0]["samples_s"][3] = 0.0
+        bad["measurements"][0]["samples_s"][3] = 0.0
         self.assertIn("not a time", self.verdict(bad, self.one())["reason"])
 
     def test_cells_on_one_side(self):
@@ -127,13 +127,14 @@ class Compare(program.CliTest):
         code, document = self.compare(samples.bench_copy([both, left]),
                                       samples.bench_copy([right, both]))
         self.assertEqual(code, 0)
-        self.assertEqual([cell["id"] for cell in document["cells"]], [both["id"]])
+        self.assertEqual([cell["id"] for cell in document["comparisons"]], [both["id"]])
         self.assertEqual(document["only_old"], [left["id"]])
         self.assertEqual(document["only_new"], [right["id"]])
         code, document = self.compare(samples.bench_copy([left]), samples.bench_copy([right]))
         self.assertEqual((code, document["status"], document["verdict"]), (1, "failed", None))
-        self.assertEqual(document["failures"], [{"what": "measurements in both documents",
-                                                 "expected": "at least 1", "got": 0}])
+        [failure] = document["failures"]
+        self.assertEqual((failure["what"], failure["expected"], failure["got"]),
+                         ("measurements in both documents", "at least 1", 0))
 
     def test_cells_on_one_side_are_named_first(self):
         both = samples.cell()
@@ -151,20 +152,21 @@ class Compare(program.CliTest):
     def test_the_change_is_that_of_what_is_shown(self):
         old, new = self.one(noise=0), self.one(rate=52e9 * 0.27, noise=0)
         code, document = self.compare(old, new)
-        cell = document["cells"][0]
+        cell = document["comparisons"][0]
         self.assertEqual(code, 1)
         self.assertAlmostEqual(cell["rate_change"], -0.73)
         self.assertAlmostEqual(cell["change"], 1 / 0.27 - 1)
-        self.assertEqual(document["failures"], [{
-            "what": cell["id"], "expected": "52.0 GB/s within 3 %",
-            "got": "14.0 GB/s, rate -73.0 %"}])
+        [failure] = document["failures"]
+        self.assertEqual({key: value for key, value in failure.items() if value is not None}, {
+            "what": cell["id"], "kind": "comparison", "measurement": cell["id"],
+            "expected": "52.0 GB/s within 3 %", "got": "14.0 GB/s, rate -73.0 %"})
         paths = [str(self.folder / name) for name in ("old.json", "new.json")]
         text = program.run("report", "compare", *paths).stdout
         self.assertRegex(text, r"New +Change\n.* 14\.0 GB/s  rate -73\.0 %\n")
         self.assertNotIn("+270", text)
         for document in (old, new):   # a latency: only times
-            document["cells"][0]["median_bytes_per_s"] = None
-        self.assertIsNone(self.compare(old, new)[1]["cells"][0]["rate_change"])
+            document["measurements"][0]["bytes_per_s"] = None
+        self.assertIsNone(self.compare(old, new)[1]["comparisons"][0]["rate_change"])
         self.assertRegex(program.run("report", "compare", *paths).stdout, r"ms  time \+270\.4 %\n")
 
     def test_kernels(self):
@@ -173,14 +175,14 @@ class Compare(program.CliTest):
                   samples.kernel_result(dtype="f64", seed=5)]
         code, document = self.compare(samples.run_kernel(results), samples.run_kernel(slower))
         self.assertEqual(code, 1)
-        self.assertEqual([(cell["id"], cell["verdict"]) for cell in document["cells"]],
+        self.assertEqual([(cell["id"], cell["verdict"]) for cell in document["comparisons"]],
                          [("add.f32.67108864.nvidia:0", "SLOWER"),
                           ("add.f64.67108864.nvidia:0", "SAME")])
         self.assertEqual(document["counts"],
                          {"same": 1, "faster": 0, "slower": 1, "ambiguous": 0})
 
     def test_documents_that_cannot_be_compared_are_wrong_usage(self):
-        other_version = {**self.one(), "schema": "hiptool.bench-copy/2"}
+        other_version = {**self.one(), "schema": "hiptool.bench-copy/3"}
         for old, new in ((self.one(), samples.run_kernel([samples.kernel_result()])),
                          (self.one(), other_version), (other_version, other_version),
                          (samples.load(), samples.load())):
@@ -201,7 +203,7 @@ class Compare(program.CliTest):
         self.assertEqual(result.returncode, 4)
 
     def test_members_of_a_wrong_type_are_told_not_crashed_on(self):
-        for field in ("cells", "context", "host", "tool", "status", "started_at"):
+        for field in ("measurements", "context", "host", "tool", "status", "started_at"):
             for value in ("text", [1], {"a": {}}):
                 code, _ = self.compare({**self.one(), field: value}, self.one())
                 self.assertIn(code, (0, 1, 2), (field, value))

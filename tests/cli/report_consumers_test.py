@@ -34,9 +34,9 @@ class Prometheus(samples.RenderTest):
             for sample in family.samples:
                 self.assertIsNone(sample.timestamp)
         rates = families["hiptool_bytes_per_second"].samples
-        cells = samples.all_kinds()["cells"]
+        cells = samples.all_kinds()["measurements"]
         self.assertEqual({sample.labels["id"]: sample.value for sample in rates},
-                         {cell["id"]: cell["median_bytes_per_s"] for cell in cells
+                         {cell["id"]: cell["bytes_per_s"] for cell in cells
                           if cell["status"] == "ok"})
         statuses = families["hiptool_measurement_status"].samples
         self.assertEqual(sorted({sample.labels["status"] for sample in statuses}),
@@ -68,7 +68,7 @@ class Junit(samples.RenderTest):
     def test_junit(self):
         suites = junitparser.JUnitXml.fromstring(self.render(samples.all_kinds(), "junit").encode())
         suite = next(iter(suites))
-        cells = samples.all_kinds()["cells"]
+        cells = samples.all_kinds()["measurements"]
         self.assertEqual((suite.tests, suite.failures, suite.errors, suite.skipped),
                          (len(cells), 1, 1, 1))
         self.assertEqual((suite.hostname, suite.timestamp), ("node01", "2026-03-01T12:00:00"))

@@ -60,7 +60,7 @@ class Formats(samples.RenderTest):
         document = json.loads(self.render(samples.all_kinds(), "gbench"))
         for name in ("date", "num_cpus", "host_name", "executable", "caches"):
             self.assertIn(name, document["context"])
-        first = samples.all_kinds()["cells"][0]
+        first = samples.all_kinds()["measurements"][0]
         runs = [one for one in document["benchmarks"] if one["run_name"] == first["id"]]
         for run in runs:
             self.assertTrue({"name", "run_type", "real_time", "cpu_time", "time_unit",
@@ -76,7 +76,7 @@ class Formats(samples.RenderTest):
                          ("median", first["id"] + "_median"))
         self.assertAlmostEqual(median["real_time"] * 1e-6, sorted(first["samples_s"])[7],
                                places=12)
-        self.assertAlmostEqual(median["bytes_per_second"] / first["median_bytes_per_s"], 1,
+        self.assertAlmostEqual(median["bytes_per_second"] / first["bytes_per_s"], 1,
                                places=6)
         errors = [one for one in document["benchmarks"] if one.get("error_occurred")]
         self.assertEqual([one["error_message"] for one in errors][1:],
@@ -91,17 +91,17 @@ class Formats(samples.RenderTest):
             self.assertIsInstance(entry["value"], (int, float))
             self.assertIsInstance(entry.get("range", ""), str)
             self.assertIsInstance(entry.get("extra", ""), str)
-        first = samples.all_kinds()["cells"][0]
+        first = samples.all_kinds()["measurements"][0]
         verdict = entries.pop(0)   # of a document that does not hold its exit code
         self.assertEqual((verdict["name"], verdict["value"]), ("bench-copy verdict", 0))
         self.assertEqual(entries[0]["name"], first["id"])
         self.assertEqual(entries[0]["unit"], "GB/s")
-        self.assertAlmostEqual(entries[0]["value"], first["median_bytes_per_s"] / 1e9)
+        self.assertAlmostEqual(entries[0]["value"], first["bytes_per_s"] / 1e9)
         half = (first["p95_bytes_per_s"] - first["p05_bytes_per_s"]) / 2e9
         self.assertAlmostEqual(float(entries[0]["range"].removeprefix("± ")), half, delta=6e-4)
         # What went wrong raises the alert of "bigger is better"; what was skipped cannot.
         self.assertEqual([entry["value"] for entry in entries].count(0), 2)
-        self.assertEqual(len(entries), len(samples.all_kinds()["cells"]) - 1)
+        self.assertEqual(len(entries), len(samples.all_kinds()["measurements"]) - 1)
         self.assertEqual(len({entry["name"] for entry in entries}), len(entries))
         kernel = samples.kernel_result()
         kernel["bytes_per_s"] = None
@@ -110,12 +110,12 @@ class Formats(samples.RenderTest):
 
     def test_bencher(self):
         document = json.loads(self.render(samples.all_kinds(), "bmf"))
-        first = samples.all_kinds()["cells"][0]
+        first = samples.all_kinds()["measurements"][0]
         self.assertEqual(document[first["id"]], {"bytes-per-second": {
-            "value": first["median_bytes_per_s"], "lower_value": first["p05_bytes_per_s"],
+            "value": first["bytes_per_s"], "lower_value": first["p05_bytes_per_s"],
             "upper_value": first["p95_bytes_per_s"]}})
         self.assertEqual(document["bench-copy verdict"], {"passed": {"value": 0}})
-        self.assertEqual(len(document), len(samples.all_kinds()["cells"]) - 3 + 1)
+        self.assertEqual(len(document), len(samples.all_kinds()["measurements"]) - 3 + 1)
 
     def test_svg(self):
         root = xml.fromstring(self.render(samples.all_kinds(), "svg"))

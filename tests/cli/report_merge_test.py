@@ -182,19 +182,19 @@ class Merge(program.CliTest):
             self.assertEqual(len(document["blamed"]), 1)
             blamed = document["blamed"][0]
             self.assertEqual((blamed["device"], blamed["source"], blamed["destination"],
-                              blamed["cells"]), (None, "nvidia:1", "nvidia:0", 1))
+                              blamed["measurements"]), (None, "nvidia:1", "nvidia:0", 1))
 
     def test_failures_are_told_and_excluded(self):
         bad = samples.bench_copy([samples.cell(status="mismatch", reason="3 bytes differ"),
                                   samples.cell(kind="d2h")], host="node09", status="mismatch")
         document = self.merge([host_document(0), host_document(1), bad], code=1)
-        self.assertEqual([(one["host"], one["kind"], one["status"], one["reason"], one["what"],
-                           one["got"]) for one in document["failures"]],
-                         [("node09", "measurement", "mismatch", "3 bytes differ",
+        self.assertEqual([(one["host"], one["kind"], one["reason"], one["what"], one["got"])
+                          for one in document["failures"]],
+                         [("node09", "measurement", "3 bytes differ",
                            "node09 h2d.pinned.copy.256MiB@nvidia:0", "mismatch: 3 bytes differ")])
         self.assertEqual(document["exclude_hosts"], ["node09"])
         # Where every result failed there is no group whose name could be shown.
-        text = self.people([{**bad, "cells": bad["cells"][:1]}], code=1)
+        text = self.people([{**bad, "measurements": bad["measurements"][:1]}], code=1)
         self.assertTrue(text.startswith("FAILED: 1 failure among 0 results of 1 host\n"), text)
 
     def test_a_straggler_is_a_failure_with_both_figures(self):
@@ -233,8 +233,8 @@ class Merge(program.CliTest):
     def test_a_slow_device_is_blamed_for_its_latencies(self):
         def latencies(slow, host):
             document = matrix(slow, 4, host)
-            for cell in document["cells"]:
-                cell["median_bytes_per_s"] = None
+            for cell in document["measurements"]:
+                cell["bytes_per_s"] = None
             return document
 
         blamed = self.merge([latencies(lambda a, b: a == 2, "node01"),
@@ -261,7 +261,8 @@ class Merge(program.CliTest):
         self.assertTrue(text.startswith(
             "FAILED: 2 failed runs among 4 results of 5 hosts; left out: 1 file\n"), text)
         # A document of an earlier version, without a verdict of its own.
-        old = {**host_document(4), "thresholds": [{"threshold": "h2d>=60GB/s", "is_met": False}]}
+        old = {**samples.first_version(host_document(4)),
+               "thresholds": [{"threshold": "h2d>=60GB/s", "is_met": False}]}
         self.assertEqual(self.merge(usual + [old], code=1)["failures"][0]["host"], "node04")
         self.assertEqual(self.merge([nothing], code=1)["hosts"], 1)
 

@@ -47,7 +47,7 @@ def cell(index, **more):
     """Without samples: comparing them takes the same time for each, and much more than all else."""
     return {"id": f"h2d.{index}@nvidia:0", "kind": "h2d", "memory": "pinned", "engine": "copy",
             "source": "host", "destination": "nvidia:0", "size_bytes": 1 << 20, "status": "ok",
-            "samples_s": [0.5] if index == 0 else [], "median_bytes_per_s": 5e9, **more}
+            "samples_s": [0.5] if index == 0 else [], "bytes_per_s": 5e9, **more}
 
 
 def pair(index):
@@ -102,7 +102,7 @@ class Scale(program.CliTest):
 
     def test_merge(self):
         def cells(count):   # every second one is slow
-            return [cell(index, median_bytes_per_s=1e9 if index % 2 else 9e9,
+            return [cell(index, bytes_per_s=1e9 if index % 2 else 9e9,
                          destination=f"nvidia:{index}") for index in range(count)]
         self.check_action("merge", cells, 3)
 
@@ -110,7 +110,7 @@ class Scale(program.CliTest):
         def cells(count):
             return [cell(index, id=f"p2p@{index}", source=f"nvidia:{index}",
                          destination=f"nvidia:{index + 1}",
-                         median_bytes_per_s=9e9 if index % 5 else 1e9) for index in range(count)]
+                         bytes_per_s=9e9 if index % 5 else 1e9) for index in range(count)]
         self.check_action("merge", cells, 1)
 
     def test_render(self):

@@ -31,7 +31,7 @@ class BuiltIn(CliTest):
         """Message and hint of a run that never opened a device."""
         document = self.document(*words, code=code)
         self.assertEqual(document["status"], "failed")
-        self.assertNotIn("results", document)
+        self.assertNotIn("measurements", document)
         return document["error"]["message"], document["error"]["hint"] or ""
 
 
@@ -64,9 +64,9 @@ class Run(BuiltIn):
         document = self.document("all", *QUICK)
         listed = {(kernel["name"], dtype) for kernel in self.document("--list")["kernels"]
                   for dtype in kernel["usual_dtypes"]}
-        seen = {(result["kernel"], result["dtype"]) for result in document["results"]}
+        seen = {(result["kernel"], result["dtype"]) for result in document["measurements"]}
         self.assertEqual(seen, listed)
-        for result in document["results"]:
+        for result in document["measurements"]:
             self.assertIn(result["status"], ("ok", "skipped"), result)
             if result["status"] == "skipped":
                 self.assertTrue(result["reason"], result)
@@ -80,14 +80,14 @@ class Run(BuiltIn):
         document = self.document("stream", "gemm", "--dtype", "f64,f16", "--size", "64KiB,80KiB",
                                  "--samples", "2", "--device", "cpu")
         cells = [(result["kernel"], result["dtype"], len(result["samples_s"]))
-                 for result in document["results"] if result["status"] == "ok"]
+                 for result in document["measurements"] if result["status"] == "ok"]
         self.assertEqual(cells.count(("stream-triad", "f64", 2)), 2)
         self.assertEqual(cells.count(("gemm", "f16", 2)), 1)  # one tile for both sizes
         self.assertNotIn("f32", {cell[1] for cell in cells})
-        skipped = {result["kernel"]: result["reason"] for result in document["results"]
+        skipped = {result["kernel"]: result["reason"] for result in document["measurements"]
                    if result["status"] == "skipped"}
         self.assertEqual(skipped["memset"], "has none of the requested types")
-        triad = [result["size_bytes"] for result in document["results"]
+        triad = [result["size_bytes"] for result in document["measurements"]
                  if result["kernel"] == "stream-triad"]
         self.assertEqual(triad, [65536, 81920])
 
@@ -97,7 +97,7 @@ class Run(BuiltIn):
                  "1", "--device", "cpu")
         document = self.document(*words, "--fail-below", "gemm.1MiB>=0.00001GFLOP/s",
                                  "--fail-below", "gemm.64K>=0.00001GFLOP/s")
-        results = {result["id"]: result for result in document["results"]}
+        results = {result["id"]: result for result in document["measurements"]}
         self.assertEqual(set(results), {"gemm.f32.64KiB@cpu:0", "fma.f32@cpu:0"})
         gemm = results["gemm.f32.64KiB@cpu:0"]
         self.assertEqual((gemm["size_bytes"], gemm["elements"]), (65536, 128 * 128))
@@ -105,17 +105,17 @@ class Run(BuiltIn):
         self.assertEqual(results["fma.f32@cpu:0"]["requested_sizes_bytes"], [])
         default = self.document("gemm", "--dtype", "f32", "--samples", "1", "--device", "cpu")
         self.assertEqual([(result["id"], result["requested_sizes_bytes"])
-                          for result in default["results"]], [("gemm.f32.64KiB@cpu:0", [])])
+                          for result in default["measurements"]], [("gemm.f32.64KiB@cpu:0", [])])
         text = " ".join(self.run_kernel(*words).stdout.split())
         self.assertIn("64KiB@cpu:0: 65.0 KiB requested; this kernel rounds it to 64.0 KiB", text)
         self.assertIn("1.00 MiB requested", text)
         self.assertNotIn("gemm.f32.64KiB@cpu:0: 64.0 KiB", text)
         result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",
-                               "cpu")["results"][0]
+                               "cpu")["measurements"][0]
         self.assertEqual(result["id"], "memset.u32.0.5%@cpu:0")
 
     def test_rates_are_bytes_over_time(self):
-        triad = self.document("stream-triad", "--dtype", "f32", *QUICK)["results"][0]
+        triad = self.document("stream-triad", "--dtype", "f32", *QUICK)["measurements"][0]
         self.assertAlmostEqual(triad["bytes_per_s"] * triad["median_s"], 3 * 65536, delta=1)
         self.assertAlmostEqual(triad["flops_per_s"] * triad["median_s"], 2 * 65536 / 4, delta=1)
         self.assertEqual(triad["elements"], 65536 / 4)
@@ -127,7 +127,7 @@ class Run(BuiltIn):
                 name, value = line.split(":")
                 free[name] = int(value.split()[0]) * 1024
         result = self.document("memtest-address", "--size", "0.1%", "--samples", "1", "--device",
-                               "cpu")["results"][0]
+                               "cpu")["measurements"][0]
         self.assertEqual(result["status"], "ok")
         self.assertLess(result["size_bytes"], free["MemTotal"] / 900)
         self.assertGreater(result["size_bytes"], 4096)
@@ -141,7 +141,7 @@ class Run(BuiltIn):
 
     def test_soak_takes_its_time_and_checks_all_along(self):
         start = time.monotonic()
-        result = self.document("memset", "--seconds", "1", *QUICK)["results"][0]
+        result = self.document("memset", "--seconds", "1", *QUICK)["measurements"][0]
         self.assertGreater(time.monotonic() - start, 1)
         self.assertGreater(len(result["samples_s"]), 10)
         self.assertEqual(result["checked"], len(result["samples_s"]) * 2 * 65536 // 4)
@@ -158,7 +158,8 @@ class Run(BuiltIn):
         self.assertEqual(process.returncode, 130)
         document = self.assert_document(out, "run-kernel.schema.json")
         self.assertEqual(document["status"], "interrupted")
-        self.assertIn([result["status"] for result in document["results"]], (["ok"], ["ok"] * 2))
+        self.assertIn([result["status"] for result in document["measurements"]],
+                      (["ok"], ["ok"] * 2))
 
 
 class Thresholds(BuiltIn):
@@ -186,12 +187,12 @@ class Thresholds(BuiltIn):
         self.assertIn("the peak memory bandwidth is not known", document["error"]["message"])
         self.assertIn("memset>=1TB/s", document["error"]["hint"])
         self.assertEqual(document["thresholds"], [])
-        results = {result["kernel"]: result for result in document["results"]}
+        results = {result["kernel"]: result for result in document["measurements"]}
         self.assertEqual(results["memset"]["share_reason"],
                          "the peak memory bandwidth is not known")
         self.assertIn("no public source", results["fma"]["share_reason"])
         for result in results.values():
-            self.assertEqual((result["share_of_peak"], result["peak_source"]), (None, None))
+            self.assertEqual((result["share_of_limit"], result["limit_source"]), (None, None))
 
     def test_of_one_size(self):
         sizes = ("memset", "--device", "cpu", "--size", "1MB,64KiB", "--samples", "2")
@@ -206,7 +207,7 @@ class Thresholds(BuiltIn):
         # Which devices there are is known later.
         document = self.document(*sizes, "--fail-below", "memset.cpu:7>=1MB/s", code=2)
         self.assertIn("names no kernel that was measured", document["error"]["message"])
-        self.assertEqual(len(document["results"]), 2)
+        self.assertEqual(len(document["measurements"]), 2)
 
     def test_of_a_file(self):
         path = self.folder / "thresholds.txt"
@@ -267,7 +268,7 @@ class Formats(BuiltIn):
         result = run("report", "compare", str(self.folder / "old"), str(self.folder / "new"),
                      "--format", "json")
         self.assertIn(result.returncode, (0, 1), result.stderr)   # this machine may be busy
-        self.assertEqual(len(json.loads(result.stdout)["cells"]), 1)
+        self.assertEqual(len(json.loads(result.stdout)["comparisons"]), 1)
 
 
 class WrongWords(BuiltIn):
@@ -301,7 +302,7 @@ class WrongWords(BuiltIn):
     def test_memory_that_is_not_there(self):
         document = self.document("memset", "--size", "1000TiB", "--device", "cpu", code=3)
         self.assertEqual(document["error"]["code"], "out_of_memory")
-        self.assertEqual(document["results"][0]["status"], "skipped")
+        self.assertEqual(document["measurements"][0]["status"], "skipped")
 
 
 if __name__ == "__main__":

@@ -240,10 +240,10 @@ class Words(Convolutions):
         text = self.run_kernel("--shapes", "traps", "--lib", "miopen", *CPU, "--format", "json",
                                code=3).stdout
         document = self.assert_document(text, "run-kernel.schema.json")
-        self.assertEqual([one["shape"] for one in document["results"]],
+        self.assertEqual([one["shape"] for one in document["measurements"]],
                          ["n1c1h48w50:k1r23s23", "n1c16h270w480:k16r3s3p1",
                           "n16c64h56w56:k64r1s1", "n128c128h1w1:k128r1s1"])
-        self.assertIn("ROCm/rocm-libraries#7024", document["results"][0]["trap"])
+        self.assertIn("ROCm/rocm-libraries#7024", document["measurements"][0]["trap"])
 
     def test_samples_of_large_convolutions(self):
         # Judged within the time that there is, whole numbers completely.

@@ -37,9 +37,9 @@ class LibraryTest(CliTest):
         text = self.run_kernel(*words, "--format", "json", code=code,
                                environment=environment).stdout
         document = self.assert_document(text, "run-kernel.schema.json")
-        ids = [one["id"] for one in document["results"]]
+        ids = [one["id"] for one in document["measurements"]]
         self.assertEqual(len(ids), len(set(ids)), ids)
-        return {one["library"]: one for one in document["results"]}
+        return {one["library"]: one for one in document["measurements"]}
 
 
 class Products(LibraryTest):
@@ -252,8 +252,8 @@ class Shapes(Products):
         text = self.run_kernel("--shapes", "traps", "--dtype", "f16", "--samples", "1", "--lib",
                                "openblas", *CPU, "--format", "json", code=3).stdout
         document = self.assert_document(text, "run-kernel.schema.json")
-        self.assertEqual([one["shape"] for one in document["results"]], ["512x512x512"])
-        self.assertIn("ROCm/TheRock#7271", document["results"][0]["trap"])
+        self.assertEqual([one["shape"] for one in document["measurements"]], ["512x512x512"])
+        self.assertIn("ROCm/TheRock#7271", document["measurements"][0]["trap"])
 
     def test_samples_of_large_products(self):
         real = clean_environment()

@@ -155,7 +155,7 @@ __global__ void k(double* out, const float* in, Params p, float nan) {
 }""", "--arg", "buf:f64:4:zeros", "--arg", "buf:f32:4:value:0.5", "--arg",
                                  "bytes:" + struct.pack("<f3h6xd", 3, 1, 2, 3, 100).hex(),
                                  "--arg", "f32:0x7fc01234", "--out", "0:print:4")
-        self.assertEqual(document["results"][0]["outputs"][0]["values"],
+        self.assertEqual(document["measurements"][0]["outputs"][0]["values"],
                          [104.5, 103.5, 102.5, 0x7fc01234])
         error = self.run_text("struct P { int a[4]; };\n__global__ void k(P p) {}", "--arg",
                               "bytes:0102", code=2)["error"]
@@ -172,7 +172,7 @@ __global__ void k(double* out, const float* in, Params p, float nan) {
         # A number of its size is taken as its bits.
         for word in ("i64:0x0000000700000000", "bytes:00000000_07000000"):
             document = self.run_text(pair, "--arg", word, *out)
-            self.assertEqual(document["results"][0]["outputs"][0]["values"], [7])
+            self.assertEqual(document["measurements"][0]["outputs"][0]["values"], [7])
         self.assertIn("size the source alone does not say", " ".join(
             self.run_kernel("--module", str(self.text)).stdout.split()))
 
@@ -187,16 +187,16 @@ __global__ void k(int* out) {
   int* const own = out + threadIdx.x;
   *own = write_both(own, reinterpret_cast<float*>(own));
 }""", "--arg", "buf:i32:4:zeros", "--out", "0:print:4")
-        self.assertEqual(document["results"][0]["outputs"][0]["values"], [0x40000000] * 4)
+        self.assertEqual(document["measurements"][0]["outputs"][0]["values"], [0x40000000] * 4)
 
     def test_rates(self):
         words = ["--name", "saxpy", "--arg", "f32:2", "--arg", "buf:f32:4:iota", "--arg",
                  "buf:f32:4:iota", "--arg", "u32:4"]
         result = self.run_text(SAXPY, *words, "--bytes", "48", "--flops", "8",
-                               "--samples", "3")["results"][0]
+                               "--samples", "3")["measurements"][0]
         self.assertAlmostEqual(result["bytes_per_s"] * result["median_s"], 48)
         self.assertAlmostEqual(result["flops_per_s"] * result["median_s"], 8)
-        result = self.run_text(SAXPY, *words)["results"][0]
+        result = self.run_text(SAXPY, *words)["measurements"][0]
         self.assertEqual((result["bytes_per_s"], result["flops_per_s"]), (None, None))
         text = self.run_kernel("--device", "cpu", "--module", str(self.text), "--grid", "1",
                                "--block", "4", *words, "--bytes", "1MiB", "--flops", "1000").stdout
@@ -212,7 +212,7 @@ __global__ void k(int* out) {
   auto tile = cg::tiled_partition<2>(cg::this_thread_block());
   out[threadIdx.x] = 10 * tile.shfl_xor(int(threadIdx.x), 1) + __syncthreads_count(threadIdx.x > 0);
 }""", "--arg", "buf:i32:4:zeros", "--out", "0:print:4")
-        self.assertEqual(document["results"][0]["outputs"][0]["values"], [13, 3, 33, 23])
+        self.assertEqual(document["measurements"][0]["outputs"][0]["values"], [13, 3, 33, 23])
         error = self.run_text("""#include <cooperative_groups.h>
 __global__ void k(int* out) { cooperative_groups::this_grid().sync(); *out = 1; }""",
                               "--arg", "buf:i32:1:zeros", code=4)["error"]

@@ -57,7 +57,7 @@ class Sweep(Operations):
         self.assertEqual(len(operations["add"]["dtypes"]), 10)
         listing = self.document("--list")
         self.assertEqual(list(operations), [one["name"] for one in listing["operations"]])
-        for result in document["results"]:
+        for result in document["measurements"]:
             if result["id"].startswith(("copy2d.", "attention.")):   # not their layout
                 self.assertEqual((result["status"], result["cases"]), ("skipped", 0))
                 continue
@@ -70,7 +70,7 @@ class Sweep(Operations):
         layouts = {one["name"]: one["layouts"] for one in document["operations"]}
         self.assertEqual(layouts["add"], LAYOUTS)
         self.assertEqual(layouts["eq"], LAYOUTS[:-1] + ["in-place"])   # of u8
-        self.assertEqual({one["status"] for one in document["results"]}, {"ok"})
+        self.assertEqual({one["status"] for one in document["measurements"]}, {"ok"})
 
     def test_for_people(self):
         result = self.run_kernel("add", "lt", "--sweep", "quick", "--dtype", "f32,u8", *CPU)
@@ -87,7 +87,7 @@ class Sweep(Operations):
     def test_the_seed_and_nothing_else_decides_the_digest(self):
         def digests(*words):
             document = self.document("sub", "--sweep", "quick", *CPU, *words)
-            return {result["dtype"]: result["digest"] for result in document["results"]}
+            return {result["dtype"]: result["digest"] for result in document["measurements"]}
         every = digests()
         self.assertEqual(len(set(every.values())), 10)
         self.assertEqual(digests("--seed", "1", "--dtype", "f16"), {"f16": every["f16"]})
@@ -107,7 +107,7 @@ class Sweep(Operations):
         environment = without("hiptool_binary_u32")   # for layouts that are not packed
         document = self.document(*words, code=5, environment=environment)
         self.assertEqual(document["status"], "mismatch")
-        results = {result["dtype"]: result for result in document["results"]}
+        results = {result["dtype"]: result for result in document["measurements"]}
         self.assertEqual(results["u8"]["status"], "ok")
         self.assertEqual(results["u32"]["status"], "mismatch")
         packed, layout = results["u32"]["layouts"]
@@ -150,14 +150,14 @@ class Sweep(Operations):
         self.assertEqual(process.returncode, 130)
         document = self.assert_document(out, "run-kernel.schema.json")
         self.assertEqual(document["status"], "interrupted")
-        self.assertEqual(document["results"][0]["id"], "add.u8@cpu:0")
+        self.assertEqual(document["measurements"][0]["id"], "add.u8@cpu:0")
 
 
 class Timed(Operations):
     def test_rate_shape_and_layout(self):
         document = self.document("add", "eq", "--dtype", "f32", "--layout",
                                  "packed,transposed,in-place", *SMALL)
-        results = {result["id"]: result for result in document["results"]}
+        results = {result["id"]: result for result in document["measurements"]}
         self.assertEqual(list(results), [
             "add.f32.33x40@cpu:0", "add.f32.33x40.transposed@cpu:0",
             "add.f32.33x40.in-place@cpu:0", "eq.f32.33x40@cpu:0",
@@ -173,14 +173,14 @@ class Timed(Operations):
         self.assertRegex(text, r"add +f32 +33x40 ")
 
     def test_the_size_of_other_kernels(self):
-        result = self.document("mul", "--dtype", "f16", "--samples", "1", *CPU)["results"][0]
+        result = self.document("mul", "--dtype", "f16", "--samples", "1", *CPU)["measurements"][0]
         self.assertEqual((result["id"], result["shape"]), ("mul.f16.128KiB@cpu:0", "16x4096"))
         kernels = {result["kernel"] for result in self.document(
             "ops", "memset", "--dtype", "u32", "--size", "4KiB", "--samples", "1",
-            *CPU)["results"]}
+            *CPU)["measurements"]}
         self.assertLessEqual({*NAMES, "memset"}, kernels)
         self.assertNotIn("add", {result["kernel"] for result in self.document(
-            "all", "--size", "4KiB", "--samples", "1", "--dtype", "u32", *CPU)["results"]})
+            "all", "--size", "4KiB", "--samples", "1", "--dtype", "u32", *CPU)["measurements"]})
 
     def test_a_size_below_the_least_shape(self):
         for words, least in ((("softmax", "--size", "3"), "3 B"), (("gemm", "--size", "1000",
@@ -190,10 +190,10 @@ class Timed(Operations):
             self.assertIn(f"{least} is less than the least shape of {words[0]} of f32",
                           document["error"]["message"])
             self.assertIn("--size", document["error"]["hint"])
-            self.assertEqual([one["status"] for one in document["results"]], ["skipped"])
+            self.assertEqual([one["status"] for one in document["measurements"]], ["skipped"])
         document = self.document("all", "--size", "4KiB", "--samples", "1", "--dtype", "f32,u32",
                                  *CPU)
-        skipped = {one["kernel"]: one["reason"] for one in document["results"]
+        skipped = {one["kernel"]: one["reason"] for one in document["measurements"]
                    if one["status"] == "skipped" and "least shape" in one["reason"]}
         self.assertEqual(set(skipped), {"gemm", "transpose"})
 
@@ -211,7 +211,7 @@ class Timed(Operations):
                  "--device", "nvidia:0"]
         document = check_one_verdict(self, words, 5, without("hiptool_binary_packed_u32"),
                                      stdout_formats=())
-        [result] = document["results"]
+        [result] = document["measurements"]
         self.assertEqual((result["wrong"]["count"], result["wrong"]["got"]), (1320, 0xffffffff))
         self.assertEqual(result["samples_s"], [])
 
@@ -288,7 +288,7 @@ class WrongWords(Operations):
                 (("add", "--seed", "x"), "'x' for --seed", "whole number"),
                 (("--module", "k.hip", "--shape", "4"), "--shape", "leave")):
             document = self.document(*words, code=2)
-            self.assertNotIn("results", document, words)
+            self.assertNotIn("measurements", document, words)
             self.assertIn(part, document["error"]["message"], words)
             self.assertIn(hint, document["error"]["hint"] or "", words)
 

@@ -95,9 +95,10 @@ class OnTheProcessor(RunKernel):
         out = self.folder / "out"
         document = self.saxpy(*self.saxpy_words(None, "--out", f"2:{out}", "--out", "2:print:3",
                                                 "--samples", "3"))
-        result = document["results"][0]
+        result = document["measurements"][0]
         self.assertEqual((document["status"], result["status"]), ("ok", "ok"))
-        self.assertEqual((result["kernel"], result["device"], result["dtype"], result["elements"]),
+        self.assertEqual((result["kernel"], result["destination"], result["dtype"],
+                          result["elements"]),
                          ("saxpy", "cpu:0", "f32", N))
         self.assertEqual((result["checked"], result["max_error"], result["wrong"]), (N, 0, None))
         self.assertEqual(len(result["samples_s"]), 3)
@@ -111,8 +112,8 @@ class OnTheProcessor(RunKernel):
             want[7] = -want[7]
             want[900] += 1
         document = self.saxpy(*self.saxpy_words(spoil), code=5)
-        wrong = document["results"][0]["wrong"]
-        self.assertEqual((document["status"], document["results"][0]["status"]),
+        wrong = document["measurements"][0]["wrong"]
+        self.assertEqual((document["status"], document["measurements"][0]["status"]),
                          ("mismatch", "mismatch"))
         self.assertEqual((wrong["argument"], wrong["first_bad_index"], wrong["count"]), (2, 7, 2))
         self.assertEqual((wrong["xor_bits"], wrong["reread_agrees"]), (0x80000000, True))
@@ -129,7 +130,7 @@ class OnTheProcessor(RunKernel):
         words = self.saxpy_words(nearly)
         self.saxpy(*words, code=5)
         self.saxpy(*words, "--tolerance", "1e-6", code=5)
-        result = self.saxpy(*words, "--tolerance", "2e-4")["results"][0]
+        result = self.saxpy(*words, "--tolerance", "2e-4")["measurements"][0]
         self.assertEqual(result["tolerance"], 2e-4)
         self.assertAlmostEqual(result["max_error"], 1e-4, delta=4e-5)
 
@@ -146,8 +147,8 @@ class OnTheProcessor(RunKernel):
                  "--grid", "1", "--block", "256", "--arg", "buf:i32:256:iota", "--arg",
                  "buf:i32:1:zeros")
         document = self.document(*words, "--out", "1:print:1", environment=environment)
-        self.assertEqual([(result["device"], result["outputs"][0]["values"])
-                          for result in document["results"]],
+        self.assertEqual([(result["destination"], result["outputs"][0]["values"])
+                          for result in document["measurements"]],
                          [("cpu:0", [32640]), ("cpu:1", [32640])])
         out = self.folder / "out"
         self.error(*words, "--out", f"1:{out}", code=2, environment=environment)
@@ -164,7 +165,7 @@ class OnTheProcessor(RunKernel):
         one.write_text("__global__ void only(int* x) { *x = 5; }", encoding="utf-8")
         document = self.document(*words[:2], "--module", str(one), *words[4:], "--arg",
                                  "buf:i32:1:zeros", "--out", "0:print:1")
-        self.assertEqual(document["results"][0]["outputs"][0]["values"], [5])
+        self.assertEqual(document["measurements"][0]["outputs"][0]["values"], [5])
 
     def test_what_does_not_compile(self):
         self.text.write_text("__global__ void f(int* x) {\n  *x = nothing;\n}", encoding="utf-8")
@@ -265,7 +266,7 @@ class OnStandIns(RunKernel):
                 words = self.words(device, image)
                 expect = ("--expect", f"0:{self.folder / 'want'}")
                 document = self.document(*words, *fill, *expect, environment=environment)
-                self.assertEqual(document["results"][0]["checked"], 100)
+                self.assertEqual(document["measurements"][0]["checked"], 100)
                 for wrong in (fill[:4], (*fill[:3], "u32:100", *fill[4:]),
                               ("--arg", "u32:1", *fill[2:])):
                     error = self.error(*words, *wrong, code=2, environment=environment)
@@ -286,7 +287,8 @@ class OnStandIns(RunKernel):
             words = self.words("amd:0", file, *fill, "--out", "0:print:1")
             environment = self.environment("FAKE_AMD7", FAKE_HIP_ARCH="gfx1100")
             if target == "gfx1100":
-                outputs = self.document(*words, environment=environment)["results"][0]["outputs"]
+                document = self.document(*words, environment=environment)
+                outputs = document["measurements"][0]["outputs"]
                 self.assertEqual(outputs[0]["values"], [7])
             else:
                 message = self.error(*words, code=4, environment=environment)["message"]
@@ -301,7 +303,7 @@ class OnStandIns(RunKernel):
                  *fill)
         named = (*words, "--name", "hiptool_fill_u32", "--out", "0:print:1")
         file.write_bytes(fatbin(fatbin_entry(2, 75, b"for others"), fatbin_entry(1, 60, text)))
-        result = self.document(*named, environment=environment)["results"][0]
+        result = self.document(*named, environment=environment)["measurements"][0]
         self.assertEqual(result["outputs"][0]["values"], [7])
         self.assertEqual(result["image"], "a CUDA fat binary's PTX for compute_60")
         error = self.error(*named[:-5], "u64:7", *named[-4:], code=2, environment=environment)

@@ -43,7 +43,7 @@ class Texts(CliTest):
 
     def outputs(self, *words, **places):
         """What each --out shows."""
-        result = self.document(*words, **places)["results"][0]
+        result = self.document(*words, **places)["measurements"][0]
         return [output["values"] for output in result["outputs"]]
 
     def error(self, *words, code, **places):
@@ -258,7 +258,7 @@ __global__ void k(int* x) { printf("thread %u sees %d\\n", threadIdx.x, x[thread
     def test_writes_outside_of_a_buffer(self):
         self.write("__global__ void k(float* x, int from) { x[from + int(threadIdx.x)] = 1; }")
         buffer = ("--arg", "buf:f32:6:zeros", "--arg")
-        result = self.document(*buffer, "i32:4", code=5)["results"][0]
+        result = self.document(*buffer, "i32:4", code=5)["measurements"][0]
         self.assertEqual(result["status"], "mismatch")
         self.assertEqual(result["outside"],
                          [{"argument": 0, "before_bytes": 0, "behind_bytes": 8}])
@@ -266,7 +266,7 @@ __global__ void k(int* x) { printf("thread %u sees %d\\n", threadIdx.x, x[thread
         self.assertEqual(text.returncode, 5)
         self.assertIn("k on cpu:0 wrote outside argument 0 (buf:f32:6:zeros): 4 bytes before it",
                       " ".join(text.stdout.split()))
-        self.assertEqual(self.document(*buffer, "i32:2")["results"][0]["outside"], [])
+        self.assertEqual(self.document(*buffer, "i32:2")["measurements"][0]["outside"], [])
 
     def test_faults_have_words(self):
         self.write("""__global__ void far(int* x) { x[1ull << 40] = 1; }

@@ -53,7 +53,7 @@ class Streams(CliTest):
             received = path.read_text(encoding="utf-8")
             _, errors = process.communicate(timeout=program.GUARD_S)
         self.assertEqual(process.returncode, 0, errors)
-        self.assertEqual(json.loads(received)["schema"], "hiptool.devices/1")
+        self.assertEqual(json.loads(received)["schema"], "hiptool.devices/2")
 
     def test_a_file_size_limit_is_an_error(self):
         path = self.folder / "out.json"

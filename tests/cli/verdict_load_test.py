@@ -64,9 +64,11 @@ class Load(CliTest):
         document = self.check(1, *words)
         self.assertEqual((document["status"], document["values"]["nan"]), ("verified", 3))
         offset = document["values"]["tensors"][0]["file_offset"]
-        self.assertEqual(document["failures"], [{
-            "what": "tensor blk.0.attn_q.weight", "expected": "only finite values",
-            "got": f"3 NaN and 0 infinite, first at file offset {offset}"}])
+        [failure] = document["failures"]
+        self.assertEqual({key: value for key, value in failure.items() if value is not None}, {
+            "what": "tensor blk.0.attn_q.weight", "kind": "values",
+            "tensor": "blk.0.attn_q.weight", "expected": "only finite values",
+            "got": f"3 NaN and 0 infinite, first at file offset {offset}"})
         self.assertRegex(self.first_line(*words), r"^FAILED: NaN: 3 values in 1 tensor "
                          r"\(blk\.0\.attn_q\.weight\); verified 420 B on cpu:0 in ")
         self.assertRegex(self.first_line(*words, "--verify", "none"), r"; loaded 420 B .* not ver")
@@ -201,7 +203,7 @@ class Report(CliTest):
             self.assertEqual(self.check(code, "compare", old, new)["verdict"], verdict)
         other = samples.bench_copy([samples.cell(kind="d2d")])
         document = self.check(1, "compare", old, other)
-        self.assertEqual((document["verdict"], document["cells"]), (None, []))
+        self.assertEqual((document["verdict"], document["comparisons"]), (None, []))
         self.check(4, "compare", old, "{")
         self.check(2, "compare", old, samples.load())
 

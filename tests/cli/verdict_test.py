@@ -45,7 +45,7 @@ class BenchCopy(CliTest):
                          [f"h2d>={HUGE} h2d.pinned.copy.64KiB@cpu:0"])
         failure = document["failures"][0]
         self.assertEqual(failure["expected"], 9999e12)
-        self.assertEqual(failure["got"], document["cells"][0]["median_bytes_per_s"])
+        self.assertEqual(failure["got"], document["measurements"][0]["bytes_per_s"])
         table = run(*COPY, "--fail-below", f"h2d>={HUGE}", "--fail-below", "d2h>=1MB/s").stdout
         self.assertRegex(table, r"\AFAILED: 1 of 2 thresholds missed:\s+"
                                 r"h2d.pinned.copy.64KiB@cpu:0 [\d.]+ GB/s\s+< ")
@@ -53,9 +53,9 @@ class BenchCopy(CliTest):
     def baseline(self, factor=1.0, words=COPY):
         """A document whose samples took `factor` times as long as those of a run just now."""
         document = json.loads(run(*words, "--format", "json").stdout)
-        for cell in document["cells"]:
+        for cell in document["measurements"]:
             cell["samples_s"] = [factor * sample for sample in cell["samples_s"]]
-            cell["median_bytes_per_s"] /= factor
+            cell["bytes_per_s"] /= factor
         path = self.folder / "baseline.json"
         path.write_text(json.dumps(document), encoding="utf-8")
         return ["--baseline", str(path)]
@@ -63,7 +63,8 @@ class BenchCopy(CliTest):
     def test_slower_than_the_baseline(self):
         document = check_one_verdict(self, COPY + self.baseline(1 / 1000), 1)
         self.assertEqual({failure["what"] for failure in document["failures"]},
-                         {cell["id"] + " against the baseline" for cell in document["cells"]})
+                         {cell["id"] + " against the baseline"
+                          for cell in document["measurements"]})
         for failure in document["failures"]:
             self.assertLess(failure["got"], failure["expected"])
 
@@ -93,7 +94,7 @@ class BenchCopy(CliTest):
         words = on_fake(COPY)
         environment = fake_cuda(FAKE_CUDA_CORRUPT_FROM="65536")
         document = check_one_verdict(self, words, 5, environment)
-        self.assertEqual({cell["status"] for cell in document["cells"]}, {"mismatch"})
+        self.assertEqual({cell["status"] for cell in document["measurements"]}, {"mismatch"})
         # Worse than a threshold that was missed too.
         missed = ["--fail-below", f"h2d>={HUGE}"]
         document = check_one_verdict(self, words + missed, 5, environment, ())
@@ -116,7 +117,8 @@ class BuiltInKernels(CliTest):
     def test_passed_with_a_part_skipped(self):
         document = check_one_verdict(self, KERNEL + ["memset", "sum", "--dtype", "f32"], 0,
                                      stdout_formats=())
-        self.assertEqual({result["status"] for result in document["results"]}, {"ok", "skipped"})
+        self.assertEqual({result["status"] for result in document["measurements"]},
+                         {"ok", "skipped"})
 
     def test_list(self):
         check_one_verdict(self, ["run-kernel", "--list"], 0)
@@ -125,10 +127,11 @@ class BuiltInKernels(CliTest):
         words = KERNEL + ["memset", "--fail-below", f"memset>={HUGE}", "--fail-below",
                           "memset>=1kB/s"]
         document = check_one_verdict(self, words, 1)
-        [result] = document["results"]
-        self.assertEqual(document["failures"], [
-            {"what": f"memset>={HUGE} memset.u32.64KiB@cpu:0", "expected": 9999e12,
-             "got": result["bytes_per_s"]}])
+        [result] = document["measurements"]
+        [failure] = document["failures"]
+        self.assertEqual({key: value for key, value in failure.items() if value is not None}, {
+            "what": f"memset>={HUGE} memset.u32.64KiB@cpu:0", "kind": "threshold",
+            "measurement": result["id"], "expected": 9999e12, "got": result["bytes_per_s"]})
         self.assertRegex(run(*words).stdout, r"\AFAILED: 1 of 2 thresholds missed:\s+memset.u32")
 
     def test_nothing_run(self):
@@ -137,7 +140,7 @@ class BuiltInKernels(CliTest):
                                         FAKE_HIP_ARCH="gfx999")
         words = ["run-kernel", "all", "--device", "amd:0", "--size", "64KiB"]
         document = check_one_verdict(self, words, 3, environment, ())
-        self.assertEqual({result["status"] for result in document["results"]}, {"skipped"})
+        self.assertEqual({result["status"] for result in document["measurements"]}, {"skipped"})
         self.assertIn("no kernel was run", document["error"]["message"])
         # No threshold is at fault where nothing was run.
         check_one_verdict(self, words + ["--fail-below", "memset>=1kB/s"], 3, environment, ())
@@ -158,7 +161,7 @@ class BuiltInKernels(CliTest):
     def test_wrong_results(self):
         document = check_one_verdict(self, self.fake_words(), 5,
                                      fake_cuda(FAKE_CUDA_CORRUPT_FROM="65536"))
-        self.assertIn("mismatch", {result["status"] for result in document["results"]})
+        self.assertIn("mismatch", {result["status"] for result in document["measurements"]})
         missed = ["--fail-below", f"memset>={HUGE}"]
         check_one_verdict(self, self.fake_words() + missed, 5,
                           fake_cuda(FAKE_CUDA_CORRUPT_FROM="65536"), ())

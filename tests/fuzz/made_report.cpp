@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "report/reader.hpp"
+
 namespace hiptool::fuzz {
 namespace {
 
@@ -175,7 +177,8 @@ Value context(ByteSource& source) {
 
 Object failure(ByteSource& source) {
   Object fields;
-  add_fields(fields, source, Usual::text, {"what", "expected"});
+  add_fields(fields, source, Usual::text,
+             {"what", "expected", "kind", "device", "measurement", "reason"});
   add_field(fields, "got", source, Usual::real);
   return fields;
 }
@@ -184,9 +187,10 @@ Object head_of(ByteSource& source, const char* kind) {
   Object host;
   add_field(host, "name", source, Usual::text);
   add_field(host, "cores", source, Usual::count);
-  Object document{{"schema", std::string("hiptool.") + kind + "/1"}, {"host", std::move(host)}};
-  add_fields(document, source, Usual::text, {"started_at", "status"});
   const std::uint8_t parts = source.byte();
+  const char* const version = (parts & 64) != 0 ? "/1" : "/2";
+  Object document{{"schema", std::string("hiptool.") + kind + version}, {"host", std::move(host)}};
+  add_fields(document, source, Usual::text, {"started_at", "status"});
   if ((parts & 1) != 0) add_field(document, "exit_code", source, Usual::count);
   if ((parts & 2) != 0) add_field(document, "passed", source, Usual::truth);
   if ((parts & 4) != 0) {
@@ -234,9 +238,28 @@ Object kernel_result(ByteSource& source, std::size_t index) {
   return result;
 }
 
+// Of the second version.
+Object measurement(ByteSource& source, std::size_t index) {
+  Object result{{"id", id_of(source, index)}};
+  add_fields(result, source, Usual::text,
+             {"label", "series", "kind", "source", "destination", "dtype", "status", "reason"});
+  add_field(result, "size_bytes", source, Usual::count);
+  result.emplace_back("devices", list_of(source, 2, [&](auto) { return Value(source.text()); }));
+  result.emplace_back("samples_s", samples(source));
+  add_fields(result, source, Usual::real,
+             {"median_s", "bytes_per_s", "p05_bytes_per_s", "p95_bytes_per_s", "flops_per_s",
+              "share_of_limit"});
+  Object details;
+  add_fields(details, source, Usual::text, {"memory", "kernel"});
+  result.emplace_back("details", std::move(details));
+  return result;
+}
+
+bool is_first_version(const Object& document) { return kind_of(document).version == "1"; }
+
 Object threshold(ByteSource& source) {
   Object fields;
-  add_fields(fields, source, Usual::text, {"threshold", "cell", "reason"});
+  add_fields(fields, source, Usual::text, {"threshold", "cell", "measurement", "reason"});
   add_fields(fields, source, Usual::real, {"measured_bytes_per_s", "least_bytes_per_s"});
   add_field(fields, "is_met", source, Usual::truth);
   return fields;
@@ -274,7 +297,8 @@ Object other(ByteSource& source, const char* kind) {
     return fields;
   };
   document.emplace_back("checks", list_of(source, 3, check));
-  document.emplace_back("cells", list_of(source, 3, [&](auto) { return compared(source); }));
+  document.emplace_back(is_first_version(document) ? "cells" : "comparisons",
+                        list_of(source, 3, [&](auto) { return compared(source); }));
   document.emplace_back("platforms", list_of(source, 2, [&](auto) { return source.value(2); }));
   document.emplace_back("x" + source.text(), source.value(3));  // no name twice
   return document;
@@ -330,12 +354,16 @@ Value ByteSource::value(int depth) {
 
 Object made_measurements(ByteSource& source, bool are_copies) {
   Object document = head_of(source, are_copies ? "bench-copy" : "run-kernel");
+  const bool is_first = is_first_version(document);
   const auto measured = [&](std::size_t index) {
+    if (!is_first) return measurement(source, index);
     return are_copies ? copy_cell(source, index) : kernel_result(source, index);
   };
-  document.emplace_back(are_copies ? "cells" : "results", list_of(source, 8, measured));
+  const char* const old_name = are_copies ? "cells" : "results";
+  document.emplace_back(is_first ? old_name : "measurements", list_of(source, 8, measured));
   document.emplace_back("thresholds", list_of(source, 2, [&](auto) { return threshold(source); }));
-  document.emplace_back("baseline", list_of(source, 2, [&](auto) { return compared(source); }));
+  document.emplace_back(is_first ? "baseline" : "comparisons",
+                        list_of(source, 2, [&](auto) { return compared(source); }));
   return document;
 }
 

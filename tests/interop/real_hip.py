@@ -193,7 +193,7 @@ class Suite:
         for engine in ("copy", "kernel"):
             done = self.machine.on_device("bench-copy", "--kind", "h2d,d2h,d2d,bidir", "--engine",
                                           engine, "--size", "1MiB", "--samples", "9")
-            yield from self.parts("bench-copy --engine " + engine, done, "cells")
+            yield from self.parts("bench-copy --engine " + engine, done, "measurements")
 
     def failures(self):
         """One failing call of each kind: its exit code and the kind of its error."""
@@ -233,7 +233,7 @@ class Suite:
     def kernels(self):
         for name in self.names("kernels"):
             done = self.machine.on_device("run-kernel", name, "--size", SMALL, "--samples", "1")
-            yield from self.parts(name, done, "results")
+            yield from self.parts(name, done, "measurements")
 
     def operations(self):
         """Right is decided by hiptool's own references; the digest is compared with the cpu's."""
@@ -243,11 +243,11 @@ class Suite:
             if done.code == 2:
                 continue   # it has none of the types
             on_cpu = self.machine.on_cpu(*words).document or {}
-            digests = {result["id"].split("@")[0]: result.get("digest")
-                       for result in on_cpu.get("results", [])}
-            own = {result["id"]: result.get("digest")
-                   for result in (done.document or {}).get("results", [])}
-            for case, status, message in self.parts(name, done, "results"):
+            digests = {result["id"].split("@")[0]: result["details"]["digest"]
+                       for result in on_cpu.get("measurements", [])}
+            own = {result["id"]: result["details"]["digest"]
+                   for result in (done.document or {}).get("measurements", [])}
+            for case, status, message in self.parts(name, done, "measurements"):
                 if status == RIGHT and own[case] != digests.get(case.split("@")[0]):
                     message = "within its bound; other bits than the cpu's"
                 yield case, status, message

@@ -24,6 +24,20 @@ COMMON = {
     "started_at": "2025-01-02T03:04:05Z",
     "exit_code": 0, "passed": True, "failures": [],
 }
+FAILURE = {"what": "link", "kind": "finding", "host": None, "device": "nvidia:0", "stage": None,
+           "measurement": None, "tensor": None, "file": None, "expected": 16, "got": 8,
+           "reason": None, "action": None}
+MEASUREMENT = {
+    "id": "load.m.gguf", "label": "load.m.gguf", "series": "load.m.gguf", "kind": "load",
+    "stage": None, "source": None, "destination": "cpu:0", "devices": ["cpu:0"],
+    "size_bytes": 4096, "dtype": None, "shape": None, "layout": None, "library": None,
+    "status": "ok", "reason": None, "error": None, "samples_s": [], "median_s": 0.2,
+    "bytes_per_s": 20480.0, "p05_bytes_per_s": None, "p95_bytes_per_s": None, "flops_per_s": None,
+    "limit_bytes_per_s": None, "limit_source": None, "share_of_limit": None, "share_reason": None,
+    "checked": None, "max_error": None, "tolerance": None, "details": {},
+    "wrong": {"argument": 0, "first_bad_index": 1, "expected": None, "got": None, "xor_bits": 1,
+              "count": 1, "reread_agrees": None},
+}
 ERROR = {"code": "unavailable", "message": "/dev/kfd is missing", "hint": None,
          "native": {"platform": "amd", "code": 100, "name": "hipErrorNoDevice"}}
 DEVICE = {
@@ -43,7 +57,7 @@ DEVICE = {
                 "processes": [{"pid": 7, "name": None, "memory_bytes": None}]},
 }
 DEVICES = {
-    "schema": "hiptool.devices/1", **COMMON, "status": "ok",
+    "schema": "hiptool.devices/2", **COMMON, "status": "ok",
     "platforms": [
         {"platform": "nvidia", "status": "ok", "library": "/usr/lib/libcuda.so.1",
          "runtime_version": "13.0", "driver_version": "580.0", "reason": None, "hint": None},
@@ -54,7 +68,7 @@ DEVICES = {
                 "source": "/dev/kfd", "expected": "openable", "fix": "run as a user of render"}],
 }
 LOAD = {
-    "schema": "hiptool.load/1", **COMMON, "status": "verified",
+    "schema": "hiptool.load/2", **COMMON, "status": "verified",
     "model": {"path": "m.gguf", "format": "gguf", "files": 1, "tensors": 2, "bytes": 4096,
               "parameters": None, "architecture": "llama", "file_bytes": 5000, "name": None,
               "file_type": None, "quantization": [{"type": "F32", "tensors": 2, "bytes": 4096}],
@@ -63,7 +77,7 @@ LOAD = {
               "experts": None, "experts_used": None, "vocabulary_size": None},
     "devices": [{"id": "cpu:0", "tensors": 2, "bytes": 4096, "copy_time_s": 0.1,
                  "copy_bytes_per_s": 40960.0}],
-    "verify": {"mode": "full", "algorithm": "xxh3", "leaves": 1, "digest": "00", "mismatches": []},
+    "verify": {"mode": "full", "algorithm": "xxh3", "blocks": 1, "digest": "00", "mismatches": []},
     "limits": {"h2d_bytes_per_s": None, "read_bytes_per_s": 1e9},
     "share_of_limit": None, "load_time_s": 0.2, "verdict_time_s": 0.25, "wall_time_s": 0.3,
     "bytes_per_s": 20480.0,
@@ -79,10 +93,11 @@ LOAD = {
                          "tensors": 2, "weights_bytes": 1, "kv_cache_bytes": 1,
                          "margin_bytes": 0}],
             "split": [1.0], "gpu_layers": None},
+    "measurements": [MEASUREMENT],
     "tensors": [{"name": "a", "dtype": "F32", "shape": [2, 2], "bytes": 16, "file": "m.gguf",
                  "file_offset": 64, "device": "cpu:0", "device_offset": 0, "digest": None}],
 }
-MAKE_MODEL = {"schema": "hiptool.make-model/1", **COMMON, "status": "ok"}
+MAKE_MODEL = {"schema": "hiptool.make-model/2", **COMMON, "status": "ok"}
 
 
 def failed(document):
@@ -266,7 +281,7 @@ class Schemas(unittest.TestCase):
 
     def test_wrong_verdicts(self):
         missed = {**DEVICES, "status": "failed", "exit_code": 1, "passed": False,
-                  "failures": [{"what": "link", "expected": 16, "got": 8}]}
+                  "failures": [FAILURE]}
         self.assertEqual(errors("devices", missed), [])   # a verdict, and no error
         for path, value, part in [
                 (("exit_code",), 0, "$.passed"),

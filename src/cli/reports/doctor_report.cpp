@@ -132,7 +132,10 @@ std::vector<report::Failure> doctor_failures(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     if (check.severity != Severity::fail) continue;
     failures.push_back({check.device.empty() ? check.id : check.id + " " + check.device,
-                        text_or_absent(check.expected), text_or_absent(check.read)});
+                        text_or_absent(check.expected),
+                        text_or_absent(check.read),
+                        report::FailureKind::finding,
+                        {.device = check.device}});
   }
   return failures;
 }

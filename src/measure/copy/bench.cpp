@@ -151,6 +151,7 @@ std::optional<CopyLimit> limit_between(const CopySpec& spec,
 
 CopyResult::CopyResult(CopySpec measured) : spec(std::move(measured)) {
   id = id_of(spec);
+  kind = to_string(spec.kind);
   source = source_of(spec);
   destination = destination_of(spec);
   size_bytes = spec.size_bytes;

@@ -69,6 +69,9 @@ struct CopyResult : report::Measurement {
   void summarize();
 };
 
+/// The result with what only copies have in its details.
+report::Measurement measurement_of(const CopyResult& result);
+
 struct CopyBenchOptions {
   SamplingOptions sampling;
   CopyRun::Options run;

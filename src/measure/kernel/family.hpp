@@ -96,24 +96,21 @@ struct LayoutResult {
 /// has run, size_bytes is the size that was requested.
 struct KernelResult : report::Measurement {
   std::string kernel;
-  std::string dtype;
   std::string size_word;  ///< the size in the id: "1MiB", or "90%" of the memory; may be empty
   std::uint64_t elements = 0;
   /// Requests that were rounded to this size; empty without requests, for a share of the memory and
   /// for kernels without a size.
   std::vector<std::uint64_t> requested_sizes_bytes;
-  std::uint64_t checked = 0;       ///< values that were compared, over all checks
-  double max_error = 0;            ///< largest difference seen, in the unit of `tolerance`
-  double tolerance = 0;            ///< 0: compared bit by bit
   std::optional<double> clock_hz;  ///< observed; absent if it cannot be read
   // Of operations.
   std::string group;        ///< of a sweep
-  std::string shape;        ///< "4096x4096"
-  std::string layout;       ///< "packed"; empty for other kernels and a sweep
   std::string digest;       ///< XXH3-64 of the output's elements; of a sweep, of all cases
   std::uint64_t cases = 0;  ///< of a sweep
   std::vector<LayoutResult> layouts;  ///< of a sweep
 };
+
+/// The result with what only kernels have in its details.
+report::Measurement measurement_of(const KernelResult& result);
 
 /// "sum.f32.1MiB", "add.f32.4096x4096.transposed": its id without the device.
 std::string label_of(const KernelResult& result);

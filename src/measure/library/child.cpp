@@ -145,9 +145,9 @@ void apply_record(const Value& record, LibraryResult& result) {
     result.wrong = wrong_of(wrong);
   }
   if (result.status == Status::failed) {
-    result.error = Error(ErrorCode::device, result.implementation, result.reason);
+    result.error = Error(ErrorCode::device, result.library, result.reason);
   } else if (result.status == Status::skipped) {
-    result.error = Error(ErrorCode::unsupported, result.implementation, result.reason);
+    result.error = Error(ErrorCode::unsupported, result.library, result.reason);
   }
 }
 
@@ -181,7 +181,7 @@ std::string last_line(std::string text) {
 
 void fail(LibraryResult& result, ErrorCode code, std::string reason) {
   result.status = Status::failed;
-  result.error = Error(code, result.implementation, reason);
+  result.error = Error(code, result.library, reason);
   result.reason = std::move(reason);
 }
 

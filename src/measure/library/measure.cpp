@@ -66,10 +66,10 @@ class LibraryRun {
 
   void run() {
     const DeviceGuard guard(device_);
-    step("opening " + result_.implementation);
+    step("opening " + result_.library);
     LibraryFile file;
     try {
-      computation_ = open_computation(stream_, problem_, result_.implementation, file);
+      computation_ = open_computation(stream_, problem_, result_.library, file);
     } catch (const Error&) {
       note(file);
       throw;
@@ -79,7 +79,7 @@ class LibraryRun {
     a_.emplace(device_, a_count(problem_) * size);
     b_.emplace(device_, b_count(problem_) * size);
     c_.emplace(device_, c_count(problem_) * element_size_bytes(types_of(problem_).result));
-    step("preparing " + result_.implementation);
+    step("preparing " + result_.library);
     computation_->prepare();
     for (const DataKind kind : {DataKind::whole, DataKind::random}) {
       if (!judge(kind)) return;
@@ -240,8 +240,9 @@ LibraryResult start_result(const Problem& problem, const std::string& implementa
   LibraryResult result;
   const ProblemTypes& types = types_of(problem);
   result.problem = problem;
-  result.implementation = implementation;
+  result.library = implementation;
   result.kernel = to_string(kind_of(problem));
+  result.kind = "library";
   result.group = result.kernel;
   result.destination = device;
   result.dtype = to_string(types.dtype);

@@ -30,7 +30,6 @@ struct LibraryOptions {
 /// The layout is empty and the tolerance 1: errors are shares of the bound.
 struct LibraryResult : KernelResult {
   Problem problem;
-  std::string implementation;
   std::string library_version;
   std::string library_path;
   std::string data;         ///< that was wrong: "whole numbers"
@@ -45,6 +44,9 @@ struct LibraryResult : KernelResult {
   std::string trap;                        ///< the public report that has this shape
   std::string scaled;                      ///< why the shape is not the reported one
 };
+
+/// The result with what only libraries have in its details.
+report::Measurement measurement_of(const LibraryResult& result);
 
 /// An empty result with its id: "matmul.bf16.4096x4096x4096.tn.rocblas@amd:0",
 /// "conv2d.f16.n8c64h56w56:k64r3s3.miopen@amd:0".

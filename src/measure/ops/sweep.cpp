@@ -190,6 +190,7 @@ std::vector<KernelResult> sweep_operations(const SweepOptions& options, const De
       for (const DType dtype : types) {
         KernelResult result;
         result.kernel = operation.name;
+        result.kind = "operation";
         result.group = operation.group;
         result.dtype = to_string(dtype);
         result.destination = device.id();

@@ -117,7 +117,7 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
 TEST_CASE("with --format json a failure is one document too") {
   Machine machine;
   CHECK(machine.run({"devices", "--format", "json", "--nothing"}) == 2);
-  CHECK(starts_with(machine.out.text, "{\n  \"schema\": \"hiptool.devices/1\""));
+  CHECK(starts_with(machine.out.text, "{\n  \"schema\": \"hiptool.devices/2\""));
   for (const char* part :
        {"\"tool\": ", "\"host\": ", "\"started_at\": \"20", "\"status\": \"failed\"",
         "\"code\": \"invalid_argument\"", "\"message\": \"unknown option",
@@ -128,12 +128,12 @@ TEST_CASE("with --format json a failure is one document too") {
   CHECK(contains(machine.err.text, "error: unknown option"));
 
   CHECK(machine.run({"--format=json", "zebra"}) == 2);
-  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.hiptool/1\""));
+  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.hiptool/2\""));
   machine.variables["HIPTOOL_FORMAT"] = "json";
   CHECK(machine.run({"devices", "nvidia:7"}) == 3);
   CHECK(contains(machine.out.text, "\"code\": \"unavailable\""));
   CHECK(machine.run({"make-model", "m.bin"}) == 2);
-  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.make-model/1\""));
+  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.make-model/2\""));
 }
 
 TEST_CASE("an interrupted run ends with the signal's code and says so in JSON") {

@@ -64,9 +64,6 @@ void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& docu
 /// `context` of the document: the devices and the variables that affect copies.
 report::Value setup_value(const BenchCopyOutcome& outcome);
 
-/// One measurement; CSV has its scalars.
-report::Object cell_value(const measure::CopyResult& result);
-
 /// An outcome as lines, a table that fits 80 columns, one of all figures for CSV, and the fields of
 /// its document. `run` has its verdict.
 report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode);

@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
 #include "cli/output/text.hpp"
+#include "report/document.hpp"
 #include "report/matrix.hpp"
 
 namespace hiptool::cli {
@@ -268,24 +269,6 @@ report::Table latency_table(const BenchCopyOutcome& outcome) {
   return table_of("Latency of one copy and the wait for it", fields, shown_results(outcome, true));
 }
 
-report::Table csv_table(const BenchCopyOutcome& outcome) {
-  report::Table table;
-  for (const CopyResult& result : outcome.results) {
-    std::vector<Value> row;
-    for (auto& [key, value] : cell_value(result)) {
-      // These hold more than one value.
-      if (key == "samples_s" || key == "lanes" || key == "wrong" || key == "error") continue;
-      if (table.rows.empty()) table.columns.push_back({key, key});
-      row.push_back(value);
-    }
-    row.push_back(result.wrong ? Value(result.wrong->first_index) : Value());
-    row.push_back(result.wrong ? Value(result.wrong->count) : Value());
-    table.rows.push_back(std::move(row));
-  }
-  for (const char* key : {"wrong_first_index", "wrong_count"}) table.columns.push_back({key, key});
-  return table;
-}
-
 }  // namespace
 
 std::string sparkline(const std::vector<double>& rates, std::size_t width) {
@@ -312,10 +295,13 @@ std::string sparkline(const std::vector<double>& rates, std::size_t width) {
 
 report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode) {
   report::Report report = report::start_report(std::move(run));
+  std::vector<report::Measurement> measurements;
+  for (const CopyResult& result : outcome.results) measurements.push_back(measurement_of(result));
+  set_measurements(report, std::move(measurements));
+  set_thresholds(report, outcome.thresholds);
+  set_comparisons(
+      report, outcome.baseline ? outcome.baseline->comparisons : std::vector<report::Comparison>());
   add_bench_copy_fields(outcome, report.document);
-  report.measurements.assign(outcome.results.begin(), outcome.results.end());
-  report.thresholds = outcome.thresholds;
-  if (outcome.baseline) report.comparisons = outcome.baseline->comparisons;
   report.verdict = summary_lines(outcome);
   add_wrong_lines(outcome, report.verdict);
   add_threshold_lines(outcome, report.verdict);
@@ -334,7 +320,6 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   add_doubt_lines(outcome, report.notes);
   add_throttle_lines(outcome, report.notes);
   add_reason_lines(outcome, Status::skipped, "skipped", Tone::plain, report.notes);
-  report.csv_tables = {csv_table(outcome)};
   return report;
 }
 

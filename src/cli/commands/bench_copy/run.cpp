@@ -101,9 +101,10 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
                                              format_duration(*one.most_s))
                                : fmt::format("{} {} < {}", one.id, one.measured_text(),
                                              format_rate(*one.least_bytes_per_s))};
-      one.failures = {{one.threshold + " " + one.id,
-                       is_latency ? one.most_s : one.least_bytes_per_s,
-                       is_latency ? one.measured_s : one.measured_bytes_per_s}};
+      one.failures = {is_latency
+                          ? report::missed_by(one.threshold, one.id, one.most_s, one.measured_s)
+                          : report::missed_by(one.threshold, one.id, one.least_bytes_per_s,
+                                              one.measured_bytes_per_s)};
     }
     judged.push_back(std::move(one));
   }

@@ -263,24 +263,29 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
   std::vector<report::Failure> failures = failures_of(outcome.thresholds);
   if (!outcome.baseline) return failures;
   const Baseline& baseline = *outcome.baseline;
+  const auto add = [&failures](const std::string& id, report::Value expected, report::Value got) {
+    failures.push_back({id + " against the baseline",
+                        std::move(expected),
+                        std::move(got),
+                        report::FailureKind::comparison,
+                        {.measurement = id}});
+  };
   for (const report::Comparison& one : baseline.comparisons) {
     if (one.times.verdict != base::Verdict::slower) continue;
     const bool has_rates = one.before.bytes_per_s && one.after.bytes_per_s;
-    failures.push_back({one.id + " against the baseline",
-                        has_rates ? one.before.bytes_per_s : one.before.median_s,
-                        has_rates ? one.after.bytes_per_s : one.after.median_s});
+    add(one.id, has_rates ? one.before.bytes_per_s : one.before.median_s,
+        has_rates ? one.after.bytes_per_s : one.after.median_s);
   }
   if (baseline.comparisons.empty()) {
-    failures.push_back({"baseline " + baseline.path, "a measurement that both runs have", "none"});
+    failures.push_back({"baseline " + baseline.path,
+                        "a measurement that both runs have",
+                        "none",
+                        report::FailureKind::no_common,
+                        {.file = baseline.path}});
   } else if (baseline.is_strict) {
-    for (const std::string& id : baseline.only_now) {
-      failures.push_back(
-          {id + " against the baseline", "a measurement in both runs", "not in the baseline"});
-    }
-    for (const std::string& id : baseline.only_before) {
-      failures.push_back(
-          {id + " against the baseline", "a measurement in both runs", "not measured now"});
-    }
+    constexpr const char* in_both = "a measurement in both runs";
+    for (const std::string& id : baseline.only_now) add(id, in_both, "not in the baseline");
+    for (const std::string& id : baseline.only_before) add(id, in_both, "not measured now");
   }
   return failures;
 }

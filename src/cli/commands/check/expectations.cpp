@@ -30,11 +30,11 @@ accept::GpuCounts count_gpus(const accept::CheckResult& result) {
 
 }  // namespace
 
-std::optional<Fault> compare_gpu_counts(const accept::Floors& floors, const CheckedMachine& machine,
-                                        CheckOutcome& outcome) {
+std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations,
+                                        const CheckedMachine& machine, CheckOutcome& outcome) {
   if (!machine.is_whole || !machine.dead.empty()) return {};
-  auto& compared = outcome.result.floors.gpus;
-  compared = accept::compare_counts(floors, count_gpus(outcome.result));
+  auto& compared = outcome.result.expectations.gpus;
+  compared = accept::compare_counts(expectations, count_gpus(outcome.result));
   std::vector<std::string> expected;
   std::vector<std::string> got;
   for (const accept::CountedGpus& gpus : compared) {
@@ -44,7 +44,7 @@ std::optional<Fault> compare_gpu_counts(const accept::Floors& floors, const Chec
   }
   if (got.empty()) return {};
   return Fault{"gpu-count",
-               fmt::format("{} found; {} expects more", fmt::join(got, " and "), floors.path),
+               fmt::format("{} found; {} expects more", fmt::join(got, " and "), expectations.path),
                "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "
                "power and seating; to check some of the GPUs name them with --device",
                std::nullopt,
@@ -52,31 +52,31 @@ std::optional<Fault> compare_gpu_counts(const accept::Floors& floors, const Chec
                fmt::format("{}", fmt::join(got, ", "))};
 }
 
-void compare_floors(const accept::CheckOptions& options, CheckOutcome& outcome) {
-  if (!options.floors) return;
+void compare_expectations(const accept::CheckOptions& options, CheckOutcome& outcome) {
+  if (!options.expectations) return;
   accept::CheckResult& result = outcome.result;
-  const auto level = accept::parse_check_level(options.floors->level);
+  const auto level = accept::parse_check_level(options.expectations->level);
   std::set<std::string> kinds;
   for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
   for (const std::string& kind : kinds) {
-    for (const auto& [label, floor] : options.floors->of(kind)) {
+    for (const auto& [label, expectation] : options.expectations->of(kind)) {
       const bool is_measured =
-          std::any_of(result.cells.begin(), result.cells.end(),
-                      [&, &name = label](const auto& cell) { return cell.label == name; });
+          std::any_of(result.measurements.begin(), result.measurements.end(),
+                      [&, &name = label](const auto& measured) { return measured.label == name; });
       if (is_measured) continue;
       const auto& chosen = outcome.stages;
       const bool is_of_other =
           std::find(chosen.begin(), chosen.end(), accept::stage_of_label(label)) == chosen.end();
-      const bool is_of_more = floor.devices > 1;  // which are not chosen here
+      const bool is_of_more = expectation.devices > 1;  // which are not chosen here
       const bool is_of_higher = level && *level > options.level;
       if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
-        result.floors.not_measured.push_back(kind + ": " + label);
+        result.expectations.not_measured.push_back(kind + ": " + label);
         continue;
       }
       if (!outcome.error) {
         outcome.error = Error(ErrorCode::invalid_argument, "check",
                               fmt::format("{} expects '{}' of {}, which this run did not measure",
-                                          options.floors->path, label, kind),
+                                          options.expectations->path, label, kind),
                               "write the file anew with --write-expect, or remove the measurement");
       }
     }
@@ -86,18 +86,18 @@ void compare_floors(const accept::CheckOptions& options, CheckOutcome& outcome) 
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
                         const std::string& path, CheckOutcome& outcome) {
   const accept::CheckResult& result = outcome.result;
-  std::vector<accept::RatedCell> cells;
-  for (const accept::CheckCell& cell : result.cells) {
-    if (!cell.again || cell.devices.empty()) continue;
+  std::vector<accept::RatedMeasurement> measurements;
+  for (const accept::StageMeasurement& measured : result.measurements) {
+    if (!measured.again || measured.devices.empty()) continue;
     const auto device =
         std::find_if(result.devices.begin(), result.devices.end(),
-                     [&](const CheckedDevice& one) { return one.id == cell.devices.front(); });
-    if (device != result.devices.end()) cells.push_back({&cell, device->info.name});
+                     [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });
+    if (device != result.devices.end()) measurements.push_back({&measured, device->info.name});
   }
   const accept::GpuCounts counts =
       machine.is_whole ? count_gpus(outcome.result) : accept::GpuCounts();
-  file.write(accept::floors_text(cells, counts, std::string(to_string(outcome.level)), margin,
-                                 iso_time(std::chrono::system_clock::now())));
+  file.write(accept::expectations_text(measurements, counts, std::string(to_string(outcome.level)),
+                                       margin, iso_time(std::chrono::system_clock::now())));
   outcome.written = path;
 }
 

@@ -13,13 +13,13 @@ namespace hiptool::cli {
 
 /// Compares the number of GPUs with that of the file, where the whole machine is checked and its
 /// drivers answer: which GPUs are missing.
-std::optional<accept::Fault> compare_gpu_counts(const accept::Floors& floors,
+std::optional<accept::Fault> compare_gpu_counts(const accept::Expectations& expectations,
                                                 const CheckedMachine& machine,
                                                 CheckOutcome& outcome);
 
 /// Finds what a file expects and this level does not measure. The outcome gets an error if this
 /// level should have measured it.
-void compare_floors(const accept::CheckOptions& options, CheckOutcome& outcome);
+void compare_expectations(const accept::CheckOptions& options, CheckOutcome& outcome);
 
 /// Writes the file of --write-expect, `path`.
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,

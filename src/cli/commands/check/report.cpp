@@ -14,12 +14,12 @@
 #include "cli/output/text.hpp"
 #include "cli/reports/devices_report.hpp"
 #include "cli/reports/doctor_report.hpp"
+#include "report/document.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-using accept::CheckCell;
 using accept::CheckedDevice;
 using accept::Fault;
 using accept::StageResult;
@@ -78,39 +78,6 @@ Value stages_value(const CheckOutcome& outcome) {
   return values;
 }
 
-Value wrong_cell_value(const CheckCell& cell) {
-  if (!cell.wrong) return {};
-  return Object{{"first_bad_index", cell.wrong->first_index},
-                {"expected", cell.wrong->expected},
-                {"got", cell.wrong->got},
-                {"xor_bits", cell.wrong->xor_bits},
-                {"count", cell.wrong->count},
-                {"reread_agrees", cell.wrong->reread_agrees}};
-}
-
-Value cells_value(const CheckOutcome& outcome) {
-  Array values;
-  for (const CheckCell& cell : outcome.result.cells) {
-    values.emplace_back(Object{{"id", cell.id},
-                               {"stage", cell.stage},
-                               {"source", text_or_absent(cell.source)},
-                               {"destination", text_or_absent(cell.destination)},
-                               {"size_bytes", cell.size_bytes},
-                               {"status", to_string(cell.status)},
-                               {"reason", text_or_absent(cell.reason)},
-                               {"samples_s", Array(cell.samples_s.begin(), cell.samples_s.end())},
-                               {"median_s", cell.median_s},
-                               {"median_bytes_per_s", cell.bytes_per_s},
-                               {"p05_bytes_per_s", cell.low_bytes_per_s},
-                               {"p95_bytes_per_s", cell.high_bytes_per_s},
-                               {"flops_per_s", cell.flops_per_s},
-                               {"share_of_limit", cell.share_of_limit},
-                               {"limit_source", text_or_absent(cell.limit_source)},
-                               {"wrong", wrong_cell_value(cell)}});
-  }
-  return values;
-}
-
 Value devices_of_check(const CheckOutcome& outcome) {
   Array values;
   for (const CheckedDevice& device : outcome.result.devices) {
@@ -128,15 +95,16 @@ Value devices_of_check(const CheckOutcome& outcome) {
 Value expect_value(const CheckOutcome& outcome) {
   if (outcome.expect.empty()) return {};
   Array not_measured;
-  for (const std::string& one : outcome.result.floors.not_measured) not_measured.emplace_back(one);
+  for (const std::string& one : outcome.result.expectations.not_measured)
+    not_measured.emplace_back(one);
   Array gpus;
-  for (const accept::CountedGpus& one : outcome.result.floors.gpus) {
+  for (const accept::CountedGpus& one : outcome.result.expectations.gpus) {
     gpus.emplace_back(Object{{"name", one.name},
                              {"expected", std::uint64_t{one.expected}},
                              {"found", std::uint64_t{one.found}}});
   }
   return Object{{"file", outcome.expect},
-                {"judged", std::uint64_t{outcome.result.floors.judged}},
+                {"judged", std::uint64_t{outcome.result.expectations.judged}},
                 {"not_measured", std::move(not_measured)},
                 {"gpus", std::move(gpus)}};
 }
@@ -146,7 +114,6 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
   document.emplace_back("devices", devices_of_check(outcome));
   document.emplace_back("stages", stages_value(outcome));
-  document.emplace_back("cells", cells_value(outcome));
   document.emplace_back("expect", expect_value(outcome));
   document.emplace_back("written", text_or_absent(outcome.written));
   document.emplace_back("model", text_or_absent(outcome.model));
@@ -306,12 +273,13 @@ void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
 std::vector<Line> check_notes(const CheckOutcome& outcome) {
   std::vector<Line> notes;
   add_skipped(outcome, notes);
-  const auto& floors = outcome.result.floors;
+  const auto& expectations = outcome.result.expectations;
   if (!outcome.expect.empty()) {
     std::size_t gpus = 0;
-    for (const accept::CountedGpus& one : floors.gpus) gpus += one.found;
-    std::string text = base::count_of(floors.judged, "rate");
-    if (!floors.gpus.empty()) text += " and the number of GPUs, " + std::to_string(gpus) + ",";
+    for (const accept::CountedGpus& one : expectations.gpus) gpus += one.found;
+    std::string text = base::count_of(expectations.judged, "rate");
+    if (!expectations.gpus.empty())
+      text += " and the number of GPUs, " + std::to_string(gpus) + ",";
     notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
     if (!outcome.expects_gpus) {
       notes.push_back({Tone::plain, outcome.expect +
@@ -319,12 +287,12 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
                                         "--write-expect"});
     }
   }
-  if (!floors.not_measured.empty()) {
+  if (!expectations.not_measured.empty()) {
     notes.push_back(
         {Tone::plain,
-         fmt::format("not measured here, though expected: {}{}", floors.not_measured.front(),
-                     floors.not_measured.size() > 1
-                         ? fmt::format(" and {} more", floors.not_measured.size() - 1)
+         fmt::format("not measured here, though expected: {}{}", expectations.not_measured.front(),
+                     expectations.not_measured.size() > 1
+                         ? fmt::format(" and {} more", expectations.not_measured.size() - 1)
                          : "")});
   }
   for (const std::string& reason : outcome.no_gpu_reasons) notes.push_back({Tone::plain, reason});
@@ -344,8 +312,9 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
   return notes;
 }
 
-void add_cells(const CheckOutcome& outcome, report::Report& report) {
-  for (const CheckCell& cell : outcome.result.cells) report.measurements.push_back(cell);
+void add_stages(const CheckOutcome& outcome, report::Report& report) {
+  set_measurements(report,
+                   {outcome.result.measurements.begin(), outcome.result.measurements.end()});
   for (const StageResult& stage : outcome.result.stages) {
     const char* severity = stage.status == StageStatus::passed   ? "pass"
                            : stage.status == StageStatus::failed ? "fail"
@@ -372,23 +341,21 @@ std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
   std::vector<report::Failure> failures;
   for (const StageResult* stage : failed_stages(outcome)) {
     const Fault& fault = stage->faults.front();
-    report::Failure failure{stage->stage + (stage->device.empty() ? "" : " " + stage->device),
-                            fault.expected,
-                            fault.got,
-                            {}};
-    failure.more = {{"stage", stage->stage},
-                    {"device", text_or_absent(stage->device)},
-                    {"reason", stage->text()},
-                    {"action", fault.action}};
-    failures.push_back(std::move(failure));
+    failures.push_back({stage->stage + (stage->device.empty() ? "" : " " + stage->device),
+                        fault.expected,
+                        fault.got,
+                        report::FailureKind::stage,
+                        {.device = stage->device, .stage = stage->stage},
+                        stage->text(),
+                        fault.action});
   }
   return failures;
 }
 
 report::Report check_report(report::Run run, const CheckOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
+  add_stages(outcome, report);
   add_check_fields(outcome, report.document);
-  add_cells(outcome, report);
   report.verdict = check_verdict(outcome);
   report.tables = {stages_table(outcome)};
   report.notes = check_notes(outcome);

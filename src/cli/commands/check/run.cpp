@@ -99,7 +99,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
                       fmt::format("add one of {} to --stage", fmt::join(rated, ", ")));
   }
   if (!options.expect.empty()) {
-    request.options.floors = accept::read_floors(options.expect, &environment.cancel);
+    request.options.expectations = accept::read_expectations(options.expect, &environment.cancel);
   }
   if (!options.model.empty()) {
     const ModelFile model = context.open_model(options.model, {});
@@ -229,13 +229,14 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
     outcome.result.devices.push_back(checked_device(device));
   }
   std::optional<Fault> missing;
-  if (request.options.floors) {
-    outcome.expects_gpus = !request.options.floors->machines.empty();
-    missing = compare_gpu_counts(*request.options.floors, machine, outcome);
+  if (request.options.expectations) {
+    outcome.expects_gpus = !request.options.expectations->machines.empty();
+    missing = compare_gpu_counts(*request.options.expectations, machine, outcome);
     // A machine without any of its GPUs is refused; its processor is not what was expected.
     if (missing && machine.has_no_gpu) machine.devices.clear();
     if (machine.devices.empty()) outcome.result.devices.clear();
-    for (const Device& device : machine.devices) request.options.floors->of(device.info().name);
+    for (const Device& device : machine.devices)
+      request.options.expectations->of(device.info().name);
   }
   outcome.has_no_gpu = machine.has_no_gpu && !missing;
   if (outcome.has_no_gpu) outcome.no_gpu_reasons = reasons_of_platforms(machine.diagnosis);
@@ -251,7 +252,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   if (!machine.devices.empty()) run_check(machine.devices, request.options, outcome.result);
   // Threads that a driver holds go on using the platforms.
   if (outcome.result.has_left_threads && environment.keep) environment.keep(platforms);
-  compare_floors(request.options, outcome);
+  compare_expectations(request.options, outcome);
   judge_outcome(outcome);
   const bool is_good = !outcome.error && outcome.result.worst() == nullptr;
   if (!is_good) outcome.not_written = options.write_expect;

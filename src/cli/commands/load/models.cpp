@@ -163,6 +163,8 @@ void add_notes(const ModelResult& result, ModelLoad& load) {
 ModelLoad finished(ModelLoad load, const ModelResult& result, const LoadArguments& arguments,
                    const Environment& environment) {
   load.report = report_of_model(result, arguments, environment);
+  load.figures = figures_of(result.outcome, load.report.run.status);
+  load.figures.path = load.path;
   load.error = result.error;
   load.reason = reason_of(result, load);
   load.tables = finding_tables(result.outcome);

@@ -14,8 +14,9 @@ namespace hiptool::cli {
 
 /// One of several models and what its load led to.
 struct ModelLoad {
-  std::string path;                   ///< as given
-  std::string name;                   ///< for people: short where that is unique
+  std::string path;  ///< as given
+  std::string name;  ///< for people: short where that is unique
+  report::LoadFigures figures;
   report::Report report;              ///< as of a command that loads this model alone
   std::vector<report::Table> tables;  ///< what was found and listed, with the name in the title
   std::vector<report::Line> notes;    ///< of this model

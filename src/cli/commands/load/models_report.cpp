@@ -18,7 +18,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output/text.hpp"
 #include "cli/reports/load_table.hpp"
-#include "report/reader.hpp"
+#include "report/document.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -41,8 +41,8 @@ std::string status_of(const ModelLoad& load) { return load.report.run.status; }
 
 // The document of one model, without the fields of the machine and the command.
 Object model_document(const ModelLoad& load) {
-  constexpr std::array<std::string_view, 6> of_all{"schema",     "tool",        "host",
-                                                   "started_at", "measured_on", "error"};
+  constexpr std::array<std::string_view, 7> of_all{
+      "schema", "tool", "host", "started_at", "measured_on", "error", "measurements"};
   Object fields{{"path", load.path}};
   for (const auto& [name, value] : load.report.document) {
     if (std::find(of_all.begin(), of_all.end(), name) != of_all.end()) continue;
@@ -250,6 +250,9 @@ report::Report make_models_report(report::Run run, ModelLoads loads, double verd
   report.document.emplace_back("models", std::move(models));
   report.document.emplace_back("verdict_time_s", verdict_time_s);
   report.document.emplace_back("wall_time_s", wall_time_s);
+  std::vector<report::LoadFigures> figures;
+  for (const ModelLoad& load : loads) figures.push_back(load.figures);
+  set_measurements(report, report::load_measurements(figures));
   report.verdict.push_back(verdict);
   report.tables.push_back(models_table(loads, console.width_out()));
   std::vector<Table> listed;
@@ -271,7 +274,6 @@ report::Report make_models_report(report::Run run, ModelLoads loads, double verd
                         [](const Line& note) { return note.tone == Tone::warning; });
   report.csv_tables =
       listed.empty() ? std::vector<Table>{load_table(report.document)} : std::move(listed);
-  report.measurements = report::load_measurements(report.document);
   return report;
 }
 

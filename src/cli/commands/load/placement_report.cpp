@@ -72,6 +72,23 @@ std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   return lines;
 }
 
+std::vector<report::LoadFigures::Copied> copied_to(const LoadOutcome& outcome) {
+  std::vector<report::LoadFigures::Copied> list;
+  if (!outcome.plan) return list;
+  for (const auto& [device, layout] : outcome.plan->devices) {
+    const std::size_t at = list.size();
+    auto& copied = list.emplace_back();
+    copied.device = device.id();
+    copied.size_bytes = layout.tensor_bytes;
+    if (at >= outcome.device_statistics.size()) continue;
+    const LoadStatistics& load = outcome.device_statistics[at];
+    if (load.copy_time_s <= 0) continue;
+    copied.time_s = load.copy_time_s;
+    copied.bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
+  }
+  return list;
+}
+
 report::Table devices_table(const LoadOutcome& outcome) {
   report::Table table{"",
                       {{"device", "Device", Unit::none},
@@ -86,19 +103,10 @@ report::Table devices_table(const LoadOutcome& outcome) {
       table.rows.push_back({part.device.id, part.tensors, part.tensor_bytes, {}, {}});
     }
   }
-  if (!outcome.plan) return table;
-  for (const auto& [device, layout] : outcome.plan->devices) {
-    Value copy_time_s;
-    Value copy_bytes_per_s;
-    if (table.rows.size() < outcome.device_statistics.size()) {
-      const LoadStatistics& load = outcome.device_statistics[table.rows.size()];
-      if (load.copy_time_s > 0) {
-        copy_time_s = load.copy_time_s;
-        copy_bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
-      }
-    }
-    table.rows.push_back({device.id(), layout.placements.size(), layout.tensor_bytes, copy_time_s,
-                          copy_bytes_per_s});
+  for (const auto& copied : copied_to(outcome)) {
+    const ArenaLayout& layout = outcome.plan->devices[table.rows.size()].layout;
+    table.rows.push_back({copied.device, layout.placements.size(), copied.size_bytes, copied.time_s,
+                          copied.bytes_per_s});
   }
   return table;
 }

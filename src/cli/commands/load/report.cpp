@@ -16,7 +16,7 @@
 #include "cli/reports/load_table.hpp"
 #include "model/model_kind.hpp"
 #include "model_writer/model_writer.hpp"
-#include "report/reader.hpp"
+#include "report/document.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -84,7 +84,7 @@ Value model_value(const LoadOutcome& outcome) {
 
 Value algorithm(const LoadOutcome& outcome) {
   if (!outcome.verification) return {};
-  return outcome.is_read_back ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
+  return outcome.is_read_back ? "byte-compare" : "xxh3-64 of 16 KiB blocks";
 }
 
 // By the device's events, which only GPUs have; the phase "digest" is the same by the host's clock.
@@ -123,7 +123,7 @@ Value verify_value(const LoadOutcome& outcome) {
   Object fields{
       {"mode", std::string(to_string(outcome.verify_mode))},
       {"algorithm", algorithm(outcome)},
-      {"leaves", done ? Value(outcome.verification->blocks) : Value()},
+      {"blocks", done ? Value(outcome.verification->blocks) : Value()},
       {"digest", done ? Value(base::to_hex(outcome.verification->model_digest)) : Value()},
       {"digest_kernel_time_s", digest_kernel_time(outcome)},
       {"mismatches", std::move(mismatches)},
@@ -391,6 +391,20 @@ std::string found_text(const LoadOutcome& outcome) {
   return outcome.found_for + " at " + outcome.model->path().string();
 }
 
+report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status) {
+  report::LoadFigures figures;
+  figures.status = status;
+  figures.has_model = outcome.model.has_value();
+  if (!outcome.model) return figures;
+  figures.path = outcome.model->path().string();
+  figures.size_bytes = outcome.model->tensor_bytes();
+  if (outcome.statistics) figures.load_time_s = outcome.statistics->load_time_s;
+  figures.bytes_per_s = load_rate(outcome);
+  figures.share_of_limit = share_of_limit(outcome);
+  figures.devices = copied_to(outcome);
+  return figures;
+}
+
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options) {
   report::Report report = report::start_report(std::move(run));
@@ -473,7 +487,9 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   } else {
     report.csv_tables = {load_table(report.document)};
   }
-  report.measurements = report::load_measurements(report.document);
+  std::optional<std::vector<report::Table>> rows = std::move(report.csv_tables);
+  set_measurements(report, report::load_measurements({figures_of(outcome, report.run.status)}));
+  report.csv_tables = std::move(rows);
   return report;
 }
 

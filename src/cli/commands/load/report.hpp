@@ -19,6 +19,9 @@ namespace hiptool::cli {
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options);
 
+/// What was measured; `status` is that of the run.
+report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status);
+
 /// What was found to be wrong: NaN and infinity, bytes that differ, differences from a manifest.
 std::vector<report::Table> finding_tables(const LoadOutcome& outcome);
 
@@ -48,6 +51,9 @@ std::string place_text(const LoadOutcome& outcome);
 
 /// Names of the devices and, of several, the tensors of each.
 std::vector<report::Line> device_lines(const LoadOutcome& outcome);
+
+/// The copies to each device.
+std::vector<report::LoadFigures::Copied> copied_to(const LoadOutcome& outcome);
 
 /// Every chosen device, also one that gets no tensors, and its copy rate.
 report::Table devices_table(const LoadOutcome& outcome);

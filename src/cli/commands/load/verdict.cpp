@@ -76,15 +76,21 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
   for (const FaultResult* fault : missed_faults(outcome)) {
     failures.push_back({fmt::format("self-test: fault {} on {} in tensor {}",
                                     to_string(fault->fault), fault->device, fault->tensor),
-                        "detected", "not detected"});
+                        "detected",
+                        "not detected",
+                        report::FailureKind::self_test,
+                        {.device = fault->device, .tensor = fault->tensor}});
   }
   if (!has_bad_values(outcome)) return failures;
   for (const ValueFinding& finding : outcome.values->findings) {
     const TensorInfo& tensor = outcome.model->tensors()[finding.tensor];
     failures.push_back(
-        {"tensor " + tensor.name, "only finite values",
+        {"tensor " + tensor.name,
+         "only finite values",
          fmt::format("{} NaN and {} infinite, first at file offset {}", format_count(finding.nan),
-                     format_count(finding.infinite), tensor.file_offset + finding.first_offset)});
+                     format_count(finding.infinite), tensor.file_offset + finding.first_offset),
+         report::FailureKind::values,
+         {.tensor = tensor.name}});
   }
   return failures;
 }

@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -16,8 +16,6 @@ using namespace report;
 using base::Verdict;
 
 constexpr std::size_t most_named = 3;
-
-Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
 Array texts(const std::vector<std::string>& list) { return Array(list.begin(), list.end()); }
 
@@ -53,20 +51,6 @@ Table people_table(const RunComparison& comparison) {
   for (const Comparison& one : comparison.comparisons) {
     table.rows.push_back({one.id, report::to_string(one.times.verdict), one.shown(one.before),
                           one.shown(one.after), one.change_text()});
-  }
-  return table;
-}
-
-Table full_table(const RunComparison& comparison) {
-  Table table = table_of_keys({"id", "verdict", "change", "low", "high", "reason", "old_median_s",
-                               "new_median_s", "old_bytes_per_s", "new_bytes_per_s", "rate_change",
-                               "old_samples", "new_samples"});
-  for (const Comparison& one : comparison.comparisons) {
-    table.rows.push_back({one.id, report::to_string(one.times.verdict), finite(one.times.change),
-                          finite(one.times.interval.low), finite(one.times.interval.high),
-                          text_or_absent(one.reason), one.before.median_s, one.after.median_s,
-                          one.before.bytes_per_s, one.after.bytes_per_s, one.rate_change,
-                          std::uint64_t{one.before.samples}, std::uint64_t{one.after.samples}});
   }
   return table;
 }
@@ -152,11 +136,9 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
 report::Report compare_report(report::Run run, const report::RunComparison& comparison,
                               const report::RunFile& before, const report::RunFile& after) {
   Report report = start_report(std::move(run));
-  report.comparisons = comparison.comparisons;
   report.verdict = summary_lines(comparison, before, after);
   report.notes = notes(comparison);
   report.tables = {people_table(comparison)};
-  report.csv_tables = {full_table(comparison)};
 
   const auto count = [&](Verdict verdict) { return std::uint64_t{comparison.count(verdict)}; };
   Object& document = report.document;
@@ -170,7 +152,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
                                          {"faster", count(Verdict::faster)},
                                          {"slower", count(Verdict::slower)},
                                          {"ambiguous", count(Verdict::ambiguous)}});
-  document.emplace_back("cells", objects_of(report.csv_tables->front()));
+  set_comparisons(report, comparison.comparisons);
   document.emplace_back("only_old", texts(comparison.only_old));
   document.emplace_back("only_new", texts(comparison.only_new));
   document.emplace_back("context_differences", differences_value(comparison));

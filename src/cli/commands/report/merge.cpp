@@ -57,7 +57,7 @@ Table people_stragglers(const Merge& merge) {
   Table table{"Stragglers",
               {{"host", "Host", Unit::none},
                {"device", "Blamed", Unit::none},
-               {"cell", "Measured", Unit::none},
+               {"measurement", "Measured", Unit::none},
                {"value", "Value", Unit::none},
                {"deviation", "From median", Unit::none},
                {"z", "z", Unit::none}},
@@ -232,7 +232,7 @@ std::vector<Value> start_of_row(const MergedMember& member) {
 }
 
 Table full_table(const Merge& merge) {
-  Table table = table_of_keys({"host", "file", "cell", "label", "source", "destination",
+  Table table = table_of_keys({"host", "file", "measurement", "label", "source", "destination",
                                "pci_bus_id", "uuid", "status", "reason", "device_name", "members",
                                "unit", "value", "median", "deviation", "z", "straggler"});
   for (const MergedGroup& group : merge.groups) {
@@ -267,7 +267,7 @@ report::Report merge_report(report::Run run, const report::Merge& merge) {
   Array blamed;
   for (const Culprit& culprit : merge.culprits()) {
     Object fields = blame_value(culprit.blame);
-    fields.emplace_back("cells", culprit.measurements);
+    fields.emplace_back("measurements", culprit.measurements);
     fields.emplace_back("worst_deviation", culprit.worst_deviation);
     blamed.push_back(std::move(fields));
   }

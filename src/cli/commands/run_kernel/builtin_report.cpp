@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "cli/document.hpp"
 #include "cli/output/text.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -41,40 +42,6 @@ Value rate_of(const KernelResult& result) {
 Value shape_of(const KernelResult& result) {
   return was_run(result) ? text_or_absent(result.shape) : Value();
 }
-
-}  // namespace
-
-Value kernel_result_value(const KernelResult& result) {
-  const bool has_run = was_run(result);
-  return report::Object{
-      {"id", result.id},
-      {"kernel", result.kernel},
-      {"device", result.destination},
-      {"dtype", text_or_absent(result.dtype)},
-      {"elements", has_run ? Value(result.elements) : Value()},
-      {"size_bytes", size_of(result)},
-      {"status", to_string(result.status)},
-      {"reason", text_or_absent(result.reason)},
-      {"checked", has_run ? Value(result.checked) : Value()},
-      {"max_error", has_run ? Value(result.max_error) : Value()},
-      {"tolerance", has_run ? Value(result.tolerance) : Value()},
-      {"wrong", wrong_value(result.wrong)},
-      {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
-      {"median_s", result.median_s},
-      {"bytes_per_s", result.bytes_per_s},
-      {"flops_per_s", result.flops_per_s},
-      {"share_of_peak", result.share_of_limit},
-      {"peak_source", text_or_absent(result.limit_source)},
-      {"share_reason", text_or_absent(result.share_reason)},
-      {"requested_sizes_bytes",
-       report::Array(result.requested_sizes_bytes.begin(), result.requested_sizes_bytes.end())},
-      {"clock_hz", result.clock_hz},
-      {"shape", shape_of(result)},
-      {"layout", text_or_absent(result.layout)},
-      {"digest", text_or_absent(result.digest)}};
-}
-
-namespace {
 
 /// Notes that explain the figures of a result.
 void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
@@ -110,16 +77,6 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
         {is_failed ? Tone::bad : Tone::plain,
          fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
   }
-}
-
-report::Array thresholds_value(const BuiltinOutcome& outcome) {
-  report::Array values;
-  for (const report::ThresholdResult& one : outcome.thresholds) {
-    values.push_back(report::Object{{"threshold", one.threshold},
-                                    {"is_met", one.is_met},
-                                    {"reason", text_or_absent(one.reason())}});
-  }
-  return values;
 }
 
 /// Devices in the order in which they were used.
@@ -167,34 +124,6 @@ std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
   return lines;
 }
 
-// Tables for people are no wider than a terminal of 80 columns, with a table for each device or
-// group; those for programs are one, with everything.
-
-Table results_table(const std::vector<KernelResult>& results) {
-  Table table;
-  table.columns = {{"kernel", "Kernel"},
-                   {"device", "Device"},
-                   {"dtype", "Type"},
-                   {"size_bytes", "Size", Unit::size},
-                   {"median_s", "Median", Unit::duration},
-                   {"bytes_per_s", "Rate", Unit::rate},
-                   {"flops_per_s", "Operations", Unit::operations},
-                   {"share_of_peak", "Of peak", Unit::share},
-                   {"status", "Status"},
-                   {"reason", "Reason"},
-                   {"shape", "Shape"},
-                   {"layout", "Layout"},
-                   {"digest", "Digest"}};
-  for (const KernelResult& result : results) {
-    table.rows.push_back({result.kernel, result.destination, text_or_absent(result.dtype),
-                          size_of(result), result.median_s, result.bytes_per_s, result.flops_per_s,
-                          result.share_of_limit, to_string(result.status),
-                          text_or_absent(result.reason), shape_of(result),
-                          text_or_absent(result.layout), text_or_absent(result.digest)});
-  }
-  return table;
-}
-
 /// With the layout, unless it is the usual one.
 std::string kernel_text(const KernelResult& result) {
   const bool is_usual = result.layout.empty() || result.layout == "packed";
@@ -215,7 +144,7 @@ std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
                                     : report::Column{"size_bytes", "Size", Unit::size},
                          {"median_s", "Median", Unit::duration},
                          {"rate", "Rate"},
-                         {"share_of_peak", "Of peak", Unit::share},
+                         {"share_of_limit", "Of peak", Unit::share},
                          {"status", "Status"}},
                         {}});
     }
@@ -311,31 +240,18 @@ std::string describe_result(const KernelResult& result) {
 
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
-  report.measurements.assign(outcome.results.begin(), outcome.results.end());
-  report.thresholds = outcome.thresholds;
-  report.verdict = summary_lines(outcome);
-  report::Array values;
+  std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
-    values.push_back(kernel_result_value(result));
+    measurements.push_back(measurement_of(result));
     add_lines(result, report.notes);
     add_remarks(result, report.notes);
   }
-  report.document.emplace_back("results", std::move(values));
-  report.document.emplace_back("thresholds", thresholds_value(outcome));
+  set_measurements(report, std::move(measurements));
+  set_thresholds(report, outcome.thresholds);
+  report.verdict = summary_lines(outcome);
   report.document.emplace_back("seed", outcome.seed);
   report.tables = device_tables(outcome.results);
-  report.csv_tables = {results_table(outcome.results)};
   return report;
-}
-
-Value wrong_value(const std::optional<report::WrongData>& wrong) {
-  if (!wrong) return {};
-  return report::Object{{"first_bad_index", wrong->first_index},
-                        {"expected", wrong->expected},
-                        {"got", wrong->got},
-                        {"xor_bits", wrong->xor_bits},
-                        {"count", wrong->count},
-                        {"reread_agrees", wrong->reread_agrees}};
 }
 
 }  // namespace hiptool::cli

@@ -315,10 +315,9 @@ bool is_result_selected(const LibraryResult& result, const std::string& selector
     start = dot + 1;
     if (is_first && word == result.kernel) continue;
     const bool is_known =
-        !is_first &&
-        (word == result.dtype || word == result.shape || word == result.implementation ||
-         word == result.destination || word == plain_transposes(result.problem) ||
-         std::find(unusual.begin(), unusual.end(), word) != unusual.end());
+        !is_first && (word == result.dtype || word == result.shape || word == result.library ||
+                      word == result.destination || word == plain_transposes(result.problem) ||
+                      std::find(unusual.begin(), unusual.end(), word) != unusual.end());
     if (!is_known) return false;
   }
   return true;
@@ -380,7 +379,7 @@ report::ThresholdResult judge_library_threshold(const Threshold& threshold, Prob
     }
     const std::optional<double> value = is_share ? share : result.flops_per_s;
     if (result.status == Status::ok && value && *value >= threshold.bound) continue;
-    judged.failures.push_back({threshold.text + " " + result.id, threshold.bound, value});
+    judged.failures.push_back(report::missed_by(threshold.text, result.id, threshold.bound, value));
     judged.missed.push_back(result.id + ": " +
                             (value ? text(*value) + ", below " : "not known, so not ") +
                             text(threshold.bound));

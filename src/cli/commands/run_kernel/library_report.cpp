@@ -10,6 +10,7 @@
 #include "cli/commands/run_kernel/report.hpp"
 #include "cli/document.hpp"
 #include "cli/output/text.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -25,43 +26,6 @@ bool was_library_judged(const LibraryResult& result) { return result.checked > 0
 
 Value library_error(const LibraryResult& result) {
   return was_library_judged(result) && !result.wrong ? Value(result.max_error) : Value();
-}
-
-/// Absent for convolutions.
-Value transposes_value(const LibraryResult& result) {
-  const measure::MatmulProblem* const product = matmul_of(result.problem);
-  return product == nullptr ? Value() : Value(transpose_word(*product));
-}
-Value batch_value(const LibraryResult& result) {
-  const measure::MatmulProblem* const product = matmul_of(result.problem);
-  return product == nullptr ? Value() : Value(product->batch);
-}
-
-Value library_value(const LibraryResult& result) {
-  const auto if_judged = [&](Value value) {
-    return was_library_judged(result) ? std::move(value) : Value();
-  };
-  Value value = kernel_result_value(result);
-  report::Object& fields = *value.object();
-  for (report::Member& field : fields) {
-    if (field.first == "shape") field.second = result.shape;
-  }
-  fields.emplace_back("library", result.implementation);
-  fields.emplace_back("library_version", text_or_absent(result.library_version));
-  fields.emplace_back("library_path", text_or_absent(result.library_path));
-  fields.emplace_back("transpose", transposes_value(result));
-  fields.emplace_back("batch", batch_value(result));
-  fields.emplace_back("compute", to_string(types_of(result.problem).compute));
-  fields.emplace_back("result_dtype", to_string(types_of(result.problem).result));
-  fields.emplace_back("share_of_fastest", result.share_of_fastest);
-  fields.emplace_back("judged_share", if_judged(result.judged_share));
-  fields.emplace_back("judging_terms_per_s", if_judged(result.terms_per_s));
-  fields.emplace_back("same_bits_twice", if_judged(result.has_same_bits));
-  fields.emplace_back("wrong_data", text_or_absent(result.data));
-  fields.emplace_back("wrong_where", text_or_absent(result.where));
-  fields.emplace_back("trap", text_or_absent(result.trap));
-  fields.emplace_back("scaled", text_or_absent(result.scaled));
-  return value;
 }
 
 const char* library_verdict(const LibraryResult& result) {
@@ -104,46 +68,11 @@ std::vector<Table> library_tables(const std::vector<LibraryResult>& results) {
     }
     const Value error = library_error(result);
     tables.back().rows.push_back(
-        {result.implementation, result.flops_per_s, library_share(result),
+        {result.library, result.flops_per_s, library_share(result),
          error.is_absent() ? Value() : Value(fmt::format("{:.3g}", result.max_error)),
          library_verdict(result)});
   }
   return tables;
-}
-
-/// For programs: a row for each result.
-Table products_table(const std::vector<LibraryResult>& results) {
-  Table table;
-  table.columns = {{"kernel", "Kernel"},
-                   {"device", "Device"},
-                   {"dtype", "Type"},
-                   {"shape", "Shape"},
-                   {"transpose", "Transposes"},
-                   {"batch", "Batch", Unit::count},
-                   {"compute", "Sums"},
-                   {"library", "Implementation"},
-                   {"library_version", "Version"},
-                   {"median_s", "Median", Unit::duration},
-                   {"flops_per_s", "Rate", Unit::operations},
-                   {"share_of_peak", "Of peak", Unit::share},
-                   {"share_of_fastest", "Of fastest", Unit::share},
-                   {"max_error", "Error over bound"},
-                   {"judged_share", "Judged", Unit::share},
-                   {"status", "Status"},
-                   {"reason", "Reason"},
-                   {"wrong_where", "Wrong"},
-                   {"trap", "Report"}};
-  for (const LibraryResult& result : results) {
-    table.rows.push_back(
-        {result.kernel, result.destination, result.dtype, result.shape, transposes_value(result),
-         batch_value(result), to_string(types_of(result.problem).compute), result.implementation,
-         text_or_absent(result.library_version), result.median_s, result.flops_per_s,
-         result.share_of_limit, result.share_of_fastest, library_error(result),
-         was_library_judged(result) ? Value(result.judged_share) : Value(),
-         to_string(result.status), text_or_absent(result.reason), text_or_absent(result.where),
-         text_or_absent(result.trap)});
-  }
-  return table;
 }
 
 std::string wrong_library_text(const LibraryResult& result) {
@@ -206,7 +135,7 @@ void add_library_notes(const std::vector<LibraryResult>& results,
   std::vector<std::string> lines;
   for (const LibraryResult& result : results) {
     if (result.library_version.empty() && result.library_path.empty()) continue;
-    add_once(lines, fmt::format("{}: version {}, {}", result.implementation,
+    add_once(lines, fmt::format("{}: version {}, {}", result.library,
                                 result.library_version.empty() ? "unknown" : result.library_version,
                                 result.library_path));
   }
@@ -275,29 +204,22 @@ std::string describe_result(const LibraryResult& result) {
 
 report::Report library_report(report::Run run, const LibraryOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
-  report.measurements.assign(outcome.results.begin(), outcome.results.end());
-  report.thresholds = outcome.thresholds;
+  std::vector<report::Measurement> measurements;
+  for (const LibraryResult& result : outcome.results) {
+    measurements.push_back(measurement_of(result));
+    add_result_notes(result, report.notes);
+  }
+  set_measurements(report, std::move(measurements));
+  set_thresholds(report, outcome.thresholds);
   report.verdict = library_lines(outcome);
-  report::Array thresholds;
   for (const report::ThresholdResult& one : outcome.thresholds) {
     report.verdict.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
                                         : report::Line{Tone::bad, "MISSED: " + one.reason()});
-    thresholds.push_back(report::Object{{"threshold", one.threshold},
-                                        {"is_met", one.is_met},
-                                        {"reason", text_or_absent(one.reason())}});
-  }
-  report::Array values;
-  for (const LibraryResult& result : outcome.results) {
-    values.push_back(library_value(result));
-    add_result_notes(result, report.notes);
   }
   add_shape_notes(outcome.results, report.notes);
   add_library_notes(outcome.results, report.notes);
-  report.document.emplace_back("results", std::move(values));
-  report.document.emplace_back("thresholds", std::move(thresholds));
   report.document.emplace_back("seed", outcome.seed);
   report.tables = library_tables(outcome.results);
-  report.csv_tables = {products_table(outcome.results)};
   return report;
 }
 

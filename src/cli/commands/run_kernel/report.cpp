@@ -8,6 +8,7 @@
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "cli/document.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -47,14 +48,6 @@ Value dimensions_value(const Dim3& dimensions) {
   return report::Array{dimensions.x, dimensions.y, dimensions.z};
 }
 
-Value wrong_in_argument(const std::optional<report::WrongData>& wrong) {
-  if (!wrong) return {};
-  report::Object fields{{"argument", std::uint64_t{wrong->argument}}};
-  report::Value others = wrong_value(wrong);
-  for (auto& field : *others.object()) fields.push_back(std::move(field));
-  return fields;
-}
-
 Value outside_value(const std::vector<user_kernel::OutsideWrite>& writes) {
   report::Array values;
   for (const user_kernel::OutsideWrite& write : writes) {
@@ -91,53 +84,45 @@ Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& wor
   return outputs;
 }
 
-Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
-                   const UserKernelOutcome& outcome) {
+report::Object details_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                          const UserKernelOutcome& outcome) {
   const user_kernel::UserKernelResult& result = outcome.result;
   const KernelArgument* const buffer = main_buffer(run);
-  const bool has_tolerance = result.max_error.has_value();
-  return report::Object{
-      {"kernel", outcome.kernel},
-      {"device", outcome.device},
-      {"dtype", buffer == nullptr ? Value() : Value(user_kernel::to_string(buffer->type))},
-      {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
-      {"status", result.is_right() ? "ok" : "mismatch"},
-      {"reason", nullptr},
-      {"image", outcome.image},
-      {"grid", dimensions_value(run.config.grid)},
-      {"block", dimensions_value(run.config.block)},
-      {"shared_bytes", run.config.shared_bytes},
-      {"checked", run.expected.empty() ? Value() : Value(result.checked)},
-      {"max_error", result.max_error},
-      {"tolerance", has_tolerance ? Value(run.tolerance.value_or(0)) : Value()},
-      {"wrong", wrong_in_argument(result.wrong)},
-      {"outside", outside_value(result.outside)},
-      {"outputs", outputs_value(run, words, result)},
-      {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
-      {"median_s", base::median(result.samples_s)},
-      {"timer", result.is_device_time ? "events" : "host"},
-      {"bytes_per_s", rate_of_count(run.bytes, result.samples_s)},
-      {"flops_per_s", rate_of_count(run.flops, result.samples_s)},
-      {"share_of_peak", nullptr},
-      {"peak_source", nullptr}};
+  return {{"kernel", outcome.kernel},
+          {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
+          {"image", outcome.image},
+          {"grid", dimensions_value(run.config.grid)},
+          {"block", dimensions_value(run.config.block)},
+          {"shared_bytes", run.config.shared_bytes},
+          {"outside", outside_value(result.outside)},
+          {"outputs", outputs_value(run, words, result)},
+          {"timer", result.is_device_time ? "events" : "host"}};
 }
 
-report::Measurement measurement_of(const UserKernelRun& run, const UserKernelOutcome& outcome) {
+report::Measurement measurement_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                                   const UserKernelOutcome& outcome) {
+  const user_kernel::UserKernelResult& result = outcome.result;
   report::Measurement measured;
   const KernelArgument* const buffer = main_buffer(run);
+  if (buffer != nullptr) measured.dtype = user_kernel::to_string(buffer->type);
+  measured.kind = "module";
   measured.series = outcome.kernel;
-  if (buffer != nullptr) measured.series += "." + std::string(user_kernel::to_string(buffer->type));
+  if (buffer != nullptr) measured.series += "." + measured.dtype;
   measured.label = measured.series;
   if (buffer != nullptr) measured.label += "." + std::to_string(buffer->count);
   measured.id = measured.label + "." + outcome.device;
   measured.destination = outcome.device;
   measured.devices = {outcome.device};
-  measured.status = outcome.result.is_right() ? report::Status::ok : report::Status::mismatch;
-  measured.wrong = outcome.result.wrong;
-  measured.samples_s = outcome.result.samples_s;
+  measured.status = result.is_right() ? report::Status::ok : report::Status::mismatch;
+  measured.wrong = result.wrong;
+  measured.samples_s = result.samples_s;
   measured.median_s = base::median(measured.samples_s);
   measured.bytes_per_s = rate_of_count(run.bytes, measured.samples_s);
   measured.flops_per_s = rate_of_count(run.flops, measured.samples_s);
+  if (!run.expected.empty()) measured.checked = result.checked;
+  measured.max_error = result.max_error.value_or(0);
+  if (result.max_error) measured.tolerance = run.tolerance.value_or(0);
+  measured.details = details_of(run, words, outcome);
   return measured;
 }
 
@@ -237,10 +222,9 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
   report::Run head = make_run(environment, "run-kernel", is_right ? "ok" : "mismatch");
   finish_run(head, environment, nullptr, {}, !is_right);
   report::Report report = report::start_report(std::move(head));
-  report::Array results;
+  std::vector<report::Measurement> measurements;
   for (const UserKernelOutcome& outcome : outcomes) {
-    report.measurements.push_back(measurement_of(run, outcome));
-    results.push_back(result_value(run, outputs, outcome));
+    measurements.push_back(measurement_of(run, outputs, outcome));
     const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
     if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
     add_outside(run, outcome, report.verdict);
@@ -249,7 +233,7 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
   // Devices with wrong results come first.
   std::stable_partition(report.verdict.begin(), report.verdict.end(),
                         [](const report::Line& line) { return line.tone == report::Tone::bad; });
-  report.document.emplace_back("results", std::move(results));
+  set_measurements(report, std::move(measurements));
   report.tables = {results_table(run, outcomes)};
   return report;
 }

@@ -53,9 +53,6 @@ std::string describe_result(const measure::KernelResult& result);
 /// `run` has its verdict.
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome);
 
-/// The fields of a result in the document.
-report::Value kernel_result_value(const measure::KernelResult& result);
-
 /// Writes the report that `make` makes and returns the exit code; sets the outcome's error.
 /// `unjudged` is of a threshold that could not be judged.
 int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged,
@@ -68,8 +65,5 @@ std::string describe_operation(std::span<const measure::KernelResult> types);
 
 /// `run` has its verdict.
 report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome);
-
-/// `wrong` of a document.
-report::Value wrong_value(const std::optional<report::WrongData>& wrong);
 
 }  // namespace hiptool::cli

@@ -8,6 +8,7 @@
 #include "cli/document.hpp"
 #include "cli/output/text.hpp"
 #include "measure/ops/sweep.hpp"
+#include "report/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -83,25 +84,6 @@ const char* verdict_word(Status status) {
   }
 }
 
-Value layout_value(const LayoutResult& layout) {
-  return report::Object{{"layout", layout.layout},
-                        {"status", layout.has_wrong ? "mismatch" : "ok"},
-                        {"reason", text_or_absent(layout.reason)},
-                        {"cases", layout.cases},
-                        {"checked", layout.checked},
-                        {"digest", layout.digest},
-                        {"wrong", wrong_value(layout.wrong)}};
-}
-
-Value swept_type_value(const KernelResult& result) {
-  Value value = kernel_result_value(result);
-  report::Array layouts;
-  for (const LayoutResult& layout : result.layouts) layouts.push_back(layout_value(layout));
-  value.object()->emplace_back("cases", result.cases);
-  value.object()->emplace_back("layouts", std::move(layouts));
-  return value;
-}
-
 Value operation_value(const SweptOperation& operation) {
   report::Array types;
   for (const KernelResult& type : operation.types) types.emplace_back(type.dtype);
@@ -130,25 +112,6 @@ Table operations_table(const std::vector<SweptOperation>& operations) {
     table.rows.push_back({one.first().kernel, one.first().destination,
                           std::uint64_t{one.types.size()}, std::uint64_t{one.layouts().size()},
                           one.cases(), one.checked(), verdict_word(one.status())});
-  }
-  return table;
-}
-
-/// For programs: a row for each type.
-Table types_table(const std::vector<KernelResult>& results) {
-  Table table;
-  table.columns = {{"kernel", "Operation"},
-                   {"device", "Device"},
-                   {"dtype", "Type"},
-                   {"cases", "Cases", Unit::count},
-                   {"checked", "Elements", Unit::count},
-                   {"status", "Status"},
-                   {"reason", "Reason"},
-                   {"digest", "Digest"}};
-  for (const KernelResult& result : results) {
-    table.rows.push_back({result.kernel, result.destination, result.dtype, result.cases,
-                          result.checked, to_string(result.status), text_or_absent(result.reason),
-                          text_or_absent(result.digest)});
   }
   return table;
 }
@@ -215,22 +178,20 @@ std::string describe_operation(std::span<const KernelResult> types) {
 
 report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
-  report.measurements.assign(outcome.results.begin(), outcome.results.end());
   const std::vector<SweptOperation> operations = group_operations(outcome.results);
   report.verdict = {sweep_verdict(outcome, operations)};
   report::Array swept;
   for (const SweptOperation& operation : operations) swept.push_back(operation_value(operation));
-  report::Array types;
+  std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
-    types.push_back(swept_type_value(result));
+    measurements.push_back(measurement_of(result));
     add_type_notes(result, report.notes);
   }
-  report.document.emplace_back("results", std::move(types));
+  set_measurements(report, std::move(measurements));
   report.document.emplace_back("operations", std::move(swept));
   report.document.emplace_back("sweep", outcome.sweep);
   report.document.emplace_back("seed", outcome.seed);
   report.tables = {operations_table(operations)};
-  report.csv_tables = {types_table(outcome.results)};
   return report;
 }
 

@@ -29,7 +29,7 @@ Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
 
 std::size_t count_status(const Json& document, const std::string& status) {
   std::size_t count = 0;
-  for (const Json& spec : document["cells"]) {
+  for (const Json& spec : document["measurements"]) {
     if (spec["status"] == status) ++count;
   }
   return count;
@@ -68,7 +68,7 @@ TEST_CASE("bench-copy: wrong data is exit 5, and the other cells are measured") 
   CHECK(wrong.document["status"] == "mismatch");
   CHECK(count_status(wrong.document, "mismatch") == 1);
   CHECK(count_status(wrong.document, "ok") == 3);
-  const Json& spec = wrong.document["cells"][0];
+  const Json& spec = wrong.document["measurements"][0];
   CHECK(spec["wrong"]["first_bad_index"] == 1000);
   CHECK(spec["wrong"]["xor_bits"] == 0xff00);
   CHECK(spec["wrong"]["count"] == 1);
@@ -80,7 +80,7 @@ TEST_CASE("bench-copy: a lost device fails its later cells, not those of the oth
   });
   CHECK(lost.exit_code == 6);
   CHECK(lost.document["error"]["code"] == "device_lost");
-  for (const Json& spec : lost.document["cells"]) {
+  for (const Json& spec : lost.document["measurements"]) {
     const std::string id = spec["id"];
     CAPTURE(id);
     CHECK(spec["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
@@ -119,15 +119,15 @@ TEST_CASE("bench-copy: a baseline tells what became slower, from times that the 
   const Json& failure = slower.document["failures"][0];
   CHECK(failure["what"] == "h2d.pageable.copy.4KiB@cpu:0 against the baseline");
   CHECK(failure["got"].get<double>() < failure["expected"].get<double>());
-  REQUIRE(slower.document["baseline"].size() == 2);
-  CHECK(slower.document["baseline"][0]["verdict"] == "SLOWER");
-  CHECK(slower.document["baseline"][0]["change"].get<double>() > 0.5);
+  REQUIRE(slower.document["comparisons"].size() == 2);
+  CHECK(slower.document["comparisons"][0]["verdict"] == "SLOWER");
+  CHECK(slower.document["comparisons"][0]["change"].get<double>() > 0.5);
   const Outcome faster = run_with(3, {"--baseline", slow_path});
   CHECK(faster.exit_code == 0);
-  CHECK(faster.document["baseline"][0]["verdict"] == "FASTER");
+  CHECK(faster.document["comparisons"][0]["verdict"] == "FASTER");
   const Outcome other = run_with(3, {"--baseline", slow_path, "--size", "8KiB"});
   CHECK(other.exit_code == 1);  // nothing is in both
-  CHECK(other.document["baseline"].empty());
+  CHECK(other.document["comparisons"].empty());
   CHECK(other.document["baseline_missing"].size() == 4);
   CHECK(other.document["failures"][0]["what"] == "baseline " + slow_path);
 }
@@ -154,7 +154,7 @@ TEST_CASE("bench-copy: thresholds, and how often they are tried") {
   CHECK(missed.document["failures"][0]["expected"] == 1e9);
   REQUIRE(missed.document["thresholds"].size() == 1);
   const Json& judged = missed.document["thresholds"][0];
-  CHECK(judged["cell"] == "h2d.pageable.copy.1MiB@cpu:1");
+  CHECK(judged["measurement"] == "h2d.pageable.copy.1MiB@cpu:1");
   CHECK(judged["is_met"] == false);
   CHECK(judged["met"] == 0);
   CHECK(judged["measured"] == 2);  // two misses of three: it cannot be met any more
@@ -245,12 +245,12 @@ TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by t
   REQUIRE(machine.run({"bench-copy", "--kind", "h2d,d2d,p2p-read", "--engine", "copy,kernel",
                        "--samples", "2", "--size", "64KiB", "--format", "json"}) == 0);
   const Json document = Json::parse(machine.out.text);
-  CHECK(document["cells"].size() == 12);  // both GPUs, since one has no peer
-  for (const Json& spec : document["cells"]) {
-    const bool by_kernel = spec["engine"] == "kernel";
+  CHECK(document["measurements"].size() == 12);  // both GPUs, since one has no peer
+  for (const Json& spec : document["measurements"]) {
+    const bool by_kernel = spec["details"]["engine"] == "kernel";
     CHECK(spec["status"] == (by_kernel ? "skipped" : "ok"));
     if (by_kernel) CHECK(contains(spec["reason"].get<std::string>(), "no copy kernel"));
-    if (!by_kernel) CHECK(spec["gated"] == false);
+    if (!by_kernel) CHECK(spec["details"]["gated"] == false);
   }
 }
 

@@ -74,9 +74,9 @@ std::string verdict(double first_scale, double second_scale, std::uint64_t seed)
   const std::string path = folder / "base.json";
   REQUIRE(run(first_scale, 2 * seed, {"--export", "json=" + path}).exit_code == 0);
   const Rerun second = run(second_scale, 2 * seed + 1, {"--baseline", path});
-  REQUIRE(second.document["baseline"].size() == 1);
-  REQUIRE(second.document["cells"][0]["copies_per_sample"] == 1);
-  const std::string found = second.document["baseline"][0]["verdict"];
+  REQUIRE(second.document["comparisons"].size() == 1);
+  REQUIRE(second.document["measurements"][0]["details"]["copies_per_sample"] == 1);
+  const std::string found = second.document["comparisons"][0]["verdict"];
   CHECK(second.exit_code == (found == "SLOWER" ? 1 : 0));
   return found;
 }

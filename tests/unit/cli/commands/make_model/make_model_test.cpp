@@ -26,7 +26,7 @@ TEST_CASE("JSON comes by export or by the environment") {
   CHECK(machine.run({"make-model", folder / "a.gguf", "--size", "1M", "--export",
                      "json=" + folder / "a.json"}) == 0);
   CHECK(contains(machine.out.text, "wrote "));
-  CHECK(contains(start_of(folder / "a.json", 60), "\"schema\": \"hiptool.make-model/1\""));
+  CHECK(contains(start_of(folder / "a.json", 60), "\"schema\": \"hiptool.make-model/2\""));
   machine.variables["HIPTOOL_FORMAT"] = "json";
   CHECK(machine.run({"make-model", folder / "b.gguf", "--size", "1M"}) == 0);
   CHECK(contains(machine.out.text, "\"format\": \"gguf\""));

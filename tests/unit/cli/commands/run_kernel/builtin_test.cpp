@@ -28,7 +28,7 @@ Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
 
 std::size_t count_status(const Json& document, const std::string& status) {
   return static_cast<std::size_t>(
-      std::count_if(document["results"].begin(), document["results"].end(),
+      std::count_if(document["measurements"].begin(), document["measurements"].end(),
                     [&](const Json& result) { return result["status"] == status; }));
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("run-kernel: whichever call fails, it is named, and what can be is run
       [](auto prepare) { return run(few, std::move(prepare)); }, 3,
       [](const Json& right) { CHECK(count_status(right, "ok") == few_results); },
       [](const Json& failed) {
-        if (!failed.contains("results")) return;  // the device itself could not be used
+        if (!failed.contains("measurements")) return;  // the device itself could not be used
         CHECK(count_status(failed, "failed") == 1);
         CHECK(count_status(failed, "ok") == few_results - 1);
       });
@@ -67,7 +67,7 @@ TEST_CASE("run-kernel: wrong data is exit 5, and the other kernels are run") {
   CHECK(wrong.exit_code == 5);
   CHECK(wrong.document["status"] == "mismatch");
   CHECK(count_status(wrong.document, "ok") == 1);
-  const Json& result = wrong.document["results"][0];
+  const Json& result = wrong.document["measurements"][0];
   CHECK(result["status"] == "mismatch");
   CHECK(result["wrong"]["first_bad_index"] == 100);
   CHECK(result["wrong"]["count"] == 1);
@@ -91,8 +91,8 @@ TEST_CASE("run-kernel: memory for none is exit 3, for some of them a skip with t
   const Outcome one =
       run(few, [](WrapperTable& table) { table.fail("hipMalloc", hip::hipErrorOutOfMemory, 1); });
   CHECK(one.exit_code == 0);
-  CHECK(one.document["results"][0]["status"] == "skipped");
-  CHECK(contains(one.document["results"][0]["reason"].get<std::string>(), "memory"));
+  CHECK(one.document["measurements"][0]["status"] == "skipped");
+  CHECK(contains(one.document["measurements"][0]["reason"].get<std::string>(), "memory"));
   CHECK(count_status(one.document, "ok") == few_results - 1);
   const Outcome none = run({"memset"}, [](WrapperTable& table) {
     table.fail("hipMalloc", hip::hipErrorOutOfMemory, 1);
@@ -120,6 +120,6 @@ TEST_CASE("run-kernel: an interruption keeps what was done") {
   const Json document = Json::parse(machine.out.text);
   CHECK(document["status"] == "interrupted");
   CHECK(document["error"]["code"] == "cancelled");
-  REQUIRE(document["results"].size() == 1);
-  CHECK(document["results"][0]["status"] == "ok");
+  REQUIRE(document["measurements"].size() == 1);
+  CHECK(document["measurements"][0]["status"] == "ok");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "accept/floors.hpp"
+#include "accept/expectations.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,13 +15,13 @@ using namespace hiptool::accept;
 
 namespace {
 
-struct FloorFile {
+struct ExpectationFile {
   test::TemporaryFolder folder;
   std::filesystem::path path = folder.path() / "gpus.json";
 
-  Floors read(const std::string& text) {
+  Expectations read(const std::string& text) {
     std::ofstream(path) << text;
-    return read_floors(path, nullptr);
+    return read_expectations(path, nullptr);
   }
   std::string refusal(const std::string& text) {
     try {
@@ -63,22 +63,23 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   latency.median_s = 2e-6;
   report::Measurement skipped = measured_rate("d2h.pinned.copy.64MiB", 1);
   skipped.status = report::Status::skipped;
-  FloorFile file;
-  const Floors floors =
-      file.read(floors_text({{&fast, "NVIDIA H200"},
-                             {&slow, "NVIDIA H200"},
-                             {&latency, "NVIDIA H200"},
-                             {&skipped, "NVIDIA H200"},
-                             {&fast, "NVIDIA L4"}},
-                            {{"NVIDIA H200", 2}}, "standard", 0.1, "2026-01-01T00:00:00Z"));
-  CHECK(floors.level == "standard");
-  CHECK(floors.machines == std::vector<GpuCounts>{{{"NVIDIA H200", 2}}});
-  const auto& of_one = floors.of("NVIDIA H200");
+  ExpectationFile file;
+  const Expectations expectations =
+      file.read(expectations_text({{&fast, "NVIDIA H200"},
+                                   {&slow, "NVIDIA H200"},
+                                   {&latency, "NVIDIA H200"},
+                                   {&skipped, "NVIDIA H200"},
+                                   {&fast, "NVIDIA L4"}},
+                                  {{"NVIDIA H200", 2}}, "standard", 0.1, "2026-01-01T00:00:00Z"));
+  CHECK(expectations.level == "standard");
+  CHECK(expectations.machines == std::vector<GpuCounts>{{{"NVIDIA H200", 2}}});
+  const auto& of_one = expectations.of("NVIDIA H200");
   CHECK(of_one.size() == 2);
   CHECK(of_one.at("h2d.pinned.copy.64MiB").bytes_per_s == doctest::Approx(36e9));
   CHECK(of_one.at("launch.u32").most_s == doctest::Approx(2.2e-6));
-  CHECK(floors.of("NVIDIA L4").at("h2d.pinned.copy.64MiB").bytes_per_s == doctest::Approx(45e9));
-  CHECK_THROWS_WITH_AS(floors.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
+  CHECK(expectations.of("NVIDIA L4").at("h2d.pinned.copy.64MiB").bytes_per_s ==
+        doctest::Approx(45e9));
+  CHECK_THROWS_WITH_AS(expectations.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
 }
 
 TEST_CASE("the margin of short calls of a library is a half") {
@@ -87,35 +88,35 @@ TEST_CASE("the margin of short calls of a library is a half") {
   product.devices = {"nvidia:0"};
   product.flops_per_s = 250e12;
   product.median_s = 8.6e-6;
-  const auto floor_at = [&](double margin) {
-    FloorFile file;
+  const auto expectation_at = [&](double margin) {
+    ExpectationFile file;
     const std::string text =
-        floors_text({{&product, "A"}}, {}, "quick", margin, "2026-01-01T00:00:00Z");
+        expectations_text({{&product, "A"}}, {}, "quick", margin, "2026-01-01T00:00:00Z");
     return file.read(text).of("A").at(product.label).flops_per_s;
   };
-  CHECK(floor_at(0.05) == 125e12);
-  CHECK(floor_at(0.6) == 100e12);
+  CHECK(expectation_at(0.05) == 125e12);
+  CHECK(expectation_at(0.6) == 100e12);
   product.median_s = 200e-6;
-  CHECK(floor_at(0.05) == 237.5e12);
+  CHECK(expectation_at(0.05) == 237.5e12);
 }
 
 TEST_CASE("rates are written as whole numbers, rounded down, since people edit them") {
   const report::Measurement odd = measured_rate("h2d.pinned.copy.64MiB", 9876543210.987);
   const report::Measurement slow = measured_rate("d2h.pinned.copy.64MiB", 0.5);
-  FloorFile file;
+  ExpectationFile file;
   const std::string text =
-      floors_text({{&odd, "A"}, {&slow, "A"}}, {}, "quick", 0.05, "2026-01-01T00:00:00Z");
+      expectations_text({{&odd, "A"}, {&slow, "A"}}, {}, "quick", 0.05, "2026-01-01T00:00:00Z");
   CHECK_MESSAGE(has_text(text, "\"bytes_per_s\": 9382716050,"), text);
   // The reader refuses a rate of 0.
   CHECK(file.read(text).of("A").at("d2h.pinned.copy.64MiB").bytes_per_s == 0.475);
 }
 
-TEST_CASE("a floor is met from its value on") {
-  Floor floor;
-  floor.bytes_per_s = 40e9;
-  CHECK(meets(floor, measured_rate("h2d", 40e9)));
-  CHECK_FALSE(meets(floor, measured_rate("h2d", 39.99e9)));
-  Floor latency;
+TEST_CASE("an expectation is met from its value on") {
+  Expectation expectation;
+  expectation.bytes_per_s = 40e9;
+  CHECK(meets(expectation, measured_rate("h2d", 40e9)));
+  CHECK_FALSE(meets(expectation, measured_rate("h2d", 39.99e9)));
+  Expectation latency;
   latency.most_s = 2e-6;
   report::Measurement launch;
   launch.median_s = 2e-6;
@@ -125,31 +126,32 @@ TEST_CASE("a floor is met from its value on") {
 }
 
 TEST_CASE("wrong files are refused by name and field") {
-  FloorFile file;
+  ExpectationFile file;
   CHECK(has_text(file.refusal("{"), "gpus.json"));
   CHECK(has_text(file.refusal("{}"), "schema"));
   CHECK(has_text(file.refusal(file_with("{}")), "no kind of GPU"));
   CHECK(has_text(file.refusal(file_with(R"({"A": {}})")), "A has no measurement"));
   CHECK(has_text(file.refusal(file_with(R"({"A": {"h2x.copy": {"bytes_per_s": 1}}})")),
                  "makes no measurement 'h2x.copy'"));
-  for (const char* floor :
+  for (const char* expectation :
        {"{}", R"({"bytes_per_s": 0})", R"({"bytes_per_s": -1})", R"({"bytes_per_s": "fast"})",
         R"({"bytes_per_s": 1, "flops_per_s": 1})", R"({"bytes_per_s": 1, "devices": 0})"}) {
-    CAPTURE(floor);
-    CHECK(has_text(file.refusal(file_with(R"({"A": {"h2d.pinned": )" + std::string(floor) + "}}")),
-                   "A, h2d.pinned"));
+    CAPTURE(expectation);
+    CHECK(has_text(
+        file.refusal(file_with(R"({"A": {"h2d.pinned": )" + std::string(expectation) + "}}")),
+        "A, h2d.pinned"));
   }
 }
 
 TEST_CASE("the number of GPUs: of the machines of a file the nearest is compared") {
-  FloorFile file;
+  ExpectationFile file;
   const std::string start = R"({"schema": "hiptool.expect/1", "gpus": {
       "A": {"d2d.copy": {"bytes_per_s": 1}}, "B": {"d2d.copy": {"bytes_per_s": 1}}},
       "machines": )";
-  const Floors floors = file.read(start + R"([{"A": 8, "B": 1}, {"B": 4}]})");
+  const Expectations expectations = file.read(start + R"([{"A": 8, "B": 1}, {"B": 4}]})");
   const auto text_of = [&](const GpuCounts& found) {
     std::string text;
-    for (const CountedGpus& gpus : compare_counts(floors, found)) {
+    for (const CountedGpus& gpus : compare_counts(expectations, found)) {
       text += gpus.name + std::to_string(gpus.found) + "/" + std::to_string(gpus.expected) + " ";
     }
     return text;
@@ -173,12 +175,12 @@ TEST_CASE("the number of GPUs: of the machines of a file the nearest is compared
   CHECK(has_text(file.refusal(start + R"([{"H": 8}]})"), "machines names 'H'"));
 }
 
-TEST_CASE("products and convolutions of vendor libraries can have floors, ours cannot") {
-  FloorFile file;
-  const Floors floors = file.read(file_with(
+TEST_CASE("products and convolutions of vendor libraries can have expectations, ours cannot") {
+  ExpectationFile file;
+  const Expectations expectations = file.read(file_with(
       R"({"A": {"matmul.f16.1024x1024x1024.cublas": {"flops_per_s": 1},
                 "conv2d.f16.n8c64h28w28:k64r3s3p1.miopen": {"flops_per_s": 1}}})"));
-  CHECK(floors.of("A").size() == 2);
+  CHECK(expectations.of("A").size() == 2);
   CHECK(stage_of_label("matmul.f16.1024x1024x1024.cublas") == "libraries");
   CHECK(stage_of_label("stream-triad.f32.256MiB") == "kernels");
   for (const std::string name :

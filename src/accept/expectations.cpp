@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "accept/floors.hpp"
+#include "accept/expectations.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,10 +20,10 @@ using report::member;
 using report::Object;
 using report::Value;
 
-constexpr std::uint64_t most_floor_bytes = 4u << 20;
+constexpr std::uint64_t most_expectation_bytes = 4u << 20;
 constexpr const char* expect_schema = "hiptool.expect/1";
 
-[[noreturn]] void refuse_floor(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_expectation(const std::string& path, const std::string& what) {
   throw Error(ErrorCode::input_failed, "read expectations", path + ": " + what,
               "write a file with `hiptool check --write-expect FILE` on a good machine");
 }
@@ -42,7 +42,7 @@ bool is_library_name(const std::string& label) {
 }
 
 // The first word of the labels of measurements that some level makes.
-bool is_cell_name(const std::string& label) {
+bool is_measurement_name(const std::string& label) {
   if (is_library_name(label)) return true;
   const std::string first = label.substr(0, label.find('.'));
   if (measure::parse_copy_kind(first)) return true;
@@ -52,59 +52,64 @@ bool is_cell_name(const std::string& label) {
   });
 }
 
-Floor read_floor(const Value& value, const std::string& path, const std::string& where) {
-  Floor floor;
+Expectation read_expectation(const Value& value, const std::string& path,
+                             const std::string& where) {
+  Expectation expectation;
   std::size_t figures = 0;
-  for (const auto& [name, target] :
-       {std::pair("bytes_per_s", &floor.bytes_per_s), std::pair("flops_per_s", &floor.flops_per_s),
-        std::pair("most_s", &floor.most_s)}) {
+  for (const auto& [name, target] : {std::pair("bytes_per_s", &expectation.bytes_per_s),
+                                     std::pair("flops_per_s", &expectation.flops_per_s),
+                                     std::pair("most_s", &expectation.most_s)}) {
     const Value& figure = member(value, name);
     if (figure.is_absent()) continue;
     *target = report::number_of(figure);
     if (!*target || **target <= 0) {
-      refuse_floor(path, where + ": " + name + " is not a number above 0");
+      refuse_expectation(path, where + ": " + name + " is not a number above 0");
     }
     ++figures;
   }
   if (figures != 1) {
-    refuse_floor(path, where + ": expected one of bytes_per_s, flops_per_s and most_s");
+    refuse_expectation(path, where + ": expected one of bytes_per_s, flops_per_s and most_s");
   }
   const Value& devices = member(value, "devices");
   if (!devices.is_absent()) {
     const auto count = report::count_of(devices);
-    if (!count || *count == 0) refuse_floor(path, where + ": devices is not a number from 1 on");
-    floor.devices = *count;
+    if (!count || *count == 0)
+      refuse_expectation(path, where + ": devices is not a number from 1 on");
+    expectation.devices = *count;
   }
-  return floor;
+  return expectation;
 }
 
-GpuCounts read_machine(const Value& value, const Floors& floors) {
+GpuCounts read_machine(const Value& value, const Expectations& expectations) {
   const auto* const kinds = std::get_if<Object>(&value.data());
   if (kinds == nullptr || kinds->empty()) {
-    refuse_floor(floors.path, "machines has an entry without a kind of GPU");
+    refuse_expectation(expectations.path, "machines has an entry without a kind of GPU");
   }
   GpuCounts counts;
   for (const auto& [kind, count] : *kinds) {
-    if (floors.of_kind.count(kind) == 0) {
-      refuse_floor(floors.path, "machines names '" + kind + "', which gpus does not have");
+    if (expectations.of_kind.count(kind) == 0) {
+      refuse_expectation(expectations.path,
+                         "machines names '" + kind + "', which gpus does not have");
     }
     const auto number = report::count_of(count);
     if (!number || *number == 0) {
-      refuse_floor(floors.path, "machines, " + kind + ": not a number of GPUs from 1 on");
+      refuse_expectation(expectations.path,
+                         "machines, " + kind + ": not a number of GPUs from 1 on");
     }
     counts[kind] = static_cast<std::size_t>(*number);
   }
   return counts;
 }
 
-// The lower of two floors.
-void lower(Floor& floor, const Floor& other) {
+// The lower of two expectations.
+void lower(Expectation& expectation, const Expectation& other) {
   const auto least = [](std::optional<double>& own, const std::optional<double>& one) {
     if (own && one) own = std::min(*own, *one);
   };
-  least(floor.bytes_per_s, other.bytes_per_s);
-  least(floor.flops_per_s, other.flops_per_s);
-  if (floor.most_s && other.most_s) floor.most_s = std::max(*floor.most_s, *other.most_s);
+  least(expectation.bytes_per_s, other.bytes_per_s);
+  least(expectation.flops_per_s, other.flops_per_s);
+  if (expectation.most_s && other.most_s)
+    expectation.most_s = std::max(*expectation.most_s, *other.most_s);
 }
 
 // Short calls of a library are mostly launches: rates of one GPU differ by a third between runs.
@@ -114,19 +119,19 @@ bool is_short_call(const report::Measurement& measured) {
          *measured.median_s < least_steady_s;
 }
 
-Floor floor_of(const report::Measurement& measured, double margin) {
+Expectation expectation_of(const report::Measurement& measured, double margin) {
   constexpr double short_margin = 0.5;
   if (is_short_call(measured)) margin = std::max(margin, short_margin);
-  Floor floor;
-  floor.devices = std::max<std::size_t>(measured.devices.size(), 1);
+  Expectation expectation;
+  expectation.devices = std::max<std::size_t>(measured.devices.size(), 1);
   if (measured.bytes_per_s) {
-    floor.bytes_per_s = *measured.bytes_per_s * (1 - margin);
+    expectation.bytes_per_s = *measured.bytes_per_s * (1 - margin);
   } else if (measured.flops_per_s) {
-    floor.flops_per_s = *measured.flops_per_s * (1 - margin);
+    expectation.flops_per_s = *measured.flops_per_s * (1 - margin);
   } else {
-    floor.most_s = *measured.median_s * (1 + margin);
+    expectation.most_s = *measured.median_s * (1 + margin);
   }
-  return floor;
+  return expectation;
 }
 
 // Digits after the point only get in the way of people who edit the file.
@@ -135,67 +140,69 @@ Value rate_value(double rate) {
   return rate >= 1 && rate < most_exact ? Value(static_cast<std::uint64_t>(rate)) : Value(rate);
 }
 
-Object floor_value(const Floor& floor) {
+Object expectation_value(const Expectation& expectation) {
   Object fields;
-  if (floor.bytes_per_s) fields.emplace_back("bytes_per_s", rate_value(*floor.bytes_per_s));
-  if (floor.flops_per_s) fields.emplace_back("flops_per_s", rate_value(*floor.flops_per_s));
-  if (floor.most_s) fields.emplace_back("most_s", *floor.most_s);
-  fields.emplace_back("devices", std::uint64_t{floor.devices});
+  if (expectation.bytes_per_s)
+    fields.emplace_back("bytes_per_s", rate_value(*expectation.bytes_per_s));
+  if (expectation.flops_per_s)
+    fields.emplace_back("flops_per_s", rate_value(*expectation.flops_per_s));
+  if (expectation.most_s) fields.emplace_back("most_s", *expectation.most_s);
+  fields.emplace_back("devices", std::uint64_t{expectation.devices});
   return fields;
 }
 
 }  // namespace
 
-const std::map<std::string, Floor>& Floors::of(const std::string& device_name) const {
+const std::map<std::string, Expectation>& Expectations::of(const std::string& device_name) const {
   const auto found = of_kind.find(device_name);
   if (found != of_kind.end()) return found->second;
   std::string names;
-  for (const auto& [name, floors] : of_kind) names += (names.empty() ? "" : ", ") + name;
+  for (const auto& [name, expectations] : of_kind) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::invalid_argument, "read expectations",
               path + " expects nothing of " + device_name + "; it has " + names,
               "add that kind with `hiptool check --write-expect FILE` on a good machine that has "
               "it, or leave its devices out with --device");
 }
 
-Floors read_floors(const std::filesystem::path& path, const CancelToken* cancel) {
+Expectations read_expectations(const std::filesystem::path& path, const CancelToken* cancel) {
   const std::string name = path.string();
   const Value document =
-      report::parse_json(base::read_input_file(path, most_floor_bytes, cancel), name);
+      report::parse_json(base::read_input_file(path, most_expectation_bytes, cancel), name);
   if (report::text_of(member(document, "schema")) != expect_schema) {
-    refuse_floor(name, "its schema is not " + std::string(expect_schema));
+    refuse_expectation(name, "its schema is not " + std::string(expect_schema));
   }
-  Floors floors;
-  floors.path = name;
-  floors.level = report::text_of(member(document, "level"));
+  Expectations expectations;
+  expectations.path = name;
+  expectations.level = report::text_of(member(document, "level"));
   const auto* const kinds = std::get_if<Object>(&member(document, "gpus").data());
-  if (kinds == nullptr || kinds->empty()) refuse_floor(name, "gpus has no kind of GPU");
-  for (const auto& [kind, cells] : *kinds) {
-    auto& of_one = floors.of_kind[kind];
-    const auto* const list = std::get_if<Object>(&cells.data());
-    if (list == nullptr || list->empty()) refuse_floor(name, kind + " has no measurement");
+  if (kinds == nullptr || kinds->empty()) refuse_expectation(name, "gpus has no kind of GPU");
+  for (const auto& [kind, measurements] : *kinds) {
+    auto& of_one = expectations.of_kind[kind];
+    const auto* const list = std::get_if<Object>(&measurements.data());
+    if (list == nullptr || list->empty()) refuse_expectation(name, kind + " has no measurement");
     for (const auto& [label, value] : *list) {
-      if (!is_cell_name(label)) {
-        refuse_floor(name, kind + ": check makes no measurement '" + label + "'");
+      if (!is_measurement_name(label)) {
+        refuse_expectation(name, kind + ": check makes no measurement '" + label + "'");
       }
-      of_one[label] = read_floor(value, name, kind + ", " + label);
+      of_one[label] = read_expectation(value, name, kind + ", " + label);
     }
   }
   const Value& machines = member(document, "machines");
   const bool is_list = std::holds_alternative<report::Array>(machines.data());
   if (!machines.is_absent() && (!is_list || elements(machines).empty())) {
-    refuse_floor(name, "machines is not a list of machines, such as [{\"NVIDIA H200\": 8}]");
+    refuse_expectation(name, "machines is not a list of machines, such as [{\"NVIDIA H200\": 8}]");
   }
   for (const Value& machine : elements(machines)) {
-    floors.machines.push_back(read_machine(machine, floors));
+    expectations.machines.push_back(read_machine(machine, expectations));
   }
-  return floors;
+  return expectations;
 }
 
-std::vector<CountedGpus> compare_counts(const Floors& floors, const GpuCounts& found) {
+std::vector<CountedGpus> compare_counts(const Expectations& expectations, const GpuCounts& found) {
   std::vector<CountedGpus> nearest;
   std::size_t least_missing = 0;
   bool is_nearest_related = false;
-  for (const GpuCounts& machine : floors.machines) {
+  for (const GpuCounts& machine : expectations.machines) {
     std::vector<CountedGpus> compared;
     std::size_t missing = 0;
     bool is_related = false;  // has a kind of GPU that is here
@@ -216,19 +223,22 @@ std::vector<CountedGpus> compare_counts(const Floors& floors, const GpuCounts& f
   return nearest;
 }
 
-std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& machine,
-                        const std::string& level, double margin, const std::string& written_at) {
-  std::map<std::string, std::map<std::string, Floor>> of_kind;
-  for (const RatedCell& cell : cells) {
-    if (!speed_of(*cell.measured)) continue;
-    const Floor floor = floor_of(*cell.measured, margin);
-    const auto [place, is_new] = of_kind[cell.device_name].emplace(cell.measured->label, floor);
-    if (!is_new) lower(place->second, floor);
+std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
+                              const GpuCounts& machine, const std::string& level, double margin,
+                              const std::string& written_at) {
+  std::map<std::string, std::map<std::string, Expectation>> of_kind;
+  for (const RatedMeasurement& rated : measurements) {
+    if (!speed_of(*rated.measured)) continue;
+    const Expectation expectation = expectation_of(*rated.measured, margin);
+    const auto [place, is_new] =
+        of_kind[rated.device_name].emplace(rated.measured->label, expectation);
+    if (!is_new) lower(place->second, expectation);
   }
   Object kinds;
-  for (const auto& [kind, floors] : of_kind) {
+  for (const auto& [kind, expectations] : of_kind) {
     Object values;
-    for (const auto& [label, floor] : floors) values.emplace_back(label, floor_value(floor));
+    for (const auto& [label, expectation] : expectations)
+      values.emplace_back(label, expectation_value(expectation));
     kinds.emplace_back(kind, std::move(values));
   }
   report::Report report;
@@ -249,10 +259,12 @@ std::string stage_of_label(const std::string& label) {
   return label.starts_with("memtest-") ? "memory" : "kernels";
 }
 
-bool meets(const Floor& floor, const report::Measurement& measured) {
-  if (floor.bytes_per_s) return measured.bytes_per_s && *measured.bytes_per_s >= *floor.bytes_per_s;
-  if (floor.flops_per_s) return measured.flops_per_s && *measured.flops_per_s >= *floor.flops_per_s;
-  return measured.median_s && *measured.median_s <= *floor.most_s;
+bool meets(const Expectation& expectation, const report::Measurement& measured) {
+  if (expectation.bytes_per_s)
+    return measured.bytes_per_s && *measured.bytes_per_s >= *expectation.bytes_per_s;
+  if (expectation.flops_per_s)
+    return measured.flops_per_s && *measured.flops_per_s >= *expectation.flops_per_s;
+  return measured.median_s && *measured.median_s <= *expectation.most_s;
 }
 
 std::string figure_text(const report::Measurement& measured) {
@@ -263,11 +275,11 @@ std::string figure_text(const report::Measurement& measured) {
   return measured.median_s ? format_duration(*measured.median_s) : std::string();
 }
 
-std::string figure_text(const Floor& floor) {
+std::string figure_text(const Expectation& expectation) {
   report::Measurement measured;
-  measured.bytes_per_s = floor.bytes_per_s;
-  measured.flops_per_s = floor.flops_per_s;
-  measured.median_s = floor.most_s;
+  measured.bytes_per_s = expectation.bytes_per_s;
+  measured.flops_per_s = expectation.flops_per_s;
+  measured.median_s = expectation.most_s;
   return figure_text(measured);
 }
 

@@ -15,7 +15,7 @@
 namespace hiptool::accept {
 
 /// The least rate of a measurement. Exactly one of the figures is set.
-struct Floor {
+struct Expectation {
   std::optional<double> bytes_per_s;
   std::optional<double> flops_per_s;
   std::optional<double> most_s;  ///< of a latency, which has no rate
@@ -25,34 +25,35 @@ struct Floor {
 /// How many GPUs a machine has, by their name.
 using GpuCounts = std::map<std::string, std::size_t>;
 
-/// Floors by the name of the GPU ("NVIDIA H200") and the label of the measurement
+/// Expectations by the name of the GPU ("NVIDIA H200") and the label of the measurement
 /// ("h2d.pinned.copy.64MiB").
-struct Floors {
+struct Expectations {
   std::string path;
   std::string level;  ///< of the run that they come from
-  std::map<std::string, std::map<std::string, Floor>> of_kind;
+  std::map<std::string, std::map<std::string, Expectation>> of_kind;
   std::vector<GpuCounts> machines;  ///< one of which must be matched; empty: any number of GPUs
 
   /// Throws Error(invalid_argument) that names the kind of GPU.
-  const std::map<std::string, Floor>& of(const std::string& device_name) const;
+  const std::map<std::string, Expectation>& of(const std::string& device_name) const;
 };
 
-/// Reads a file of write_floors(). Throws as base::read_input_file(), Error(corrupt_data) for text
-/// that is not JSON, Error(invalid_argument) with the field for wrong values and for measurements
-/// that no level of check makes.
-Floors read_floors(const std::filesystem::path& path, const CancelToken* cancel);
+/// Reads a file of write_expectations(). Throws as base::read_input_file(), Error(corrupt_data) for
+/// text that is not JSON, Error(invalid_argument) with the field for wrong values and for
+/// measurements that no level of check makes.
+Expectations read_expectations(const std::filesystem::path& path, const CancelToken* cancel);
 
 /// A measurement with the names of the devices that took part.
-struct RatedCell {
+struct RatedMeasurement {
   const report::Measurement* measured = nullptr;
   std::string device_name;
 };
 
-/// The text of a file with the floors of these measurements: the lowest rate of each kind of GPU
-/// less the margin (0.05: 5 %), the longest time more that. Of calls of a library that take less
-/// than 100 us the margin is at least a half. `machine` is left out if it is empty.
-std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& machine,
-                        const std::string& level, double margin, const std::string& written_at);
+/// The text of a file with the expectations of these measurements: the lowest rate of each kind of
+/// GPU less the margin (0.05: 5 %), the longest time more that. Of calls of a library that take
+/// less than 100 us the margin is at least a half. `machine` is left out if it is empty.
+std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
+                              const GpuCounts& machine, const std::string& level, double margin,
+                              const std::string& written_at);
 
 /// GPUs of one kind.
 struct CountedGpus {
@@ -63,10 +64,10 @@ struct CountedGpus {
 
 /// The kinds of the expected machine that comes nearest to this one, which is the first with at
 /// least as many GPUs of each kind. Empty where the file expects no number.
-std::vector<CountedGpus> compare_counts(const Floors& floors, const GpuCounts& found);
+std::vector<CountedGpus> compare_counts(const Expectations& expectations, const GpuCounts& found);
 
-/// How a file's floors and the measurements of this run compare.
-struct FloorResults {
+/// How a file's expectations and the measurements of this run compare.
+struct ExpectationResults {
   std::size_t judged = 0;
   std::vector<std::string> not_measured;  ///< "NVIDIA H200: memtest-walking.u32": at this level
   std::vector<CountedGpus> gpus;          ///< empty: their number was not compared
@@ -75,13 +76,13 @@ struct FloorResults {
 /// The stage that makes a measurement of that label.
 std::string stage_of_label(const std::string& label);
 
-/// Whether a measurement meets a floor.
-bool meets(const Floor& floor, const report::Measurement& measured);
+/// Whether a measurement meets an expectation.
+bool meets(const Expectation& expectation, const report::Measurement& measured);
 
-/// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that a floor would be for;
-/// empty without one.
+/// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that an expectation would
+/// be for; empty without one.
 std::string figure_text(const report::Measurement& measured);
-std::string figure_text(const Floor& floor);
+std::string figure_text(const Expectation& expectation);
 
 /// The value by which measurements are judged, larger is better: bytes or operations per second, or
 /// the inverse of a time. Absent if there is none.

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "report/document.hpp"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/statistics.hpp"
+
+namespace hiptool::report {
+namespace {
+
+// Keys of several commands that a field of a measurement has in the table of measurements.
+constexpr std::string_view spread_plainly = "details";
+
+Value flag_where(bool condition, bool flag) { return condition ? Value(flag) : Value(); }
+
+Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(); }
+
+void read_samples(const Value& samples, Measurement& result) {
+  for (const Value& sample : elements(samples)) {
+    const auto time_s = number_of(sample);
+    if (time_s && *time_s > 0) {
+      result.samples_s.push_back(*time_s);
+    } else {
+      result.has_bad_sample = true;
+    }
+  }
+  if (!result.median_s && !result.samples_s.empty()) {
+    result.median_s = base::median(result.samples_s);
+  }
+}
+
+bool is_list(const Value& value) { return std::holds_alternative<Array>(value.data()); }
+
+// The fields of an object as columns and their values.
+class Spread {
+ public:
+  explicit Spread(Table& table) : table_(table) {}
+
+  void start_row() { table_.rows.emplace_back(table_.columns.size()); }
+
+  void add(const std::string& prefix, const Object& fields) {
+    for (const auto& [key, value] : fields) {
+      if (is_list(value)) continue;
+      if (const auto* members = std::get_if<Object>(&value.data())) {
+        add(key == spread_plainly ? prefix : prefix + key + "_", *members);
+        continue;
+      }
+      const std::string name = prefix + key;
+      const auto [place, is_new] = places_.emplace(name, table_.columns.size());
+      if (is_new) table_.columns.push_back({name, name});
+      auto& row = table_.rows.back();
+      if (row.size() <= place->second) row.resize(place->second + 1);
+      row[place->second] = value;
+    }
+  }
+
+ private:
+  Table& table_;
+  std::map<std::string, std::size_t> places_;
+};
+
+}  // namespace
+
+Value wrong_value(const std::optional<WrongData>& wrong) {
+  if (!wrong) return {};
+  // Of copies there are no numbers, and no second look.
+  const bool has_numbers = !wrong->expected.is_absent();
+  return Object{{"argument", wrong->argument},
+                {"first_bad_index", wrong->first_index},
+                {"expected", wrong->expected},
+                {"got", wrong->got},
+                {"xor_bits", wrong->xor_bits},
+                {"count", wrong->count},
+                {"reread_agrees", flag_where(has_numbers, wrong->reread_agrees)}};
+}
+
+Object measurement_value(const Measurement& measured) {
+  const bool is_checked = measured.checked > 0;
+  const auto if_checked = [is_checked](double number) {
+    return is_checked ? Value(number) : Value();
+  };
+  return {{"id", measured.id},
+          {"label", measured.label},
+          {"series", measured.series},
+          {"kind", measured.kind},
+          {"stage", text_or_absent(measured.stage)},
+          {"source", text_or_absent(measured.source)},
+          {"destination", text_or_absent(measured.destination)},
+          {"devices", Array(measured.devices.begin(), measured.devices.end())},
+          {"size_bytes", measured.size_bytes > 0 ? Value(measured.size_bytes) : Value()},
+          {"dtype", text_or_absent(measured.dtype)},
+          {"shape", text_or_absent(measured.shape)},
+          {"layout", text_or_absent(measured.layout)},
+          {"library", text_or_absent(measured.library)},
+          {"status", to_string(measured.status)},
+          {"reason", text_or_absent(measured.reason)},
+          {"error", measured.error ? Value(error_value(*measured.error)) : Value()},
+          {"samples_s", Array(measured.samples_s.begin(), measured.samples_s.end())},
+          {"median_s", measured.median_s},
+          {"bytes_per_s", measured.bytes_per_s},
+          {"p05_bytes_per_s", measured.low_bytes_per_s},
+          {"p95_bytes_per_s", measured.high_bytes_per_s},
+          {"flops_per_s", measured.flops_per_s},
+          {"limit_bytes_per_s", measured.limit_bytes_per_s},
+          {"limit_source", text_or_absent(measured.limit_source)},
+          {"share_of_limit", measured.share_of_limit},
+          {"share_reason", text_or_absent(measured.share_reason)},
+          {"checked", is_checked ? Value(measured.checked) : Value()},
+          {"max_error", if_checked(measured.max_error)},
+          {"tolerance", if_checked(measured.tolerance)},
+          {"wrong", wrong_value(measured.wrong)},
+          {"details", measured.details}};
+}
+
+Measurement read_measurement(const Value& entry) {
+  const auto text = [&entry](std::string_view key) { return text_of(member(entry, key)); };
+  const auto number = [&entry](std::string_view key) { return number_of(member(entry, key)); };
+  Measurement result;
+  result.id = text("id");
+  if (result.id.empty()) result.id = "unnamed";
+  result.label = text("label");
+  result.series = text("series");
+  result.kind = text("kind");
+  result.stage = text("stage");
+  result.source = text("source");
+  result.destination = text("destination");
+  for (const Value& device : elements(member(entry, "devices"))) {
+    result.devices.push_back(text_of(device));
+  }
+  result.size_bytes = count_of(member(entry, "size_bytes")).value_or(0);
+  result.dtype = text("dtype");
+  result.shape = text("shape");
+  result.layout = text("layout");
+  result.library = text("library");
+  result.status = parse_status(text("status"));
+  result.reason = text("reason");
+  result.median_s = number("median_s");
+  read_samples(member(entry, "samples_s"), result);
+  result.bytes_per_s = number("bytes_per_s");
+  result.low_bytes_per_s = number("p05_bytes_per_s");
+  result.high_bytes_per_s = number("p95_bytes_per_s");
+  result.flops_per_s = number("flops_per_s");
+  result.limit_bytes_per_s = number("limit_bytes_per_s");
+  result.limit_source = text("limit_source");
+  result.share_of_limit = number("share_of_limit");
+  result.share_reason = text("share_reason");
+  if (result.label.empty() || result.devices.empty()) result.set_names();
+  return result;
+}
+
+Object threshold_value(const ThresholdResult& threshold) {
+  return {{"threshold", threshold.threshold},
+          {"measurement", text_or_absent(threshold.id)},
+          {"is_met", threshold.is_met},
+          {"reason", text_or_absent(threshold.reason())},
+          {"least_bytes_per_s", threshold.least_bytes_per_s},
+          {"measured_bytes_per_s", threshold.measured_bytes_per_s},
+          {"most_s", threshold.most_s},
+          {"measured_s", threshold.measured_s},
+          {"met", std::uint64_t{threshold.met}},
+          {"measured", std::uint64_t{threshold.measured}}};
+}
+
+ThresholdResult read_threshold(const Value& entry) {
+  const auto* is_met = std::get_if<bool>(&member(entry, "is_met").data());
+  ThresholdResult threshold;
+  threshold.threshold = text_of(member(entry, "threshold"));
+  threshold.id = text_of(member(entry, "measurement"));
+  threshold.is_met = is_met != nullptr && *is_met;
+  if (auto reason = text_of(member(entry, "reason")); !reason.empty()) {
+    threshold.missed = {std::move(reason)};
+  }
+  threshold.least_bytes_per_s = number_of(member(entry, "least_bytes_per_s"));
+  threshold.measured_bytes_per_s = number_of(member(entry, "measured_bytes_per_s"));
+  threshold.most_s = number_of(member(entry, "most_s"));
+  threshold.measured_s = number_of(member(entry, "measured_s"));
+  return threshold;
+}
+
+Object comparison_value(const Comparison& compared) {
+  return {{"id", compared.id},
+          {"verdict", to_string(compared.times.verdict)},
+          {"change", finite(compared.times.change)},
+          {"low", finite(compared.times.interval.low)},
+          {"high", finite(compared.times.interval.high)},
+          {"reason", text_or_absent(compared.reason)},
+          {"old_median_s", compared.before.median_s},
+          {"new_median_s", compared.after.median_s},
+          {"old_bytes_per_s", compared.before.bytes_per_s},
+          {"new_bytes_per_s", compared.after.bytes_per_s},
+          {"rate_change", compared.rate_change},
+          {"old_samples", std::uint64_t{compared.before.samples}},
+          {"new_samples", std::uint64_t{compared.after.samples}}};
+}
+
+Comparison read_comparison(const Value& entry) {
+  using base::Verdict;
+  Comparison compared;
+  compared.id = text_of(member(entry, "id"));
+  compared.reason = text_of(member(entry, "reason"));
+  compared.times.verdict = Verdict::same;
+  for (const Verdict verdict : {Verdict::faster, Verdict::slower, Verdict::ambiguous}) {
+    if (text_of(member(entry, "verdict")) == to_string(verdict)) compared.times.verdict = verdict;
+  }
+  compared.times.change = number_of(member(entry, "change")).value_or(std::nan(""));
+  compared.rate_change = number_of(member(entry, "rate_change"));
+  compared.before.median_s = number_of(member(entry, "old_median_s"));
+  compared.after.median_s = number_of(member(entry, "new_median_s"));
+  compared.before.bytes_per_s = number_of(member(entry, "old_bytes_per_s"));
+  compared.after.bytes_per_s = number_of(member(entry, "new_bytes_per_s"));
+  return compared;
+}
+
+Object failure_value(const Failure& failure) {
+  const Subject& about = failure.subject;
+  return {{"what", failure.what},
+          {"kind", to_string(failure.kind)},
+          {"host", text_or_absent(about.host)},
+          {"device", text_or_absent(about.device)},
+          {"stage", text_or_absent(about.stage)},
+          {"measurement", text_or_absent(about.measurement)},
+          {"tensor", text_or_absent(about.tensor)},
+          {"file", text_or_absent(about.file)},
+          {"expected", failure.expected},
+          {"got", failure.got},
+          {"reason", text_or_absent(failure.reason)},
+          {"action", text_or_absent(failure.action)}};
+}
+
+Failure read_failure(const Value& entry) {
+  const auto text = [&entry](std::string_view key) { return text_of(member(entry, key)); };
+  Failure failure{text("what"), member(entry, "expected"), member(entry, "got")};
+  failure.kind = parse_failure_kind(text("kind"));
+  failure.subject = {text("host"),        text("device"), text("stage"),
+                     text("measurement"), text("tensor"), text("file")};
+  failure.reason = text("reason");
+  failure.action = text("action");
+  return failure;
+}
+
+void set_measurements(Report& report, std::vector<Measurement> measurements) {
+  report.measurements = std::move(measurements);
+  Array values;
+  std::vector<Object> rows;
+  for (const Measurement& one : report.measurements) rows.push_back(measurement_value(one));
+  report.csv_tables = {table_of_objects(rows)};
+  for (Object& row : rows) values.emplace_back(std::move(row));
+  report.document.emplace_back("measurements", std::move(values));
+}
+
+void set_thresholds(Report& report, std::vector<ThresholdResult> thresholds) {
+  report.thresholds = std::move(thresholds);
+  Array values;
+  for (const ThresholdResult& one : report.thresholds) values.emplace_back(threshold_value(one));
+  report.document.emplace_back("thresholds", std::move(values));
+}
+
+void set_comparisons(Report& report, std::vector<Comparison> comparisons) {
+  report.comparisons = std::move(comparisons);
+  Array values;
+  std::vector<Object> rows;
+  for (const Comparison& one : report.comparisons) rows.push_back(comparison_value(one));
+  if (!report.csv_tables) report.csv_tables = {table_of_objects(rows)};
+  for (Object& row : rows) values.emplace_back(std::move(row));
+  report.document.emplace_back("comparisons", std::move(values));
+}
+
+Table table_of_objects(const std::vector<Object>& objects) {
+  Table table;
+  Spread spread(table);
+  for (const Object& one : objects) {
+    spread.start_row();
+    spread.add("", one);
+  }
+  for (auto& row : table.rows) row.resize(table.columns.size());
+  return table;
+}
+
+}  // namespace hiptool::report
