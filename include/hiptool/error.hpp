@@ -56,6 +56,7 @@ class HIPTOOL_API Error : public std::exception {
     std::string message;                ///< the whole sentence
     std::string hint;                   ///< the next thing to try; may be empty
     std::optional<NativeError> native;  ///< set when a runtime call failed
+    std::string object = {};            ///< the file or device that it speaks of; may be empty
   };
 
   explicit Error(Fields fields);
@@ -64,6 +65,9 @@ class HIPTOOL_API Error : public std::exception {
   ErrorCode code() const noexcept { return fields_->code; }
   const std::string& operation() const noexcept { return fields_->operation; }
   const std::string& hint() const noexcept { return fields_->hint; }
+  /// The file or device that the message speaks of: a path as it was given, "nvidia:0". Empty where
+  /// it speaks of none, or of something else.
+  const std::string& object() const noexcept { return fields_->object; }
   const std::optional<NativeError>& native() const noexcept { return fields_->native; }
   const char* what() const noexcept override { return fields_->message.c_str(); }
 
@@ -74,6 +78,13 @@ class HIPTOOL_API Error : public std::exception {
 
   /// The same error with "context: " put before its message.
   Error with_context(std::string_view context) const;
+
+  /// The same error, said to speak of that object.
+  Error about(std::string_view object) const;
+
+  /// The first line of the message without its object: "cannot open: No such file or directory" of
+  /// "cannot open m.gguf: No such file or directory". The whole line where it does not name it.
+  std::string cause() const;
 
  private:
   std::shared_ptr<const Fields> fields_;

@@ -26,8 +26,8 @@ StageResult doctor_result(const std::vector<machine::Check>& checks, const std::
   for (const machine::Check& check : checks) {
     if (check.device != device) continue;
     if (check.severity == machine::Severity::fail) {
-      result.faults.push_back({check.id + (device.empty() ? "" : "@" + device), check.read,
-                               check.fix, std::nullopt, report::text_or_absent(check.expected),
+      result.faults.push_back({check.id, device, check.read, check.fix, std::nullopt,
+                               report::text_or_absent(check.expected),
                                report::text_or_absent(check.read)});
     } else if (check.severity == machine::Severity::warn) {
       warnings.push_back(check.id);
@@ -83,10 +83,19 @@ bool is_worse(const Fault& left, const Fault& right) noexcept {
 }
 
 std::string StageResult::text_of(const Fault& fault) const {
-  std::string what = fault.what;
-  const std::string end = "@" + device;
-  if (!device.empty() && what.ends_with(end)) what.erase(what.size() - end.size());
+  const std::string what = fault.device == device ? fault.what : fault.id();
   return what == stage ? fault.reason : what + ": " + fault.reason;
+}
+
+Fault fault_of(const report::Measurement& measured) {
+  const bool is_of_one = measured.devices.size() == 1;
+  return {is_of_one ? measured.label : measured.id,
+          is_of_one ? measured.devices.front() : "",
+          {},
+          {},
+          {},
+          {},
+          {}};
 }
 
 std::string StageResult::text() const {

@@ -37,13 +37,20 @@ const std::vector<std::string>& check_stages();
 
 /// One reason to refuse a device.
 struct Fault {
-  std::string what;            ///< "h2d.pinned.copy.64MiB@nvidia:1"
+  std::string what;            ///< "h2d.pinned.copy.64MiB", "throttle"; of several devices the id
+  std::string device;          ///< that it is of; empty: the machine, or several devices
   std::string reason;          ///< "12.1 GB/s, at least 48.0 GB/s expected"
   std::string action;          ///< what to do about it; never empty
   std::optional<Error> error;  ///< wrong data or a failed call; absent: a check or a rate
   report::Value expected = {};
   report::Value got = {};
+
+  /// "h2d.pinned.copy.64MiB@nvidia:1".
+  std::string id() const { return device.empty() ? what : what + "@" + device; }
 };
+
+/// A fault of a measurement, without a reason yet.
+Fault fault_of(const report::Measurement& measured);
 
 /// That of its error; exit_check_failed for a check or a rate.
 int exit_code_of(const Fault& fault) noexcept;

@@ -70,7 +70,6 @@ void compute_reference(StageContext& context, Heartbeat& heart) {
 
 void model_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                  StageWork& work) {
-  const std::string id = "model@" + device.id();
   const double patience = context.model.is_made ? 1 : 20;
   heart.step("loading the model to " + device.id(), patience);
   LoadOptions load;
@@ -102,7 +101,8 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
       worst.token, logits[worst.token], context.logits[worst.token], worst.share, most_error);
   const std::string action = "find the operation with `hiptool run-kernel ops --device " +
                              device.id() + "`; reset the device and update its driver";
-  work.add(Fault{id, reason, action, Error(ErrorCode::data_mismatch, "model", id + ": " + reason),
+  work.add(Fault{"model", device.id(), reason, action,
+                 Error(ErrorCode::data_mismatch, "model", "model@" + device.id() + ": " + reason),
                  context.logits[worst.token], static_cast<double>(logits[worst.token])});
 }
 

@@ -148,12 +148,13 @@ void find_unmeasured(const std::vector<StageMeasurement>& measurements, const Ra
     const Expectation* const expectation = expectation_for(measured, rules);
     if (expectation == nullptr) continue;
     const std::string expected = figure_text(*expectation);
-    faults.push_back({owner_of(measured),
-                      {measured.id,
-                       fmt::format("not measured ({}), {} expected by {}", measured.reason,
-                                   expected, rules.expectations->path),
-                       "make it possible, or remove it from the file", std::nullopt, expected,
-                       "skipped: " + measured.reason}});
+    Fault fault = fault_of(measured);
+    fault.reason = fmt::format("not measured ({}), {} expected by {}", measured.reason, expected,
+                               rules.expectations->path);
+    fault.action = "make it possible, or remove it from the file";
+    fault.expected = expected;
+    fault.got = "skipped: " + measured.reason;
+    faults.push_back({owner_of(measured), std::move(fault)});
   }
 }
 
@@ -173,9 +174,12 @@ std::vector<RateFault> judge_rates(std::vector<StageMeasurement>& measurements,
     if (expectation_for(measured, rules) != nullptr) ++results.judged;
     const auto slow = too_slow(measured, measurements, rules);
     if (!slow) continue;
-    faults.push_back({owner_of(measured),
-                      {measured.id, slow->reason, slow_action, std::nullopt, slow->expected,
-                       figure_text(measured)}});
+    Fault fault = fault_of(measured);
+    fault.reason = slow->reason;
+    fault.action = slow_action;
+    fault.expected = slow->expected;
+    fault.got = figure_text(measured);
+    faults.push_back({owner_of(measured), std::move(fault)});
   }
   find_unmeasured(measurements, rules, faults);
   return faults;

@@ -212,6 +212,7 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
   StageMeasurement of_stage;
   static_cast<report::Measurement&>(of_stage) = measured;
   of_stage.stage = stage;
+  Fault fault = fault_of(measured);
   if (measured.status == measure::Status::mismatch) {
     std::string reason = measured.reason;
     if (measured.wrong) {
@@ -223,11 +224,16 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
                                                 : "; reading again gives another value";
       }
     }
-    work.add(Fault{measured.id, reason, action,
-                   Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action)});
+    fault.reason = reason;
+    fault.action = action;
+    fault.error = Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action);
+    work.add(std::move(fault));
   } else if (measured.status == measure::Status::failed) {
     const Error error = measured.error.value_or(Error(ErrorCode::device, stage, measured.reason));
-    work.add(Fault{measured.id, error.what(), action_of(error), error});
+    fault.reason = error.what();
+    fault.action = action_of(error);
+    fault.error = error;
+    work.add(std::move(fault));
   } else if (measured.status == measure::Status::skipped) {
     work.add_skip(measured.reason);
   }
@@ -241,7 +247,7 @@ void add_slowdown(const std::string& device, const std::vector<std::string>& rea
     if (hip::is_hardware_slowdown(reason)) text += (text.empty() ? "" : ", ") + reason;
   }
   if (text.empty()) return;
-  work.add(Fault{"throttle@" + device, "the hardware lowers its clocks: " + text,
+  work.add(Fault{"throttle", device, "the hardware lowers its clocks: " + text,
                  "improve the airflow: check fans, filters, heat sink and inlet temperature; check "
                  "the power supply and its cables; see `nvidia-smi -q -d "
                  "PERFORMANCE,TEMPERATURE,POWER`",

@@ -48,4 +48,23 @@ Error Error::with_context(std::string_view context) const {
   return Error(std::move(fields));
 }
 
+Error Error::about(std::string_view object) const {
+  Fields fields = *fields_;
+  fields.object = object;
+  return Error(std::move(fields));
+}
+
+std::string Error::cause() const {
+  std::string text = fields_->message.substr(0, fields_->message.find('\n'));
+  if (!fields_->object.empty()) {
+    if (const std::string start = fields_->object + ": "; text.starts_with(start)) {
+      text.erase(0, start.size());
+    } else if (const auto at = text.find(" " + fields_->object + ":"); at != std::string::npos) {
+      text.erase(at, fields_->object.size() + 1);
+    }
+  }
+  if (text.ends_with(':')) text.pop_back();
+  return text;
+}
+
 }  // namespace hiptool

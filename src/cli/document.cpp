@@ -49,7 +49,8 @@ report::Report failure_report(const Environment& environment, std::string_view c
   report::Run run = make_run(environment, command, "failed");
   finish_run(run, environment, &error);
   report::Report report = report::start_report(std::move(run));
-  report.verdict = {{report::Tone::bad, report::one_line(error.what())}};
+  report.verdict = {
+      {report::Tone::bad, report::one_line(error.what()), error.code() == ErrorCode::cancelled}};
   return report;
 }
 

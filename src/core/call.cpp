@@ -84,6 +84,7 @@ Error make_error(const Device& device, ErrorCode code, std::string_view call_nam
   const char* name = api_of(device).hipGetErrorName(error);
   fields.native = NativeError{std::string(to_string(device.platform())), static_cast<int>(error),
                               name != nullptr ? name : "unknown"};
+  fields.object = device.id();
   Error made(std::move(fields));
   if (code == ErrorCode::device_lost) {
     state_of(device).lost_devices->mark(device.native_handle(), made);

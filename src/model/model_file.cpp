@@ -157,7 +157,11 @@ ModelFile ModelFile::open(const std::filesystem::path& path, const ModelOptions&
     return ModelFile(parse(path, options));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::host_out_of_memory, "parse",
-                path.string() + ": host memory does not suffice for the header");
+                path.string() + ": host memory does not suffice for the header")
+        .about(path.string());
+  } catch (const Error& error) {
+    if (!error.object().empty()) throw;
+    throw error.about(path.string());
   }
 }
 

@@ -167,42 +167,17 @@ std::vector<TestCase> judged_cases(const Report& report) {
   return tests;
 }
 
-// The failures that cases show: the case of the failure, or of the threshold that several failures
-// have missed.
-class ShownFailures {
- public:
-  explicit ShownFailures(const std::vector<TestCase>& tests) {
-    for (const TestCase& test : tests) {
-      if (!is_bad(test)) continue;
-      names_.insert(test.name);
-      if (test.kind != "threshold") continue;
-      thresholds_.insert(test.name);
-      longest_ = std::max(longest_, test.name.size());
-    }
+// Of the failures those that no case of a threshold, or of the same name, shows.
+void add_failures(const Report& report, std::vector<TestCase>& tests) {
+  std::unordered_set<std::string> shown;
+  for (const TestCase& test : tests) {
+    if (is_bad(test)) shown.insert(test.name);
   }
-
-  void add(const std::string& name) { names_.insert(name); }
-
-  bool has(const std::string& what) const {
-    if (names_.count(what) > 0) return true;
-    for (auto end = what.find(' '); end <= longest_; end = what.find(' ', end + 1)) {
-      if (thresholds_.count(what.substr(0, end)) > 0) return true;
-    }
-    return false;
-  }
-
- private:
-  std::unordered_set<std::string> names_;
-  std::unordered_set<std::string> thresholds_;
-  std::size_t longest_ = 0;  // of the thresholds
-};
-
-void add_failures(const Run& run, std::vector<TestCase>& tests) {
-  ShownFailures shown(tests);
-  for (const Failure& failure : run.failures) {
-    if (shown.has(failure.what)) continue;
+  for (const Failure& failure : report.run.failures) {
+    const bool is_of_threshold =
+        failure.kind == FailureKind::threshold && !report.thresholds.empty();
+    if (is_of_threshold || !shown.insert(failure.what).second) continue;
     tests.push_back({failure.what, Outcome::failed, failure_text(failure), "failure", {}});
-    shown.add(failure.what);
   }
 }
 
@@ -229,7 +204,7 @@ std::vector<TestCase> cases_of(const Report& report) {
   }
   // The case of a model has its failures and its error.
   if (has_models(report) && std::any_of(tests.begin(), tests.end(), is_bad)) return tests;
-  add_failures(run, tests);
+  add_failures(report, tests);
   if (!run.error.empty() || std::none_of(tests.begin(), tests.end(), is_bad)) {
     tests.push_back({run.command,
                      Outcome::error,

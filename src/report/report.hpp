@@ -48,7 +48,27 @@ enum class Tone { plain, good, warning, bad };
 struct Line {
   Tone tone = Tone::plain;
   std::string text;
+  bool names_failure =
+      false;  ///< the text begins with a word that says so: "WRONG DATA", "refused"
 };
+
+/// A bad line that begins with a word for failure.
+Line failure_line(std::string text);
+
+/// How a run ended whose parts were measured one by one.
+struct PartsEnd {
+  std::size_t wrong = 0;           ///< parts with wrong results
+  const Error* error = nullptr;    ///< that ended the run or a part; may be null
+  std::string missed = {};         ///< the thresholds that were missed; empty: none
+  std::string counts;              ///< "3 of 4 kernel runs right on cpu:0"; empty: no part was done
+  std::string passed = {};         ///< behind the counts of a run that passed: ", seed 1"
+  const char* noun = "RESULTS";    ///< that are wrong: "WRONG RESULTS of 2"
+  const char* first = "a kernel";  ///< that no part was done of: "interrupted before a kernel ..."
+};
+
+/// The first lines of such a run: wrong results, an interrupt, an error, thresholds, or what
+/// passed.
+std::vector<Line> parts_verdict(const PartsEnd& end);
 
 /// A finished report. Writers take run, measurements, thresholds, comparisons and checks from here,
 /// and the verdict from `run` alone: a run that did not pass is shown as failed in each format,
@@ -72,9 +92,9 @@ struct Report {
 Report start_report(Run run);
 
 /// The report's lines for people with the tone of the verdict. If the run did not pass, the first
-/// line has Tone::bad and starts with a word for failure ("FAILED: " is put in front where it does
-/// not), no line has Tone::good, and there is a line even if the report has none. If it passed, no
-/// line has Tone::bad.
+/// line has Tone::bad and begins with a word for failure ("FAILED: " unless it names_failure), no
+/// line has Tone::good, and there is a line even if the report has none. If it passed, no line has
+/// Tone::bad.
 std::vector<Line> verdict_lines(const Report& report);
 
 /// The document, that of a run with `shown`: the lines, tables and notes below. Ends with a line

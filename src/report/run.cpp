@@ -4,19 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.hpp"
 #include "report/document.hpp"
 
 namespace hiptool::report {
 namespace {
-
-bool starts_with_failure(std::string_view line) {
-  constexpr std::array<std::string_view, 7> words{
-      "failed", "wrong", "mismatch", "slower", "interrupted", "not verified", "refused"};
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return base::equals_ignoring_case(line.substr(0, word.size()), word);
-  });
-}
 
 constexpr std::array<std::string_view, 11> kind_words{
     "other",       "threshold", "comparison", "finding",          "stage", "values", "self-test",
@@ -54,6 +45,7 @@ Object error_value(const Error& error) {
   return {{"code", to_string(error.code())},
           {"message", error.what()},
           {"hint", text_or_absent(error.hint())},
+          {"object", text_or_absent(error.object())},
           {"native", std::move(native)}};
 }
 
@@ -98,6 +90,28 @@ Report start_report(Run run) {
   return report;
 }
 
+Line failure_line(std::string text) { return {Tone::bad, std::move(text), true}; }
+
+std::vector<Line> parts_verdict(const PartsEnd& end) {
+  if (end.counts.empty()) {
+    return {failure_line(std::string("interrupted before ") + end.first + " was done")};
+  }
+  if (end.wrong > 0) {
+    return {failure_line("WRONG " + std::string(end.noun) + " of " + std::to_string(end.wrong) +
+                         ": " + end.counts)};
+  }
+  if (end.error != nullptr && end.error->code() == ErrorCode::cancelled) {
+    return {failure_line("interrupted: " + end.counts)};
+  }
+  if (end.error != nullptr) {
+    return {failure_line(std::string("FAILED: ") + end.error->what()), {Tone::plain, end.counts}};
+  }
+  if (!end.missed.empty()) {
+    return {failure_line("FAILED: " + end.missed), {Tone::plain, end.counts}};
+  }
+  return {{Tone::good, end.counts + end.passed}};
+}
+
 std::vector<Line> verdict_lines(const Report& report) {
   std::vector<Line> lines = report.verdict;
   if (report.run.passed) {
@@ -112,7 +126,8 @@ std::vector<Line> verdict_lines(const Report& report) {
   if (lines.empty()) lines.push_back({Tone::bad, exit_text(report.run)});
   Line& first = lines.front();
   first.tone = Tone::bad;
-  if (!starts_with_failure(first.text)) first.text = "FAILED: " + first.text;
+  if (!first.names_failure) first.text = "FAILED: " + first.text;
+  first.names_failure = true;
   return lines;
 }
 

@@ -123,6 +123,10 @@ bool read_shown(const Value& shown, Report& report) {
     tables.push_back(std::move(*table));
   }
   report.verdict = std::move(*lines);
+  // Of a run that did not pass the first line was written as a bad one, with its word.
+  if (!report.verdict.empty()) {
+    report.verdict.front().names_failure = report.verdict.front().tone == Tone::bad;
+  }
   report.tables = std::move(tables);
   report.notes = std::move(*notes);
   report.verdict = verdict_lines(report);

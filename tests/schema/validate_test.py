@@ -39,6 +39,7 @@ MEASUREMENT = {
               "count": 1, "reread_agrees": None},
 }
 ERROR = {"code": "unavailable", "message": "/dev/kfd is missing", "hint": None,
+         "object": None,
          "native": {"platform": "amd", "code": 100, "name": "hipErrorNoDevice"}}
 DEVICE = {
     "id": "nvidia:0", "platform": "nvidia", "ordinal": 0, "name": "Synthetic GPU", "arch": "sm_90",

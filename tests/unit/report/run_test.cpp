@@ -115,7 +115,7 @@ TEST_CASE("no line of a run that did not pass is good, and the first one says so
   CHECK(lines[2].tone == Tone::bad);
   for (const char* text : {"FAILED: 1 of 2", "WRONG DATA in 1", "interrupted after 1",
                            "Mismatch of 2", "SLOWER: h2d", "not verified"}) {
-    const Line first = verdict_lines(report_ending(5, {{Tone::warning, text}})).front();
+    const Line first = verdict_lines(report_ending(5, {failure_line(text)})).front();
     CHECK(first.text == text);
     CHECK(first.tone == Tone::bad);
   }

@@ -42,7 +42,7 @@ inline const std::string hostile_name =
 inline Report hostile_report() {
   Report report;
   report.run.end(5);
-  report.verdict = {{Tone::bad, "wrong: tensor " + hostile_name}};
+  report.verdict = {failure_line("wrong: tensor " + hostile_name)};
   report.tables = {{hostile_name, {{"name", "Name", Unit::none}}, {{hostile_name}}}};
   report.notes = {{Tone::plain, hostile_name}};
   return report;

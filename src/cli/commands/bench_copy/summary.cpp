@@ -225,23 +225,23 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   const std::string rates = rates_text(outcome);
   const std::string failures = failures_text(outcome);
   if (wrong > 0) {
-    lines.push_back({Tone::bad, fmt::format("WRONG DATA in {} of {}", wrong, measured)});
+    lines.push_back(report::failure_line(fmt::format("WRONG DATA in {} of {}", wrong, measured)));
   } else if (outcome.is_interrupted()) {
-    lines.push_back({Tone::bad, "interrupted after " + measured + rates});
+    lines.push_back(report::failure_line("interrupted after " + measured + rates));
   } else if (failed > 0) {
     std::vector<std::string> reasons;
     for (const CopyResult& result : outcome.results) {
       if (result.error) add_once(reasons, std::string(result.error->what()));
     }
-    lines.push_back({Tone::bad, fmt::format("FAILED: {} of {}: {}", failed,
-                                            base::count_of(outcome.results.size(), "measurement"),
-                                            first_of(reasons, reasons_in_summary, "; "))});
+    lines.push_back(report::failure_line(fmt::format(
+        "FAILED: {} of {}: {}", failed, base::count_of(outcome.results.size(), "measurement"),
+        first_of(reasons, reasons_in_summary, "; "))));
     lines.push_back({Tone::plain, measured + rates});
   } else if (outcome.error) {
-    lines.push_back({Tone::bad, std::string("FAILED: ") + outcome.error->what()});
+    lines.push_back(report::failure_line(std::string("FAILED: ") + outcome.error->what()));
     if (outcome.measured() > 0) lines.push_back({Tone::plain, measured + rates});
   } else if (!failures.empty()) {
-    lines.push_back({Tone::bad, "FAILED: " + failures});
+    lines.push_back(report::failure_line("FAILED: " + failures));
     lines.push_back({Tone::plain, measured + rates});
   } else {
     lines.push_back({Tone::good, measured + rates});

@@ -44,6 +44,7 @@ std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations
   }
   if (got.empty()) return {};
   return Fault{"gpu-count",
+               "",
                fmt::format("{} found; {} expects more", fmt::join(got, " and "), expectations.path),
                "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "
                "power and seating; to check some of the GPUs name them with --device",

@@ -50,7 +50,7 @@ std::string action_of_stage(const StageResult& stage) {
 Value faults_value(const std::vector<Fault>& faults) {
   Array values;
   for (const Fault& fault : faults) {
-    values.emplace_back(Object{{"what", fault.what},
+    values.emplace_back(Object{{"what", fault.id()},
                                {"reason", fault.reason},
                                {"action", fault.action},
                                {"exit_code", accept::exit_code_of(fault)},
@@ -191,13 +191,12 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
   std::vector<Line> lines;
   if (failed.empty() && outcome.error) {
     const bool is_interrupted = outcome.error->code() == ErrorCode::cancelled;
-    lines.push_back(
-        {Tone::bad, is_interrupted
-                        ? fmt::format("interrupted after {}",
-                                      base::count_of(outcome.result.count(StageStatus::passed),
-                                                     "passed stage"))
-                        : fmt::format("refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "",
-                                      outcome.error->what())});
+    lines.push_back(report::failure_line(
+        is_interrupted
+            ? fmt::format("interrupted after {}",
+                          base::count_of(outcome.result.count(StageStatus::passed), "passed stage"))
+            : fmt::format("refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "",
+                          outcome.error->what())));
     return lines;
   }
   if (failed.empty()) return {{Tone::good, accepted_text(outcome)}};
@@ -205,7 +204,7 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
   for (const StageResult* stage : failed) {
     for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
       const std::string lead = lines.empty() ? lead_of(outcome, "refused") : "";
-      lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i])});
+      lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i]), lines.empty()});
     }
     if (stage->faults.size() > most_faults) {
       lines.push_back({Tone::bad, fmt::format("{}: {}: and {} more", device_or_all(*stage),
@@ -252,21 +251,20 @@ report::Table stages_csv(const CheckOutcome& outcome) {
   return table;
 }
 
-/// One line for each reason, with the stages and devices it is of.
+/// One line for each stage and reason, with the devices it is of.
 void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::vector<std::pair<const StageResult*, std::vector<std::string>>> skipped;
   for (const StageResult& stage : outcome.result.stages) {
     if (stage.status != StageStatus::skipped) continue;
-    const std::string key = stage.stage + ": " + stage.reason;
-    auto found = std::find_if(reasons.begin(), reasons.end(),
-                              [&](const auto& one) { return one.first == key; });
-    if (found == reasons.end()) found = reasons.insert(reasons.end(), {key, {}});
+    auto found = std::find_if(skipped.begin(), skipped.end(), [&](const auto& one) {
+      return one.first->stage == stage.stage && one.first->reason == stage.reason;
+    });
+    if (found == skipped.end()) found = skipped.insert(skipped.end(), {&stage, {}});
     found->second.push_back(device_or_all(stage));
   }
-  for (const auto& [key, devices] : reasons) {
-    const auto colon = key.find(": ");
-    notes.push_back({Tone::plain, fmt::format("skipped {} on {}{}", key.substr(0, colon),
-                                              fmt::join(devices, ", "), key.substr(colon))});
+  for (const auto& [stage, devices] : skipped) {
+    notes.push_back({Tone::plain, fmt::format("skipped {} on {}: {}", stage->stage,
+                                              fmt::join(devices, ", "), stage->reason)});
   }
 }
 

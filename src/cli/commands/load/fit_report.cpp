@@ -161,21 +161,26 @@ Value fit_value(const ModelFit& fit, const ModelSummary& summary) {
   };
 }
 
-Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes, std::size_t chosen_devices) {
-  if (!fit.is_held) return {Tone::bad, refusal_text(fit, chosen_devices)};
+std::string fit_text(const ModelFit& fit, std::size_t chosen_devices) {
+  if (!fit.is_held) return refusal_text(fit, chosen_devices);
   const std::string context = "with a context of " + format_count(fit.context_tokens);
   if (fit.verdict == FitVerdict::may_not_fit) {
-    return {Tone::warning,
-            fmt::format("may not fit: between {} and {} are needed on {} {}",
-                        format_size(fit.least_total_bytes), format_size(fit.total_bytes),
-                        ids_of(fit, chosen_devices), context)};
+    return fmt::format("may not fit: between {} and {} are needed on {} {}",
+                       format_size(fit.least_total_bytes), format_size(fit.total_bytes),
+                       ids_of(fit, chosen_devices), context);
   }
   const std::string bound =
       fit.kv_cache_is_bound ? " and a KV cache of at most " + format_size(fit.kv_cache_bytes) : "";
   const bool is_split = fit.verdict == FitVerdict::split;
-  return {Tone::good,
-          fmt::format("planned {}, which fits {}{} {}{}", format_size(tensor_bytes),
-                      is_split ? "split over " : "", ids_of(fit, chosen_devices), context, bound)};
+  return fmt::format("fits {}{} {}{}", is_split ? "split over " : "", ids_of(fit, chosen_devices),
+                     context, bound);
+}
+
+Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes, std::size_t chosen_devices) {
+  std::string text = fit_text(fit, chosen_devices);
+  if (!fit.is_held) return {Tone::bad, std::move(text)};
+  if (fit.verdict == FitVerdict::may_not_fit) return {Tone::warning, std::move(text)};
+  return {Tone::good, "planned " + format_size(tensor_bytes) + ", which " + text};
 }
 
 std::vector<Line> fit_lines(const ModelFit& fit) {
@@ -204,11 +209,9 @@ std::vector<Line> fit_lines(const ModelFit& fit) {
   return lines;
 }
 
-std::vector<Line> fit_warnings(const ModelFit& fit, const ModelSummary& summary) {
-  std::vector<Line> warnings;
-  const auto add = [&](std::string text) {
-    warnings.push_back({Tone::warning, "warning: " + std::move(text)});
-  };
+std::vector<std::string> fit_warnings(const ModelFit& fit, const ModelSummary& summary) {
+  std::vector<std::string> warnings;
+  const auto add = [&](std::string text) { warnings.push_back(std::move(text)); };
   if (exceeds_training(fit, summary)) {
     add("the model was trained for " + base::count_of(*summary.context_length, "token"));
   }

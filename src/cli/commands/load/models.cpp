@@ -104,22 +104,8 @@ bool is_named(const std::string& text, const ModelLoad& load) {
 
 // Every message among those of several models names its own.
 Error named(const Error& error, const ModelLoad& load) {
-  return is_named(error.what(), load) ? error : error.with_context(load.name);
-}
-
-// Without the path in front, which the line or row has already.
-std::string reason_of(const std::string& message, const ModelLoad& load) {
-  std::string text = message.substr(0, message.find('\n'));
-  for (const std::string& start : {load.path + ": ", load.name + ": "}) {
-    if (text.starts_with(start)) return text.substr(start.size());
-  }
-  // "cannot open PATH: No such file".
-  const std::string inside = " " + load.path + ":";
-  if (const auto at = text.find(inside); at != std::string::npos) {
-    text.replace(at, inside.size(), ":");
-  }
-  if (text.ends_with(':')) text.pop_back();
-  return text;
+  return is_named(error.what(), load) ? error.about(load.path)
+                                      : error.with_context(load.name).about(load.name);
 }
 
 std::string reason_of(const ModelResult& result, const ModelLoad& load) {
@@ -127,14 +113,13 @@ std::string reason_of(const ModelResult& result, const ModelLoad& load) {
   if (result.exit_code == exit_done) return {};
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   const bool is_wrong = result.exit_code == exit_code_of(ErrorCode::data_mismatch);
-  if (result.error && !is_refused && !is_wrong) return reason_of(result.error->what(), load);
+  if (result.error && !is_refused && !is_wrong) return result.error->cause();
   const std::string failed_check = failed_check_text(outcome);
   return failed_check.empty() ? load.report.verdict.front().text : failed_check;
 }
 
 void add_notes(const ModelResult& result, ModelLoad& load) {
   const LoadOutcome& outcome = result.outcome;
-  constexpr std::string_view warning = "warning: ";
   if (outcome.prove) {
     load.notes.push_back(prove_verdict(*outcome.prove, load.name));
     load.notes.back().tone = report::Tone::plain;
@@ -150,13 +135,11 @@ void add_notes(const ModelResult& result, ModelLoad& load) {
   if (!outcome.uncompared_hashes.empty()) {
     load.shared_notes.push_back({report::Tone::plain, load.name + ": " + uncompared_text(outcome)});
   }
+  for (const std::string& warning : load_warnings(outcome)) {
+    load.shared_notes.push_back({report::Tone::warning, "warning: " + load.name + ": " + warning});
+  }
   for (const report::Line& line : load.report.notes) {
-    if (!line.text.starts_with(warning)) {
-      load.shared_notes.push_back(line);
-      continue;
-    }
-    load.shared_notes.push_back({report::Tone::warning, std::string(warning) + load.name + ": " +
-                                                            line.text.substr(warning.size())});
+    if (line.tone != report::Tone::warning) load.shared_notes.push_back(line);
   }
 }
 
@@ -166,6 +149,10 @@ ModelLoad finished(ModelLoad load, const ModelResult& result, const LoadArgument
   load.figures = figures_of(result.outcome, load.report.run.status);
   load.figures.path = load.path;
   load.error = result.error;
+  const LoadOutcome& outcome = result.outcome;
+  if (outcome.fit && outcome.status == LoadStatus::planned) {
+    load.fit = fit_text(*outcome.fit, outcome.chosen_devices);
+  }
   load.reason = reason_of(result, load);
   load.tables = finding_tables(result.outcome);
   for (report::Table& table : listing_tables(result.outcome, arguments)) {

@@ -23,6 +23,7 @@ struct ModelLoad {
   std::vector<report::Line> shared_notes;  ///< may be the same of others; shown once
   std::optional<Error> error;
   std::string reason;  ///< why it did not pass, in one line
+  std::string fit;     ///< of a model that was only planned
   bool was_started = true;
 };
 

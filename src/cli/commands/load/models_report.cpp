@@ -120,7 +120,7 @@ Line verdict_line(const ModelLoads& loads, const report::Run& run, double verdic
         fmt::format("interrupted after {} of {} in {}", done, base::count_of(loads.size(), "model"),
                     format_duration(verdict_time_s));
     if (done > passed) text += fmt::format("; {} failed", done - passed);
-    return {Tone::bad, std::move(text)};
+    return report::failure_line(std::move(text));
   }
   return {Tone::bad, failed_text(loads, worst_of(loads), loads.size() - passed)};
 }
@@ -163,19 +163,13 @@ std::string shown_status(const ModelLoad& load) {
 Value result_of(const ModelLoad& load) {
   if (!load.was_started) return {};
   if (!load.reason.empty()) return load.reason;
-  const Object& document = load.report.document;
-  if (!member(document, "fit").is_absent() && status_of(load) == "planned") {
-    const std::string& text = load.report.verdict.front().text;
-    const std::size_t at = text.find("fits ");
-    return at == std::string::npos ? text : text.substr(at);
-  }
-  return member(member(document, "verify"), "digest");
+  if (!load.fit.empty()) return load.fit;
+  return member(member(load.report.document, "verify"), "digest");
 }
 
 std::string result_title(const ModelLoads& loads) {
-  const bool is_planned = std::any_of(loads.begin(), loads.end(), [](const ModelLoad& load) {
-    return !member(load.report.document, "fit").is_absent() && status_of(load) == "planned";
-  });
+  const bool is_planned = std::any_of(loads.begin(), loads.end(),
+                                      [](const ModelLoad& load) { return !load.fit.empty(); });
   if (is_planned) return "Fit";
   return std::all_of(loads.begin(), loads.end(), has_passed) ? "Digest" : "Digest or reason";
 }

@@ -173,8 +173,8 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
                     prove.written_golden, base::count_of(prove.prompt_ids.size(), "token"), name)};
   }
   if (result.first_wrong) {
-    return {report::Tone::bad, fmt::format("wrong: {} on {}: {}", name, result.first_wrong->device,
-                                           wrong_text(prove))};
+    return report::failure_line(
+        fmt::format("wrong: {} on {}: {}", name, result.first_wrong->device, wrong_text(prove)));
   }
   if (!result.logits) {
     return {report::Tone::good,
@@ -195,7 +195,7 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const std::string what =
       logits.repeats ? figures + "; all layers are right"
                      : "a prompt at once and token by token give other logits; " + figures;
-  return {report::Tone::bad, fmt::format("wrong: {} on {}: {}", name, on, what)};
+  return report::failure_line(fmt::format("wrong: {} on {}: {}", name, on, what));
 }
 
 std::vector<report::Line> prove_lines(const ProveOutcome& prove) {

@@ -172,18 +172,17 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
             "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }
   if (outcome.status == LoadStatus::mismatch) {
-    return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
-                                   format_count(outcome.verification->mismatch_count),
-                                   format_count(outcome.verification->blocks))};
+    return report::failure_line(fmt::format("WRONG DATA{}: {} of {} pieces differ from the file",
+                                            place,
+                                            format_count(outcome.verification->mismatch_count),
+                                            format_count(outcome.verification->blocks)));
   }
   if (outcome.status == LoadStatus::interrupted) {
-    return {Tone::warning,
-            "interrupted after " + format_size(outcome.done_bytes) + " of " + size + place + time};
+    return report::failure_line("interrupted after " + format_size(outcome.done_bytes) + " of " +
+                                size + place + time);
   }
-  std::string reason = error != nullptr ? error->what() : "";
-  reason = reason.substr(0, reason.find('\n'));
-  if (!reason.empty() && reason.back() == ':') reason.pop_back();
-  return {Tone::bad, "failed" + place + time + (reason.empty() ? "" : ": " + reason)};
+  std::string reason = error != nullptr ? error->about({}).cause() : std::string();
+  return report::failure_line("failed" + place + time + (reason.empty() ? "" : ": " + reason));
 }
 
 std::string name_of_model(const LoadOutcome& outcome) {
@@ -208,7 +207,8 @@ report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
   if (failed_check.empty()) return line;
   const bool is_only_nan = std::all_of(outcome.self_test.begin(), outcome.self_test.end(),
                                        [](const FaultResult& fault) { return fault.is_caught; });
-  if (error != nullptr && is_only_nan) return {Tone::bad, line.text + "; " + failed_check};
+  if (error != nullptr && is_only_nan)
+    return {Tone::bad, line.text + "; " + failed_check, line.names_failure};
   return {Tone::bad, failed_check + "; " + line.text};
 }
 
@@ -342,15 +342,7 @@ report::Table self_test_table(const LoadOutcome& outcome) {
   return table;
 }
 
-template <class Texts>
-void add_warnings(const Texts& warnings, report::Report& report) {
-  for (const std::string& warning : warnings) {
-    report.notes.push_back({Tone::warning, "warning: " + warning});
-  }
-}
-
 void add_summary(const LoadOutcome& outcome, const LoadArguments& options, report::Report& report) {
-  add_warnings(outcome.summary->warnings, report);
   if (!options.dry_run) return;  // programs always get the fields of the model
   append(report.verdict, summary_lines(*outcome.summary));
   report.tables.push_back(types_table(*outcome.summary));
@@ -359,7 +351,6 @@ void add_summary(const LoadOutcome& outcome, const LoadArguments& options, repor
 void add_fit(const LoadOutcome& outcome, report::Report& report) {
   report.document.emplace_back("fit", fit_value(*outcome.fit, *outcome.summary));
   append(report.verdict, fit_lines(*outcome.fit));
-  append(report.notes, fit_warnings(*outcome.fit, *outcome.summary));
   if (outcome.statistics) return;  // then the fit is not the result
   append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
   report.tables.push_back(fit_table(*outcome.fit));
@@ -385,6 +376,28 @@ std::vector<report::Table> listing_tables(const LoadOutcome& outcome,
   if (!outcome.self_test.empty()) tables.push_back(self_test_table(outcome));
   if (lists_tensors(outcome, options)) tables.push_back(tensors_table(outcome));
   return tables;
+}
+
+std::vector<std::string> load_warnings(const LoadOutcome& outcome) {
+  std::vector<std::string> warnings;
+  const auto add = [&warnings](const auto& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  };
+  if (outcome.model) {
+    if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
+      warnings.push_back("this is no model by itself: " + report::one_line(use));
+    }
+    add(outcome.model->warnings());
+  }
+  if (outcome.plan) add(outcome.plan->warnings);
+  if (outcome.summary) add(outcome.summary->warnings);
+  if (outcome.fit) add(fit_warnings(*outcome.fit, *outcome.summary));
+  if (outcome.values) {
+    if (std::string zeros = zeros_text(outcome); !zeros.empty()) {
+      warnings.push_back(std::move(zeros));
+    }
+  }
+  return warnings;
 }
 
 std::string found_text(const LoadOutcome& outcome) {
@@ -430,6 +443,9 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
               outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
+  for (const std::string& warning : load_warnings(outcome)) {
+    report.notes.push_back({Tone::warning, "warning: " + warning});
+  }
   if (outcome.prove) {
     add("prove", prove_value(*outcome.prove));
     append(report.verdict, prove_lines(*outcome.prove));
@@ -449,13 +465,7 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     if (!outcome.found_for.empty()) {
       report.verdict.push_back({Tone::plain, "found   " + found_text(outcome)});
     }
-    if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
-      report.notes.push_back(
-          {Tone::warning, "warning: this is no model by itself: " + report::one_line(use)});
-    }
-    add_warnings(outcome.model->warnings(), report);
   }
-  if (outcome.plan) add_warnings(outcome.plan->warnings, report);
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
@@ -467,8 +477,6 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.values) {
     add("values", values_value(outcome));
     report.verdict.push_back(values_line(outcome));
-    const std::string zeros = zeros_text(outcome);
-    if (!zeros.empty()) report.notes.push_back({Tone::warning, "warning: " + zeros});
   }
   append(report.tables, finding_tables(outcome));
   if (outcome.statistics && has_several_devices(outcome)) {

@@ -22,6 +22,9 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
 /// What was measured; `status` is that of the run.
 report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status);
 
+/// Of the model, its summary, the plan and the fit, without "warning: ".
+std::vector<std::string> load_warnings(const LoadOutcome& outcome);
+
 /// What was found to be wrong: NaN and infinity, bytes that differ, differences from a manifest.
 std::vector<report::Table> finding_tables(const LoadOutcome& outcome);
 
@@ -69,6 +72,9 @@ report::Table full_tensors_table(const LoadOutcome& outcome);
 /// The field `fit` of `hiptool.load/1`.
 report::Value fit_value(const ModelFit& fit, const ModelSummary& summary);
 
+/// "fits on amd:0 with a context of 4 096", "may not fit: ...", "does not fit: ...".
+std::string fit_text(const ModelFit& fit, std::size_t chosen_devices);
+
 /// The first line for a model that was only planned: "planned 4.37 GiB on amd:0, which fits ..." or
 /// "may not fit: ...", "does not fit: ...".
 report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
@@ -78,7 +84,7 @@ report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
 std::vector<report::Line> fit_lines(const ModelFit& fit);
 
 /// Warnings of a context beyond that of the training, and of a KV cache that is a bound.
-std::vector<report::Line> fit_warnings(const ModelFit& fit, const ModelSummary& summary);
+std::vector<std::string> fit_warnings(const ModelFit& fit, const ModelSummary& summary);
 
 /// What the numbers mean, and their limits.
 std::vector<report::Line> fit_notes(const ModelFit& fit, const ModelSummary& summary);

@@ -116,7 +116,8 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
                     : verdict == Verdict::ambiguous ? Tone::warning
                                                     : Tone::good;
   std::vector<Line> lines{
-      {tone, fmt::format("{}: {}", report::to_string(verdict), counts_text(comparison))}};
+      {tone, fmt::format("{}: {}", report::to_string(verdict), counts_text(comparison)),
+       verdict == Verdict::slower}};
   for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
     if (side->run.passed) continue;
     lines.push_back(

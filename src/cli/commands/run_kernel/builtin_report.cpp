@@ -98,25 +98,13 @@ std::string counts_text(const BuiltinOutcome& outcome) {
   return text;
 }
 
-// The failure comes first; the counts follow on a separate line.
-std::vector<report::Line> main_lines(const BuiltinOutcome& outcome) {
-  if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
-    return {{Tone::bad, fmt::format("WRONG RESULTS of {}: {}", wrong, counts_text(outcome))}};
-  }
-  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a kernel was done"}};
-  const std::string counts = counts_text(outcome);
-  if (outcome.is_interrupted()) return {{Tone::bad, "interrupted: " + counts}};
-  if (outcome.error) {
-    return {{Tone::bad, std::string("FAILED: ") + outcome.error->what()}, {Tone::plain, counts}};
-  }
-  if (const std::string missed = report::missed_text(outcome.thresholds); !missed.empty()) {
-    return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
-  }
-  return {{Tone::good, counts + ", every result checked"}};
-}
-
 std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
-  std::vector<report::Line> lines = main_lines(outcome);
+  std::vector<report::Line> lines = report::parts_verdict(
+      {.wrong = outcome.count(Status::mismatch),
+       .error = outcome.error ? &*outcome.error : nullptr,
+       .missed = report::missed_text(outcome.thresholds),
+       .counts = outcome.results.empty() ? std::string() : counts_text(outcome),
+       .passed = ", every result checked"});
   for (const report::ThresholdResult& one : outcome.thresholds) {
     lines.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
                                : report::Line{Tone::bad, "MISSED: " + one.reason()});

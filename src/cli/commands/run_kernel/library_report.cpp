@@ -169,23 +169,16 @@ std::string library_coverage(const std::vector<LibraryResult>& results) {
 }
 
 std::vector<report::Line> library_lines(const LibraryOutcome& outcome) {
-  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a measurement was done"}};
-  const std::string counts = library_counts(outcome);
-  if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
-    return {
-        {Tone::bad, fmt::format("WRONG RESULTS of {}: {}; seed {}", wrong, counts, outcome.seed)}};
-  }
-  if (outcome.error && outcome.error->code() == ErrorCode::cancelled) {
-    return {{Tone::bad, "interrupted: " + counts}};
-  }
-  if (outcome.error) {
-    return {{Tone::bad, std::string("FAILED: ") + outcome.error->what()}, {Tone::plain, counts}};
-  }
-  if (const std::string missed = report::missed_text(outcome.thresholds); !missed.empty()) {
-    return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
-  }
-  return {{Tone::good, fmt::format("{}, {}; seed {}", counts, library_coverage(outcome.results),
-                                   outcome.seed)}};
+  const std::string seed = fmt::format("; seed {}", outcome.seed);
+  const std::size_t wrong = outcome.count(Status::mismatch);
+  std::string counts = outcome.results.empty() ? std::string() : library_counts(outcome);
+  if (wrong > 0) counts += seed;
+  return report::parts_verdict({.wrong = wrong,
+                                .error = outcome.error ? &*outcome.error : nullptr,
+                                .missed = report::missed_text(outcome.thresholds),
+                                .counts = std::move(counts),
+                                .passed = ", " + library_coverage(outcome.results) + seed,
+                                .first = "a measurement"});
 }
 
 }  // namespace

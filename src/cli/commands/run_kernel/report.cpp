@@ -131,17 +131,15 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
   const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
   if (result.wrong) {
     const report::WrongData& wrong = *result.wrong;
-    return {
-        report::Tone::bad,
-        fmt::format("wrong result of {}: {} of {} of argument {} differ, first at {}: "
-                    "expected {}, got {}, xor 0x{:x}; reading again {}",
-                    subject, wrong.count,
-                    base::plain_count_of(run.arguments[wrong.argument].count, "element"),
-                    wrong.argument, *wrong.first_index,
-                    report::format_value(wrong.expected, report::Unit::none),
-                    report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
-                    wrong.reread_agrees ? "gives the same"
-                                        : "gives something else, so memory or copy is at fault")};
+    return report::failure_line(fmt::format(
+        "wrong result of {}: {} of {} of argument {} differ, first at {}: "
+        "expected {}, got {}, xor 0x{:x}; reading again {}",
+        subject, wrong.count, base::plain_count_of(run.arguments[wrong.argument].count, "element"),
+        wrong.argument, *wrong.first_index,
+        report::format_value(wrong.expected, report::Unit::none),
+        report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+        wrong.reread_agrees ? "gives the same"
+                            : "gives something else, so memory or copy is at fault"));
   }
   const std::string time =
       report::format_value(base::median(result.samples_s), report::Unit::duration) +
@@ -166,7 +164,7 @@ void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
     if (write.behind_bytes > 0) {
       text += " " + base::plain_count_of(write.behind_bytes, "byte") + " after its end";
     }
-    verdict.push_back({report::Tone::bad, std::move(text)});
+    verdict.push_back(report::failure_line(std::move(text)));
   }
 }
 

@@ -142,9 +142,8 @@ std::string devices_text(const std::vector<KernelResult>& results) {
   return first_of(devices, devices.size());
 }
 
-report::Line sweep_verdict(const BuiltinOutcome& outcome,
-                           const std::vector<SweptOperation>& operations) {
-  if (operations.empty()) return {Tone::bad, "interrupted before an operation was done"};
+std::vector<report::Line> sweep_verdict(const BuiltinOutcome& outcome,
+                                        const std::vector<SweptOperation>& operations) {
   std::size_t right = 0;
   std::size_t wrong = 0;
   std::size_t skipped = 0;
@@ -161,10 +160,10 @@ report::Line sweep_verdict(const BuiltinOutcome& outcome,
                   base::count_of(operations.size() - skipped, "operation"),
                   devices_text(outcome.results), base::count_of(cases, "case"), outcome.seed);
   if (skipped > 0) text += fmt::format("; {} skipped", skipped);
-  if (wrong > 0) return {Tone::bad, fmt::format("WRONG RESULTS of {}: {}", wrong, text)};
-  if (outcome.is_interrupted()) return {Tone::bad, "interrupted: " + text};
-  if (outcome.error) return {Tone::bad, fmt::format("FAILED: {}: {}", outcome.error->what(), text)};
-  return {Tone::good, text};
+  return report::parts_verdict({.wrong = wrong,
+                                .error = outcome.error ? &*outcome.error : nullptr,
+                                .counts = operations.empty() ? std::string() : std::move(text),
+                                .first = "an operation"});
 }
 
 }  // namespace
@@ -179,7 +178,7 @@ std::string describe_operation(std::span<const KernelResult> types) {
 report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   const std::vector<SweptOperation> operations = group_operations(outcome.results);
-  report.verdict = {sweep_verdict(outcome, operations)};
+  report.verdict = sweep_verdict(outcome, operations);
   report::Array swept;
   for (const SweptOperation& operation : operations) swept.push_back(operation_value(operation));
   std::vector<report::Measurement> measurements;
