@@ -16,6 +16,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool {
 namespace {
@@ -71,13 +72,9 @@ const TensorInfo& tensor_of(const ModelFile& model, std::string_view name) {
 void read_tensor(const ModelFile& model, const TensorInfo& tensor, const Buffer& destination,
                  const StreamRef* stream) {
   const ModelPart& part = model.files()[tensor.file];
-  const base::File file = base::File::open(part.path);
-  const auto check = [&] {
-    file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  };
-  check();
+  const base::File file = model::open_unchanged(part);
   read_into(file, tensor.file_offset, destination, stream);
-  check();
+  model::check_unchanged(part, file);
 }
 
 std::optional<DType> dtype_of_element(ElementType type) {

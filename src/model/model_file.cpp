@@ -120,13 +120,6 @@ std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
 }
 
 // The first part as it was when it was parsed.
-base::File reopen_first(const model::Contents& contents) {
-  const ModelPart& part = contents.parts.front();
-  base::File file = base::File::open(part.path);
-  file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  return file;
-}
-
 constexpr std::uint64_t most_padding_bytes = 4096;
 
 // The array of that key, read by that function; absent when the value is not an array.
@@ -136,7 +129,7 @@ auto read_array(const model::Contents& contents, std::string_view key, Read&& re
                      std::declval<const model::StoredArray&>())) {
   const auto* array = contents.metadata.value<model::StoredArray>(key);
   if (array == nullptr) return std::nullopt;
-  const base::File file = reopen_first(contents);
+  const base::File file = model::open_unchanged(contents.parts.front());
   try {
     return read(file, *array);
   } catch (const std::bad_alloc&) {
@@ -226,7 +219,7 @@ std::optional<std::string> ModelFile::text(std::string_view key) const {
   if (const auto* text = metadata.value<std::string>(key)) return *text;
   const auto* stored = metadata.value<model::StoredText>(key);
   if (stored == nullptr) return std::nullopt;
-  return model::read_text(reopen_first(*contents_), *stored);
+  return model::read_text(model::open_unchanged(contents_->parts.front()), *stored);
 }
 
 std::optional<std::int64_t> ModelFile::integer(std::string_view key) const {

@@ -52,6 +52,26 @@ base::File open_part(const fs::path& path, Diagnostics& diagnostics, Contents& c
   return file;
 }
 
+base::File open_unchanged(const ModelPart& part) {
+  base::File file = base::File::open(part.path);
+  check_unchanged(part, file);
+  return file;
+}
+
+std::vector<base::File> open_unchanged(const ModelFile& model) {
+  std::vector<base::File> files;
+  for (const ModelPart& part : model.files()) files.push_back(open_unchanged(part));
+  return files;
+}
+
+void check_unchanged(const ModelPart& part, const base::File& file) {
+  file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
+}
+
+void check_unchanged(const ModelFile& model, const std::vector<base::File>& files) {
+  for (std::size_t i = 0; i < files.size(); ++i) check_unchanged(model.files()[i], files[i]);
+}
+
 std::string name_in_model(const ModelFile& model, const ModelPart& part) {
   const fs::path name = part.path.lexically_relative(model.folder());
   return (name.empty() || *name.begin() == ".." ? part.path.filename() : name).string();

@@ -16,6 +16,15 @@ namespace hiptool::model {
 base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics,
                      Contents& contents);
 
+/// Opens a part of a model that was parsed. Throws Error(input_failed) where it is not the file any
+/// more that it was then.
+base::File open_unchanged(const ModelPart& part);
+/// All parts of a model, in their order.
+std::vector<base::File> open_unchanged(const ModelFile& model);
+/// Throws Error(input_failed) where the file has changed since it was parsed.
+void check_unchanged(const ModelPart& part, const base::File& file);
+void check_unchanged(const ModelFile& model, const std::vector<base::File>& files);
+
 /// The file's path from the model's folder on: its name, or "layers/0.safetensors" where an index
 /// lists that.
 std::string name_in_model(const ModelFile& model, const ModelPart& part);

@@ -8,8 +8,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include "base/sha256.hpp"
@@ -17,13 +15,11 @@
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
-#include "load/verify/readback.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::load {
 namespace {
 
-constexpr std::uint64_t buffer_bytes = 16 * block_bytes;  // stays in a core's second-level cache
 constexpr std::uint32_t most_hashing_threads = 64;
 
 struct Named {
@@ -100,104 +96,69 @@ std::optional<HashKind> hash_kind_from_name(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+// Half of the cores; the load uses the others.
 FileHashes::FileHashes(const ModelFile& model, Options options)
-    : model_(model), options_(std::move(options)) {
-  for (const ModelPart& part : model.files()) {
-    files_.push_back(base::File::open(part.path));
-    files_.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  }
+    : model_(model),
+      options_(std::move(options)),
+      reader_(model, {"hash", "hash", choose_threads(1, most_hashing_threads, 2), options_.cancel,
+                      options_.timeline}) {
   plan();
-  try {
-    done_ = std::async(std::launch::async, [this] { run(); }).share();
-  } catch (const std::system_error&) {
-    throw Error(ErrorCode::host_out_of_memory, "start thread",
-                "the system refuses to start a thread", "raise the limit with `ulimit -u`");
-  }
-}
-
-FileHashes::~FileHashes() {
-  is_given_up_.store(true);
-  done_.wait();
+  std::vector<SecondReader::Job> jobs;
+  for (const Job& job : jobs_) jobs.push_back({"read and hash", job.size_bytes});
+  reader_.start(std::move(jobs), [this](std::size_t job, std::span<std::byte> buffer) {
+    do_job(jobs_[job], buffer);
+  });
 }
 
 // The longest jobs first, because they determine the total time.
 void FileHashes::plan() {
-  hashes_.chains.resize(files_.size());
+  hashes_.chains.resize(model_.files().size());
   hashes_.tensors.resize(model_.tensors().size());
   hashes_.tensor_digests.resize(model_.tensors().size());
   has_digest_.resize(model_.tensors().size());
   if (options_.with_metadata) {
-    hashes_.metadata.resize(files_.size());
-    for (std::uint32_t file = 0; file < files_.size(); ++file) {
+    hashes_.metadata.resize(model_.files().size());
+    for (std::uint32_t file = 0; file < model_.files().size(); ++file) {
       std::uint64_t size_bytes = 0;
       for_each_gap(model_, file, [&](std::uint64_t, std::uint64_t bytes) { size_bytes += bytes; });
       jobs_.push_back({JobKind::metadata, file, size_bytes});
     }
   }
   if (options_.tensors) {
-    std::vector<std::uint64_t> chain_bytes(files_.size());
+    std::vector<std::uint64_t> chain_bytes(model_.files().size());
     std::uint32_t index = 0;
     for (const TensorInfo& tensor : model_.tensors()) {
       jobs_.push_back({JobKind::tensor, index++, tensor.size_bytes});
       chain_bytes[tensor.file] += tensor.size_bytes;
     }
-    for (std::uint32_t file = 0; options_.with_chains && file < files_.size(); ++file) {
+    for (std::uint32_t file = 0; options_.with_chains && file < model_.files().size(); ++file) {
       jobs_.push_back({JobKind::chain, file, chain_bytes[file]});
     }
   }
   std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& left, const Job& right) {
     return left.size_bytes > right.size_bytes;
   });
-  for (const Job& job : jobs_) total_bytes_ += job.size_bytes;
 }
 
-// Half of the cores; the load uses the others.
-void FileHashes::run() {
-  const auto threads = static_cast<std::uint32_t>(
-      std::min<std::size_t>(choose_threads(1, most_hashing_threads, 2), jobs_.size()));
-  run_workers(threads,
-              [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].check_unchanged(model_.files()[i].size_bytes,
-                              {model_.files()[i].modified_ns, model_.files()[i].changed_ns});
-  }
-}
-
-void FileHashes::work(std::uint32_t thread, const std::atomic<bool>& stop) {
-  std::vector<std::byte> buffer(buffer_bytes);
-  std::uint32_t track = 0;
-  if (options_.timeline != nullptr) {
-    track = options_.timeline->add_track("hash " + std::to_string(thread));
-  }
-  while (!stop.load()) {
-    const std::size_t place = next_job_++;
-    if (place >= jobs_.size()) return;
-    const TimelineScope scope(options_.timeline, track, "read and hash", jobs_[place].size_bytes);
-    do_job(jobs_[place], buffer, stop);
-  }
-}
-
-void FileHashes::do_job(const Job& job, std::span<std::byte> buffer,
-                        const std::atomic<bool>& stop) {
+void FileHashes::do_job(const Job& job, std::span<std::byte> buffer) {
   if (job.kind == JobKind::metadata) {
-    hashes_.metadata[job.index] = hash_metadata(job.index, buffer, stop);
+    hashes_.metadata[job.index] = hash_metadata(job.index, buffer);
     return;
   }
   std::string& hash =
       job.kind == JobKind::chain ? hashes_.chains[job.index] : hashes_.tensors[job.index];
   switch (*options_.tensors) {
-    case HashKind::sha256: hash = hash_job<base::Sha256>(job, buffer, stop); break;
-    case HashKind::xxh64: hash = hash_job<Xxh64>(job, buffer, stop); break;
-    case HashKind::xxh3: hash = hash_job<Xxh3>(job, buffer, stop); break;
+    case HashKind::sha256: hash = hash_job<base::Sha256>(job, buffer); break;
+    case HashKind::xxh64: hash = hash_job<Xxh64>(job, buffer); break;
+    case HashKind::xxh3: hash = hash_job<Xxh3>(job, buffer); break;
   }
 }
 
 template <class Hasher>
-std::string FileHashes::hash_job(const Job& job, std::span<std::byte> buffer,
-                                 const std::atomic<bool>& stop) {
+std::string FileHashes::hash_job(const Job& job, std::span<std::byte> buffer) {
   Hasher hasher;
   if (job.kind == JobKind::tensor) {
-    hash_tensor(hasher, job.index, buffer, stop);
+    hash_tensor(hasher, job.index, buffer);
     return hasher.hex_digest();
   }
   // They are in the order of file and offset.
@@ -205,25 +166,21 @@ std::string FileHashes::hash_job(const Job& job, std::span<std::byte> buffer,
   const auto first = std::partition_point(tensors.begin(), tensors.end(),
                                           [&](const auto& one) { return one.file < job.index; });
   for (auto at = first; at != tensors.end() && at->file == job.index; ++at) {
-    hash_tensor(hasher, static_cast<std::uint32_t>(at - tensors.begin()), buffer, stop);
+    hash_tensor(hasher, static_cast<std::uint32_t>(at - tensors.begin()), buffer);
   }
   return hasher.hex_digest();
 }
 
 template <class Hasher>
-void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer,
-                             const std::atomic<bool>& stop) {
+void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer) {
   const TensorInfo& tensor = model_.tensors()[index];
   std::vector<std::uint64_t> blocks;
-  const auto take = [&](std::span<const std::byte> piece) {
-    hasher.add(piece);
-    for (std::size_t at = 0; at < piece.size(); at += block_bytes) {
-      blocks.push_back(
-          block_digest(piece.subspan(at, std::min<std::size_t>(block_bytes, piece.size() - at))));
-    }
-  };
-  read_range(tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop, take);
-  if (!stop.load()) keep_digest(index, tensor_digest(blocks));
+  const bool is_whole = reader_.read(tensor.file, {tensor.file_offset, tensor.size_bytes}, buffer,
+                                     [&](std::span<const std::byte> piece) {
+                                       hasher.add(piece);
+                                       add_block_digests(piece, blocks);
+                                     });
+  if (is_whole) keep_digest(index, tensor_digest(blocks));
 }
 
 void FileHashes::keep_digest(std::uint32_t tensor, std::uint64_t digest) {
@@ -235,14 +192,13 @@ void FileHashes::keep_digest(std::uint32_t tensor, std::uint64_t digest) {
   hashes_.tensor_digests[tensor] = digest;
 }
 
-FileHashes::Metadata FileHashes::hash_metadata(std::uint32_t file, std::span<std::byte> buffer,
-                                               const std::atomic<bool>& stop) {
+FileHashes::Metadata FileHashes::hash_metadata(std::uint32_t file, std::span<std::byte> buffer) {
   Metadata found;
   Xxh3 xxh3;
   base::Sha256 sha256;
   for_each_gap(model_, file, [&](std::uint64_t offset, std::uint64_t size_bytes) {
     found.bytes += size_bytes;
-    read_range(file, offset, size_bytes, buffer, stop, [&](std::span<const std::byte> piece) {
+    reader_.read(file, {offset, size_bytes}, buffer, [&](std::span<const std::byte> piece) {
       xxh3.add(piece);
       sha256.add(piece);
     });
@@ -252,27 +208,8 @@ FileHashes::Metadata FileHashes::hash_metadata(std::uint32_t file, std::span<std
   return found;
 }
 
-template <class Visitor>
-void FileHashes::read_range(std::uint32_t file, std::uint64_t offset, std::uint64_t size_bytes,
-                            std::span<std::byte> buffer, const std::atomic<bool>& stop,
-                            Visitor&& visit) {
-  for (std::uint64_t done = 0; done < size_bytes && !stop.load();) {
-    if (is_given_up_.load()) throw Error(ErrorCode::cancelled, "hash", "the hashing was cancelled");
-    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("hash");
-    const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), size_bytes - done));
-    files_[file].read_at(piece, offset + done);
-    visit(std::span<const std::byte>(piece));
-    done += piece.size();
-    done_bytes_.fetch_add(piece.size());
-  }
-}
-
-bool FileHashes::wait_for(std::chrono::milliseconds time) const {
-  return done_.wait_for(time) == std::future_status::ready;
-}
-
 const FileHashes::Hashes& FileHashes::get() {
-  done_.get();
+  reader_.finish();
   return hashes_;
 }
 

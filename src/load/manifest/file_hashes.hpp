@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -11,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/timeline.hpp"
+#include "load/read/second_reader.hpp"
 
 namespace hiptool::load {
 
@@ -57,19 +55,14 @@ class FileHashes {
   /// Opens the files and starts at once. Throws Error(input_failed) if a file cannot be opened or
   /// has changed since it was parsed, Error(host_out_of_memory) if no thread can be started.
   FileHashes(const ModelFile& model, Options options);
-  /// Cancels the rest; waits for running read calls.
-  ~FileHashes();
-  FileHashes(const FileHashes&) = delete;
-  FileHashes& operator=(const FileHashes&) = delete;
 
   /// False if they are not complete after that time.
-  bool wait_for(std::chrono::milliseconds time) const;
+  bool wait_for(std::chrono::milliseconds time) const { return reader_.wait_for(time); }
   /// Waits. Throws Error(input_failed) where a file could not be read or was changed, truncated or
   /// replaced meanwhile, Error(cancelled) by the token.
   const Hashes& get();
 
-  std::uint64_t total_bytes() const noexcept { return total_bytes_; }  ///< to be read
-  std::uint64_t done_bytes() const noexcept { return done_bytes_.load(); }
+  SecondReader::Statistics statistics() const { return reader_.statistics(); }
 
  private:
   enum class JobKind { chain, tensor, metadata };
@@ -80,33 +73,21 @@ class FileHashes {
   };
 
   void plan();
-  void run();
-  void work(std::uint32_t thread, const std::atomic<bool>& stop);
-  void do_job(const Job& job, std::span<std::byte> buffer, const std::atomic<bool>& stop);
+  void do_job(const Job& job, std::span<std::byte> buffer);
   template <class Hasher>
-  std::string hash_job(const Job& job, std::span<std::byte> buffer, const std::atomic<bool>& stop);
+  std::string hash_job(const Job& job, std::span<std::byte> buffer);
   template <class Hasher>
-  void hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer,
-                   const std::atomic<bool>& stop);
-  Metadata hash_metadata(std::uint32_t file, std::span<std::byte> buffer,
-                         const std::atomic<bool>& stop);
-  template <class Visitor>
-  void read_range(std::uint32_t file, std::uint64_t offset, std::uint64_t size_bytes,
-                  std::span<std::byte> buffer, const std::atomic<bool>& stop, Visitor&& visit);
+  void hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer);
+  Metadata hash_metadata(std::uint32_t file, std::span<std::byte> buffer);
   void keep_digest(std::uint32_t tensor, std::uint64_t digest);
 
   const ModelFile& model_;
   Options options_;
-  std::vector<base::File> files_;
   std::vector<Job> jobs_;
   Hashes hashes_;
   std::mutex mutex_;              // of the two digests that a tensor and its chain give
   std::vector<bool> has_digest_;  // by tensor
-  std::uint64_t total_bytes_ = 0;
-  std::atomic<std::size_t> next_job_{0};
-  std::atomic<std::uint64_t> done_bytes_{0};
-  std::atomic<bool> is_given_up_{false};
-  std::shared_future<void> done_;  // last: its threads use the others
+  SecondReader reader_;           // last: its threads use the others
 };
 
 }  // namespace hiptool::load

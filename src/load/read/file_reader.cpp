@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -142,8 +143,7 @@ void FileSet::count(std::uint64_t buffered_bytes, std::uint64_t direct_bytes) no
 
 void FileSet::check_unchanged() const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    files_[i].buffered.check_unchanged(parts_[i].size_bytes,
-                                       {parts_[i].modified_ns, parts_[i].changed_ns});
+    model::check_unchanged(parts_[i], files_[i].buffered);
   }
 }
 

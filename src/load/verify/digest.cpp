@@ -48,6 +48,12 @@ std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept {
   return base::xxh3_64(bytes.data(), bytes.size());
 }
 
+void add_block_digests(std::span<const std::byte> bytes, std::vector<std::uint64_t>& digests) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min<std::size_t>(block_bytes, bytes.size()))) {
+    digests.push_back(block_digest(bytes.first(std::min<std::size_t>(block_bytes, bytes.size()))));
+  }
+}
+
 std::uint64_t tensor_digest(std::span<const std::uint64_t> block_digests) {
   return base::xxh3_64(block_digests.data(), block_digests.size_bytes());
 }

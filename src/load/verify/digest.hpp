@@ -13,6 +13,9 @@ namespace hiptool::load {
 /// XXH3-64, seed 0, of a piece of at most 16 KiB (of any length, in fact).
 std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept;
 
+/// Adds the digest of each block of the bytes, of which the last one may be shorter.
+void add_block_digests(std::span<const std::byte> bytes, std::vector<std::uint64_t>& digests);
+
 /// XXH3-64 over the block digests as little-endian u64, in order.
 std::uint64_t tensor_digest(std::span<const std::uint64_t> block_digests);
 

@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -23,10 +24,7 @@ std::uint64_t read_tensor_digest(const base::File& file, const TensorInfo& tenso
     if (cancel != nullptr) cancel->throw_if_cancelled("verify");
     const auto piece = std::span(buffer).first(std::min(reread_bytes, tensor.size_bytes - at));
     file.read_at(piece, tensor.file_offset + at);
-    for (std::uint64_t done = 0; done < piece.size(); done += block_bytes) {
-      digests.push_back(block_digest(std::span(piece).subspan(
-          done, std::min<std::uint64_t>(block_bytes, piece.size() - done))));
-    }
+    add_block_digests(piece, digests);
   }
   return tensor_digest(digests);
 }
@@ -42,11 +40,7 @@ void fail_changed(const ModelFile& model, const TensorInfo& tensor) {
 
 void blame_changed_files(const ModelFile& model, const VerifyResult& result,
                          const CancelToken* cancel) {
-  std::vector<base::File> files;
-  for (const ModelPart& part : model.files()) {
-    files.push_back(base::File::open(part.path));
-    files.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  }
+  const std::vector<base::File> files = model::open_unchanged(model);
   std::set<std::string_view> names;
   for (const Mismatch& mismatch : result.mismatches) names.insert(mismatch.tensor);
   for (const std::string_view name : names) {

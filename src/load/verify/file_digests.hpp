@@ -2,13 +2,15 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/timeline.hpp"
+#include "load/layout/blocks.hpp"
+#include "load/read/second_reader.hpp"
 
 namespace hiptool::load {
 
@@ -28,28 +30,19 @@ class FileDigests {
     /// Files whose SHA-256 is wanted, by index of ModelFile::files().
     std::vector<std::uint32_t> sha256_of = {};
   };
-  struct Statistics {
-    std::uint64_t bytes = 0;        ///< read and digested so far
-    std::uint64_t total_bytes = 0;  ///< to be read
-    double duration_s = 0;          ///< from the start to the last of them, or until now
-  };
 
   /// Opens the files and starts at once, on threads of its own. Throws Error(input_failed) where a
   /// file cannot be opened or is not the one that was parsed, Error(host_out_of_memory) where no
   /// thread can be started, Error(out_of_bounds) for a file that the model does not have. Does not
   /// block.
-  explicit FileDigests(const ModelFile& model);
+  explicit FileDigests(const ModelFile& model) : FileDigests(model, Options{}) {}
   FileDigests(const ModelFile& model, const Options& options);
-  /// Gives up what is not done; waits for the read calls under way.
-  ~FileDigests();
-  FileDigests(const FileDigests&) = delete;
-  FileDigests& operator=(const FileDigests&) = delete;
 
   /// From now on at most so many threads run (at least one): for the time in which a load needs the
   /// cores. 0: half of the cores, which with readers on the other half keeps up with a load at the
   /// rate of the link. Threads above it pause after the 8 MiB they are at, or after the file whose
   /// SHA-256 they compute. From any thread; does not block.
-  void limit_threads(std::uint32_t threads);
+  void limit_threads(std::uint32_t threads) { reader_.limit_threads(threads); }
 
   /// Lets all threads run again, waits for them and gives the digest of each block: those of tensor
   /// 0 in order, then those of tensor 1... Throws Error(input_failed) where a file could not be
@@ -62,14 +55,23 @@ class FileDigests {
   const std::vector<std::string>& sha256();
 
   /// Waits at most that long; false where there is still something to read.
-  bool wait_for(std::chrono::milliseconds time) const;
+  bool wait_for(std::chrono::milliseconds time) const { return reader_.wait_for(time); }
 
   /// From any thread; does not block.
-  Statistics statistics() const;
+  SecondReader::Statistics statistics() const { return reader_.statistics(); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::vector<SecondReader::Job> divide();
+  void hash_file(std::uint32_t file);
+  void digest_range(const BlockRange& range, std::span<std::byte> buffer);
+
+  const ModelFile& model_;
+  BlockMap blocks_;
+  std::vector<std::uint32_t> hashed_files_;  // each is read as a whole; they are taken first
+  std::vector<BlockRange> ranges_;           // of the tensors in other files
+  std::vector<std::uint64_t> digests_;
+  std::vector<std::string> hashes_;  // by file
+  SecondReader reader_;              // last: its threads use the others
 };
 
 }  // namespace hiptool::load

@@ -15,11 +15,7 @@ void SlotDigests::on_read(const base::ByteRange&, std::span<const std::byte> byt
   std::vector<Run> found;
   for (const Piece& piece : pieces) {
     Run run{piece.file, piece.in_file, {}};
-    const std::uint64_t piece_bytes = piece.in_file.size_bytes;
-    for (std::uint64_t at = 0; at < piece_bytes; at += block_bytes) {
-      const std::uint64_t size_bytes = std::min(block_bytes, piece_bytes - at);
-      run.digests.push_back(block_digest(bytes.subspan(piece.chunk_offset + at, size_bytes)));
-    }
+    add_block_digests(bytes.subspan(piece.chunk_offset, piece.in_file.size_bytes), run.digests);
     found.push_back(std::move(run));
   }
   const std::lock_guard lock(mutex_);

@@ -19,6 +19,7 @@
 #include "load/verify/digest.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "load/workers.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -166,12 +167,8 @@ struct Verification::Impl {
                                  const std::vector<std::uint64_t>& wrong) const {
     constexpr std::size_t most = 16 * max_mismatches;  // a run may be many blocks long
     std::vector<Difference> differences;
-    std::vector<base::File> opened;
-    for (const ModelPart& part : model.files()) {
-      opened.push_back(base::File::open(part.path));
-      // Bytes of a file that changed meanwhile say nothing about the device.
-      opened.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-    }
+    // Bytes of a file that changed meanwhile say nothing about the device.
+    const std::vector<base::File> opened = model::open_unchanged(model);
     std::vector<std::uint64_t> device_offsets(model.tensors().size());
     for (const Placement& placement : plan.devices[device].layout.placements) {
       device_offsets[placement.tensor] = placement.device_offset;

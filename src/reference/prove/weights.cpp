@@ -12,6 +12,7 @@
 #include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
+#include "model/parts.hpp"
 #include "reference/prove/parallel.hpp"
 #include "reference/prove/values.hpp"
 
@@ -114,14 +115,10 @@ struct Weights::Rows {
 
 Weights::Weights(ModelFile model, std::uint32_t threads, const CancelToken* cancel)
     : model_(std::move(model)),
+      files_(model::open_unchanged(model_)),
       seen_(std::make_unique<Seen>()),
       threads_(threads),
-      cancel_(cancel) {
-  for (const ModelPart& part : model_.files()) {
-    base::File& file = files_.emplace_back(base::File::open(part.path));
-    file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  }
-}
+      cancel_(cancel) {}
 
 Weights::~Weights() = default;
 Weights::Weights(Weights&&) noexcept = default;
@@ -177,10 +174,7 @@ void Weights::require_finite(const std::string& tensor, const std::vector<double
 
 void Weights::require_unchanged(std::span<const std::uint64_t> digests) const {
   constexpr std::uint64_t block_bytes = 16384;
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    const ModelPart& part = model_.files()[i];
-    files_[i].check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
-  }
+  model::check_unchanged(model_, files_);
   std::vector<std::byte> bytes;
   for (const auto& [tensor, ranges] : seen_->get()) {
     const base::File& file = files_[tensor->file];

@@ -21,12 +21,13 @@ constexpr std::chrono::milliseconds progress_interval{100};
 // Bytes hashed before the bar appears do not count for the rate.
 void show_progress(const load::FileHashes& hashes, Progress& progress) {
   if (hashes.wait_for(std::chrono::milliseconds(0))) return;
-  const std::uint64_t before = hashes.done_bytes();
+  const std::uint64_t before = hashes.statistics().bytes;
   progress.begin("hash");
   bool is_done = false;
   while (!is_done) {
     is_done = hashes.wait_for(progress_interval);
-    progress.on_progress(hashes.done_bytes() - before, hashes.total_bytes() - before);
+    const auto [bytes, total_bytes, duration_s] = hashes.statistics();
+    progress.on_progress(bytes - before, total_bytes - before);
   }
   progress.end();
 }

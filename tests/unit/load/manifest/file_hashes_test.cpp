@@ -103,8 +103,8 @@ TEST_CASE_FIXTURE(FileHashesFixture,
     }
     CHECK(found.chains == std::vector{hash_of(kind, all)});
     CHECK(hashes.wait_for(std::chrono::milliseconds(0)));
-    CHECK(hashes.done_bytes() == hashes.total_bytes());
-    CHECK(hashes.total_bytes() == 2 * model.tensor_bytes());
+    CHECK(hashes.statistics().bytes == hashes.statistics().total_bytes);
+    CHECK(hashes.statistics().total_bytes == 2 * model.tensor_bytes());
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(FileHashesFixture, "only what is wanted is read") {
   FileHashes hashes(model, options);
   CHECK(hashes.get().chains == std::vector<std::string>{""});
   CHECK(hashes.get().metadata.empty());
-  CHECK(hashes.total_bytes() == model.tensor_bytes());
+  CHECK(hashes.statistics().total_bytes == model.tensor_bytes());
   CHECK(FileHashes(model, {}).get().tensors.front().empty());
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("metadata is every byte outside the tensors, also between and after th
   CHECK(found.bytes == outside.size());
   CHECK(found.xxh3 == hash_of(HashKind::xxh3, all));
   CHECK(found.sha256 == hash_of(HashKind::sha256, all));
-  CHECK(hashes.total_bytes() == outside.size());
-  CHECK(hashes.done_bytes() == outside.size());
+  CHECK(hashes.statistics().total_bytes == outside.size());
+  CHECK(hashes.statistics().bytes == outside.size());
 }
 
 TEST_CASE_FIXTURE(FileHashesFixture, "a file that is not the one that was parsed") {
@@ -195,11 +195,11 @@ TEST_CASE("a file that changes meanwhile, cancelling and giving up") {
     CHECK_FALSE(hashes.wait_for(std::chrono::milliseconds(0)));
     cancel.cancel();
     CHECK(failure_code([&] { hashes.get(); }) == ErrorCode::cancelled);
-    CHECK(hashes.done_bytes() < size);
+    CHECK(hashes.statistics().bytes < size);
   }
   SUBCASE("given up") {
     const ModelFile model = make_large(path, size);
     const FileHashes hashes(model, options);
-    CHECK(hashes.done_bytes() < size);
+    CHECK(hashes.statistics().bytes < size);
   }
 }
