@@ -21,7 +21,7 @@ struct Unsupported<const char* (*)(hipError_t)> {
 
 Api make_unsupported_api() {
   Api api{};
-  for_each_call([&api](auto member, std::string_view, Need) {
+  Api::for_each([&api](auto member, std::string_view, Need) {
     using Function = std::remove_reference_t<decltype(api.*member)>;
     api.*member = &Unsupported<Function>::call;
   });

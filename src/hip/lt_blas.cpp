@@ -44,9 +44,9 @@ struct LtPlan {
   explicit LtPlan(const LtCalls& calls) : calls(calls) {}
   ~LtPlan() {
     for (void* layout : {first, second, out}) {
-      if (layout != nullptr) calls.layout_destroy(layout);
+      if (layout != nullptr) calls.MatrixLayoutDestroy(layout);
     }
-    if (desc != nullptr) calls.desc_destroy(desc);
+    if (desc != nullptr) calls.MatmulDescDestroy(desc);
   }
   LtPlan(const LtPlan&) = delete;
   LtPlan& operator=(const LtPlan&) = delete;
@@ -76,11 +76,11 @@ class LtApi final : public BlasApi {
       return refusal;
     }
     auto opened = std::make_unique<LtHandle>();
-    const int status = calls_.create(&opened->native);
+    const int status = calls_.Create(&opened->native);
     if (status != 0) return status;
     const int refusal = library_.check_handle ? library_.check_handle(opened->native) : 0;
     if (refusal != 0) {
-      calls_.destroy(opened->native);
+      calls_.Destroy(opened->native);
       return refusal;
     }
     handle = opened.release();
@@ -97,7 +97,7 @@ class LtApi final : public BlasApi {
     const ColumnMajorGemm gemm = to_column_major(call);
     const GemmScalar alpha(call.alpha, call.compute);
     const GemmScalar beta(call.beta, call.compute);
-    return calls_.matmul(opened.native, plan->desc, alpha.pointer(), gemm.first, plan->first,
+    return calls_.Matmul(opened.native, plan->desc, alpha.pointer(), gemm.first, plan->first,
                          gemm.second, plan->second, beta.pointer(), call.c, plan->out, call.c,
                          plan->out, plan->result.data(), call.workspace, plan->workspace_bytes,
                          call.stream);
@@ -112,7 +112,7 @@ class LtApi final : public BlasApi {
     const std::unique_ptr<LtHandle> opened(static_cast<LtHandle*>(handle));
     if (!opened) return;
     opened->plans.clear();
-    calls_.destroy(opened->native);
+    calls_.Destroy(opened->native);
   }
 
  private:
@@ -135,12 +135,13 @@ class LtApi final : public BlasApi {
 
   int describe(const GemmCall& call, LtPlan& plan) const {
     const ColumnMajorGemm gemm = to_column_major(call);
-    int status = calls_.desc_create(&plan.desc, numbers_.compute_type(call.compute),
-                                    numbers_.data_type(scalar_type(call.compute)));
+    int status = calls_.MatmulDescCreate(&plan.desc, numbers_.compute_type(call.compute),
+                                         numbers_.data_type(scalar_type(call.compute)));
     const auto set_transpose = [&](int attribute, bool is_transposed) {
       const std::int32_t operation =
           is_transposed ? numbers_.operation_transpose : numbers_.operation_none;
-      if (status == 0) status = calls_.desc_set(plan.desc, attribute, &operation, sizeof operation);
+      if (status == 0)
+        status = calls_.MatmulDescSetAttribute(plan.desc, attribute, &operation, sizeof operation);
     };
     set_transpose(numbers_.desc_transpose_a, gemm.transpose_first);
     set_transpose(numbers_.desc_transpose_b, gemm.transpose_second);
@@ -148,9 +149,9 @@ class LtApi final : public BlasApi {
                                 std::int64_t columns, std::int64_t ld, std::int64_t stride) {
       if (is_transposed) std::swap(rows, columns);
       if (status == 0) {
-        status = calls_.layout_create(&layout, numbers_.data_type(type),
-                                      static_cast<std::uint64_t>(rows),
-                                      static_cast<std::uint64_t>(columns), ld);
+        status = calls_.MatrixLayoutCreate(&layout, numbers_.data_type(type),
+                                           static_cast<std::uint64_t>(rows),
+                                           static_cast<std::uint64_t>(columns), ld);
       }
       if (status == 0 && call.batch > 1) status = set_batch(layout, call.batch, stride);
     };
@@ -164,22 +165,24 @@ class LtApi final : public BlasApi {
 
   int set_batch(void* layout, std::int64_t batch, std::int64_t stride) const {
     const auto count = static_cast<std::int32_t>(batch);
-    const int status = calls_.layout_set(layout, numbers_.layout_batch_count, &count, sizeof count);
+    const int status =
+        calls_.MatrixLayoutSetAttribute(layout, numbers_.layout_batch_count, &count, sizeof count);
     if (status != 0) return status;
-    return calls_.layout_set(layout, numbers_.layout_batch_stride, &stride, sizeof stride);
+    return calls_.MatrixLayoutSetAttribute(layout, numbers_.layout_batch_stride, &stride,
+                                           sizeof stride);
   }
 
   int choose(void* native, const GemmCall& call, LtPlan& plan) const {
     void* preference = nullptr;
-    int status = calls_.preference_create(&preference);
+    int status = calls_.MatmulPreferenceCreate(&preference);
     if (status != 0) return status;
     status = set_preferences(preference, call);
     int count = 0;
     if (status == 0) {
-      status = calls_.heuristic(native, plan.desc, plan.first, plan.second, plan.out, plan.out,
-                                preference, 1, plan.result.data(), &count);
+      status = calls_.MatmulAlgoGetHeuristic(native, plan.desc, plan.first, plan.second, plan.out,
+                                             plan.out, preference, 1, plan.result.data(), &count);
     }
-    calls_.preference_destroy(preference);
+    calls_.MatmulPreferenceDestroy(preference);
     if (status == numbers_.status_not_supported) return blas_no_algorithm;
     if (status != 0) return status;
     if (count < 1) return blas_no_algorithm;
@@ -195,7 +198,7 @@ class LtApi final : public BlasApi {
     int status = 0;
     const auto set = [&](int attribute, const auto& value) {
       if (attribute < 0 || status != 0) return;
-      status = calls_.preference_set(preference, attribute, &value, sizeof value);
+      status = calls_.MatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value);
     };
     const std::uint64_t workspace_bytes = call.workspace == nullptr ? 0 : call.workspace_bytes;
     set(numbers_.preference_workspace, workspace_bytes);
@@ -216,18 +219,6 @@ class LtApi final : public BlasApi {
 };
 
 }  // namespace
-
-std::string load_lt_calls(const base::DynamicLibrary& library, const std::string& prefix,
-                          LtCalls& calls) {
-  std::string missing;
-  for_each_lt_call([&](auto member, const char* suffix) {
-    using Function = std::remove_reference_t<decltype(calls.*member)>;
-    const std::string name = prefix + suffix;
-    calls.*member = library.function<Function>(name.c_str());
-    if (calls.*member == nullptr) missing += (missing.empty() ? "lacks " : ", ") + name;
-  });
-  return missing;
-}
 
 std::unique_ptr<BlasApi> make_lt_api(LtLibrary library) {
   return std::make_unique<LtApi>(std::move(library));

@@ -7,49 +7,36 @@
 #include <memory>
 #include <string>
 
-#include "base/dynamic_library.hpp"
 #include "hip/blas.hpp"
+#include "hip/call_table.hpp"
 
 namespace hiptool::hip {
 
-struct LtCalls {
-  int (*create)(void** handle);
-  int (*destroy)(void* handle);
-  int (*desc_create)(void** desc, int compute, int scale_type);
-  int (*desc_destroy)(void* desc);
-  int (*desc_set)(void* desc, int attribute, const void* value, std::size_t bytes);
-  int (*layout_create)(void** layout, int type, std::uint64_t rows, std::uint64_t columns,
-                       std::int64_t ld);
-  int (*layout_destroy)(void* layout);
-  int (*layout_set)(void* layout, int attribute, const void* value, std::size_t bytes);
-  int (*preference_create)(void** preference);
-  int (*preference_destroy)(void* preference);
-  int (*preference_set)(void* preference, int attribute, const void* value, std::size_t bytes);
-  int (*heuristic)(void* handle, void* desc, void* a, void* b, void* c, void* d, void* preference,
-                   int requested, void* results, int* returned);
-  int (*matmul)(void* handle, void* desc, const void* alpha, const void* a, void* a_layout,
-                const void* b, void* b_layout, const void* beta, const void* c, void* c_layout,
-                void* d, void* d_layout, const void* algo, void* workspace,
-                std::size_t workspace_bytes, hipStream_t stream);
-};
-
-/// Calls visit(member, suffix) for each call: its name is the library's prefix and the suffix.
-template <class Visit>
-void for_each_lt_call(const Visit& visit) {
-  visit(&LtCalls::create, "Create");
-  visit(&LtCalls::destroy, "Destroy");
-  visit(&LtCalls::desc_create, "MatmulDescCreate");
-  visit(&LtCalls::desc_destroy, "MatmulDescDestroy");
-  visit(&LtCalls::desc_set, "MatmulDescSetAttribute");
-  visit(&LtCalls::layout_create, "MatrixLayoutCreate");
-  visit(&LtCalls::layout_destroy, "MatrixLayoutDestroy");
-  visit(&LtCalls::layout_set, "MatrixLayoutSetAttribute");
-  visit(&LtCalls::preference_create, "MatmulPreferenceCreate");
-  visit(&LtCalls::preference_destroy, "MatmulPreferenceDestroy");
-  visit(&LtCalls::preference_set, "MatmulPreferenceSetAttribute");
-  visit(&LtCalls::heuristic, "MatmulAlgoGetHeuristic");
-  visit(&LtCalls::matmul, "Matmul");
-}
+#define HIPTOOL_LT_CALLS(CALL)                                                                     \
+  CALL(required, int, Create, (void** handle))                                                     \
+  CALL(required, int, Destroy, (void* handle))                                                     \
+  CALL(required, int, MatmulDescCreate, (void** desc, int compute, int scale_type))                \
+  CALL(required, int, MatmulDescDestroy, (void* desc))                                             \
+  CALL(required, int, MatmulDescSetAttribute,                                                      \
+       (void* desc, int attribute, const void* value, std::size_t bytes))                          \
+  CALL(required, int, MatrixLayoutCreate,                                                          \
+       (void** layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t ld))      \
+  CALL(required, int, MatrixLayoutDestroy, (void* layout))                                         \
+  CALL(required, int, MatrixLayoutSetAttribute,                                                    \
+       (void* layout, int attribute, const void* value, std::size_t bytes))                        \
+  CALL(required, int, MatmulPreferenceCreate, (void** preference))                                 \
+  CALL(required, int, MatmulPreferenceDestroy, (void* preference))                                 \
+  CALL(required, int, MatmulPreferenceSetAttribute,                                                \
+       (void* preference, int attribute, const void* value, std::size_t bytes))                    \
+  CALL(required, int, MatmulAlgoGetHeuristic,                                                      \
+       (void* handle, void* desc, void* a, void* b, void* c, void* d, void* preference,            \
+        int requested, void* results, int* returned))                                              \
+  CALL(required, int, Matmul,                                                                      \
+       (void* handle, void* desc, const void* alpha, const void* a, void* a_layout, const void* b, \
+        void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void* d_layout,  \
+        const void* algo, void* workspace, std::size_t workspace_bytes, hipStream_t stream))
+/// Their names follow the prefix of the library: "cublasLtCreate".
+HIPTOOL_CALL_TABLE(LtCalls, HIPTOOL_LT_CALLS);
 
 /// What differs. A negative attribute is one that the library does not have.
 struct LtNumbers {
@@ -83,10 +70,6 @@ struct LtLibrary {
   /// Checks a new handle: 0 or a BlasRefusal; may be empty.
   std::function<int(void* handle)> check_handle;
 };
-
-/// "lacks a, b" where calls are missing, else empty.
-std::string load_lt_calls(const base::DynamicLibrary& library, const std::string& prefix,
-                          LtCalls& calls);
 
 /// The table over these calls.
 std::unique_ptr<BlasApi> make_lt_api(LtLibrary library);

@@ -21,7 +21,7 @@ std::mutex& slots_mutex() {
 /// The list's own text for a name, which outlives every caller's.
 std::string_view canonical_name(std::string_view call) {
   std::string_view found;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+  hip::Api::for_each([&](auto, std::string_view name, hip::Need) {
     if (name == call) found = name;
   });
   if (found.empty()) throw std::invalid_argument("no call is named " + std::string(call));

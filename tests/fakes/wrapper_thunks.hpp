@@ -12,7 +12,7 @@ namespace hiptool::test {
 template <class Function>
 consteval std::size_t count_of_type() {
   std::size_t count = 0;
-  hip::for_each_call([&count](auto member, std::string_view, hip::Need) {
+  hip::Api::for_each([&count](auto member, std::string_view, hip::Need) {
     if constexpr (std::is_same_v<decltype(member), Function hip::Api::*>) ++count;
   });
   return count;
@@ -22,7 +22,7 @@ template <class Function, std::size_t K>
 consteval Function hip::Api::*member_of_type() {
   Function hip::Api::*found = nullptr;
   std::size_t index = 0;
-  hip::for_each_call([&](auto member, std::string_view, hip::Need) {
+  hip::Api::for_each([&](auto member, std::string_view, hip::Need) {
     if constexpr (std::is_same_v<decltype(member), Function hip::Api::*>) {
       if (index++ == K) found = member;
     }
@@ -168,7 +168,7 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
 template <int Slot>
 Api make_wrapping_api() {
   Api api{};
-  hip::for_each_call([&api](auto member, std::string_view name, hip::Need) {
+  hip::Api::for_each([&api](auto member, std::string_view name, hip::Need) {
     using Function = std::remove_reference_t<decltype(api.*member)>;
     const auto assign = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
       constexpr auto candidate = member_of_type<Function, K>();

@@ -89,21 +89,25 @@ constexpr void check_cublas_calls() {
 
 constexpr void check_lt_calls() {
   using Ours = hiptool::hip::LtCalls;
-  check_blas_call<decltype(Ours::create), decltype(&::cublasLtCreate)>();
-  check_blas_call<decltype(Ours::destroy), decltype(&::cublasLtDestroy)>();
-  check_blas_call<decltype(Ours::desc_create), decltype(&::cublasLtMatmulDescCreate)>();
-  check_blas_call<decltype(Ours::desc_destroy), decltype(&::cublasLtMatmulDescDestroy)>();
-  check_blas_call<decltype(Ours::desc_set), decltype(&::cublasLtMatmulDescSetAttribute)>();
-  check_blas_call<decltype(Ours::layout_create), decltype(&::cublasLtMatrixLayoutCreate)>();
-  check_blas_call<decltype(Ours::layout_destroy), decltype(&::cublasLtMatrixLayoutDestroy)>();
-  check_blas_call<decltype(Ours::layout_set), decltype(&::cublasLtMatrixLayoutSetAttribute)>();
-  check_blas_call<decltype(Ours::preference_create), decltype(&::cublasLtMatmulPreferenceCreate)>();
-  check_blas_call<decltype(Ours::preference_destroy),
+  check_blas_call<decltype(Ours::Create), decltype(&::cublasLtCreate)>();
+  check_blas_call<decltype(Ours::Destroy), decltype(&::cublasLtDestroy)>();
+  check_blas_call<decltype(Ours::MatmulDescCreate), decltype(&::cublasLtMatmulDescCreate)>();
+  check_blas_call<decltype(Ours::MatmulDescDestroy), decltype(&::cublasLtMatmulDescDestroy)>();
+  check_blas_call<decltype(Ours::MatmulDescSetAttribute),
+                  decltype(&::cublasLtMatmulDescSetAttribute)>();
+  check_blas_call<decltype(Ours::MatrixLayoutCreate), decltype(&::cublasLtMatrixLayoutCreate)>();
+  check_blas_call<decltype(Ours::MatrixLayoutDestroy), decltype(&::cublasLtMatrixLayoutDestroy)>();
+  check_blas_call<decltype(Ours::MatrixLayoutSetAttribute),
+                  decltype(&::cublasLtMatrixLayoutSetAttribute)>();
+  check_blas_call<decltype(Ours::MatmulPreferenceCreate),
+                  decltype(&::cublasLtMatmulPreferenceCreate)>();
+  check_blas_call<decltype(Ours::MatmulPreferenceDestroy),
                   decltype(&::cublasLtMatmulPreferenceDestroy)>();
-  check_blas_call<decltype(Ours::preference_set),
+  check_blas_call<decltype(Ours::MatmulPreferenceSetAttribute),
                   decltype(&::cublasLtMatmulPreferenceSetAttribute)>();
-  check_blas_call<decltype(Ours::heuristic), decltype(&::cublasLtMatmulAlgoGetHeuristic)>();
-  check_blas_call<decltype(Ours::matmul), decltype(&::cublasLtMatmul)>();
+  check_blas_call<decltype(Ours::MatmulAlgoGetHeuristic),
+                  decltype(&::cublasLtMatmulAlgoGetHeuristic)>();
+  check_blas_call<decltype(Ours::Matmul), decltype(&::cublasLtMatmul)>();
 }
 
 using CublasLtResult = cublasLtMatmulHeuristicResult_t;

@@ -115,8 +115,7 @@ int main() {
     std::printf("skipped: %s%s\n", library.reason.c_str(), error.c_str());
     return 77;
   }
-  const std::string missing = load_calls(
-      *opened, [](const auto& visit) { for_each_cudnn_backend_call(visit); }, real);
+  const std::string missing = load_calls(*opened, real);
   if (!missing.empty() || !describe_device()) {
     std::printf("skipped: cuDNN %s does not plan without a GPU\n", library.version.c_str());
     return 77;

@@ -54,22 +54,25 @@ constexpr void check_hipblaslt_numbers() {
 
 constexpr void check_lt_calls() {
   using Ours = hiptool::hip::LtCalls;
-  check_blas_call<decltype(Ours::create), decltype(&::hipblasLtCreate)>();
-  check_blas_call<decltype(Ours::destroy), decltype(&::hipblasLtDestroy)>();
-  check_blas_call<decltype(Ours::desc_create), decltype(&::hipblasLtMatmulDescCreate)>();
-  check_blas_call<decltype(Ours::desc_destroy), decltype(&::hipblasLtMatmulDescDestroy)>();
-  check_blas_call<decltype(Ours::desc_set), decltype(&::hipblasLtMatmulDescSetAttribute)>();
-  check_blas_call<decltype(Ours::layout_create), decltype(&::hipblasLtMatrixLayoutCreate)>();
-  check_blas_call<decltype(Ours::layout_destroy), decltype(&::hipblasLtMatrixLayoutDestroy)>();
-  check_blas_call<decltype(Ours::layout_set), decltype(&::hipblasLtMatrixLayoutSetAttribute)>();
-  check_blas_call<decltype(Ours::preference_create),
+  check_blas_call<decltype(Ours::Create), decltype(&::hipblasLtCreate)>();
+  check_blas_call<decltype(Ours::Destroy), decltype(&::hipblasLtDestroy)>();
+  check_blas_call<decltype(Ours::MatmulDescCreate), decltype(&::hipblasLtMatmulDescCreate)>();
+  check_blas_call<decltype(Ours::MatmulDescDestroy), decltype(&::hipblasLtMatmulDescDestroy)>();
+  check_blas_call<decltype(Ours::MatmulDescSetAttribute),
+                  decltype(&::hipblasLtMatmulDescSetAttribute)>();
+  check_blas_call<decltype(Ours::MatrixLayoutCreate), decltype(&::hipblasLtMatrixLayoutCreate)>();
+  check_blas_call<decltype(Ours::MatrixLayoutDestroy), decltype(&::hipblasLtMatrixLayoutDestroy)>();
+  check_blas_call<decltype(Ours::MatrixLayoutSetAttribute),
+                  decltype(&::hipblasLtMatrixLayoutSetAttribute)>();
+  check_blas_call<decltype(Ours::MatmulPreferenceCreate),
                   decltype(&::hipblasLtMatmulPreferenceCreate)>();
-  check_blas_call<decltype(Ours::preference_destroy),
+  check_blas_call<decltype(Ours::MatmulPreferenceDestroy),
                   decltype(&::hipblasLtMatmulPreferenceDestroy)>();
-  check_blas_call<decltype(Ours::preference_set),
+  check_blas_call<decltype(Ours::MatmulPreferenceSetAttribute),
                   decltype(&::hipblasLtMatmulPreferenceSetAttribute)>();
-  check_blas_call<decltype(Ours::heuristic), decltype(&::hipblasLtMatmulAlgoGetHeuristic)>();
-  check_blas_call<decltype(Ours::matmul), decltype(&::hipblasLtMatmul)>();
+  check_blas_call<decltype(Ours::MatmulAlgoGetHeuristic),
+                  decltype(&::hipblasLtMatmulAlgoGetHeuristic)>();
+  check_blas_call<decltype(Ours::Matmul), decltype(&::hipblasLtMatmul)>();
 }
 
 using HipblasLtResult = hipblasLtMatmulHeuristicResult_t;

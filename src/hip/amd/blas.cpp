@@ -205,9 +205,7 @@ void load(Rocblas& rocblas) {
   }
   search.refusal = [&](const base::DynamicLibrary& opened) {
     std::string refusal = refuse_second_runtime(opened, *runtime);
-    if (refusal.empty())
-      refusal = load_calls(
-          opened, [](const auto& visit) { for_each_rocblas_call(visit); }, rocblas.calls);
+    if (refusal.empty()) refusal = load_calls(opened, rocblas.calls);
     if (!refusal.empty()) return refusal;
     library.version = read_version(rocblas.calls);
     return refuse_version(library.version, {2, 3, 4, 5});

@@ -208,8 +208,7 @@ DnnLibrary open_miopen() {
   search.refusal = [&](const base::DynamicLibrary& opened) {
     std::string refusal = refuse_second_runtime(opened, *runtime);
     if (refusal.empty()) {
-      refusal = load_calls(
-          opened, [](const auto& visit) { for_each_miopen_call(visit); }, *calls);
+      refusal = load_calls(opened, *calls);
     }
     if (!refusal.empty()) return refusal;
     library.version = read_miopen_version(*calls);

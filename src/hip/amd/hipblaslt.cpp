@@ -5,6 +5,7 @@
 #include "hip/blas.hpp"
 #include "hip/keep_forever.hpp"
 #include "hip/lt_blas.hpp"
+#include "hip/side_calls.hpp"
 #include "hip/side_library.hpp"
 
 namespace hiptool::hip::amd {
@@ -102,7 +103,7 @@ BlasLibrary open_hipblaslt() {
   HipblasltGetVersion get_version = nullptr;
   search.refusal = [&](const base::DynamicLibrary& opened) {
     std::string refusal = refuse_second_runtime(opened, *runtime);
-    if (refusal.empty()) refusal = load_lt_calls(opened, "hipblasLt", loaded.calls);
+    if (refusal.empty()) refusal = load_calls(opened, loaded.calls, "hipblasLt");
     get_version = opened.function<HipblasltGetVersion>("hipblasLtGetVersion");
     return refusal;
   };

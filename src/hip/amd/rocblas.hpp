@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hip/abi.hpp"
+#include "hip/call_table.hpp"
 
 namespace hiptool::hip::amd {
 
@@ -35,47 +36,32 @@ enum : int {
   rocblas_gemm_flags_none = 0,
 };
 
-struct RocblasCalls {
-  int (*rocblas_create_handle)(rocblas_handle* handle);
-  int (*rocblas_destroy_handle)(rocblas_handle handle);
-  int (*rocblas_set_stream)(rocblas_handle handle, hipStream_t stream);
-  int (*rocblas_set_pointer_mode)(rocblas_handle handle, int mode);
-  int (*rocblas_set_atomics_mode)(rocblas_handle handle, int mode);
-  int (*rocblas_get_version_string)(char* text, std::size_t bytes);
-  const char* (*rocblas_status_to_string)(int status);
-  int (*rocblas_gemm_strided_batched_ex)(
-      rocblas_handle handle, int transpose_a, int transpose_b, rocblas_int m, rocblas_int n,
-      rocblas_int k, const void* alpha, const void* a, int a_type, rocblas_int lda,
-      rocblas_stride stride_a, const void* b, int b_type, rocblas_int ldb, rocblas_stride stride_b,
-      const void* beta, const void* c, int c_type, rocblas_int ldc, rocblas_stride stride_c,
-      void* d, int d_type, rocblas_int ldd, rocblas_stride stride_d, rocblas_int batch_count,
-      int compute_type, int algo, std::int32_t solution_index, std::uint32_t flags);
-
-  // Missing in older releases.
-  int (*rocblas_set_workspace)(rocblas_handle handle, void* memory, std::size_t bytes);
-  int (*rocblas_gemm_strided_batched_ex_64)(
-      rocblas_handle handle, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n,
-      std::int64_t k, const void* alpha, const void* a, int a_type, std::int64_t lda,
-      rocblas_stride stride_a, const void* b, int b_type, std::int64_t ldb, rocblas_stride stride_b,
-      const void* beta, const void* c, int c_type, std::int64_t ldc, rocblas_stride stride_c,
-      void* d, int d_type, std::int64_t ldd, rocblas_stride stride_d, std::int64_t batch_count,
-      int compute_type, int algo, std::int32_t solution_index, std::uint32_t flags);
-};
-
-/// Calls visit(member, name, is_required) for each call.
-template <class Visit>
-void for_each_rocblas_call(const Visit& visit) {
-  visit(&RocblasCalls::rocblas_create_handle, "rocblas_create_handle", true);
-  visit(&RocblasCalls::rocblas_destroy_handle, "rocblas_destroy_handle", true);
-  visit(&RocblasCalls::rocblas_set_stream, "rocblas_set_stream", true);
-  visit(&RocblasCalls::rocblas_set_pointer_mode, "rocblas_set_pointer_mode", true);
-  visit(&RocblasCalls::rocblas_set_atomics_mode, "rocblas_set_atomics_mode", true);
-  visit(&RocblasCalls::rocblas_get_version_string, "rocblas_get_version_string", true);
-  visit(&RocblasCalls::rocblas_status_to_string, "rocblas_status_to_string", true);
-  visit(&RocblasCalls::rocblas_gemm_strided_batched_ex, "rocblas_gemm_strided_batched_ex", true);
-  visit(&RocblasCalls::rocblas_set_workspace, "rocblas_set_workspace", false);
-  visit(&RocblasCalls::rocblas_gemm_strided_batched_ex_64, "rocblas_gemm_strided_batched_ex_64",
-        false);
-}
+#define HIPTOOL_ROCBLAS_CALLS(CALL)                                                              \
+  CALL(required, int, rocblas_create_handle, (rocblas_handle * handle))                          \
+  CALL(required, int, rocblas_destroy_handle, (rocblas_handle handle))                           \
+  CALL(required, int, rocblas_set_stream, (rocblas_handle handle, hipStream_t stream))           \
+  CALL(required, int, rocblas_set_pointer_mode, (rocblas_handle handle, int mode))               \
+  CALL(required, int, rocblas_set_atomics_mode, (rocblas_handle handle, int mode))               \
+  CALL(required, int, rocblas_get_version_string, (char* text, std::size_t bytes))               \
+  CALL(required, const char*, rocblas_status_to_string, (int status))                            \
+  CALL(required, int, rocblas_gemm_strided_batched_ex,                                           \
+       (rocblas_handle handle, int transpose_a, int transpose_b, rocblas_int m, rocblas_int n,   \
+        rocblas_int k, const void* alpha, const void* a, int a_type, rocblas_int lda,            \
+        rocblas_stride stride_a, const void* b, int b_type, rocblas_int ldb,                     \
+        rocblas_stride stride_b, const void* beta, const void* c, int c_type, rocblas_int ldc,   \
+        rocblas_stride stride_c, void* d, int d_type, rocblas_int ldd, rocblas_stride stride_d,  \
+        rocblas_int batch_count, int compute_type, int algo, std::int32_t solution_index,        \
+        std::uint32_t flags))                                                                    \
+  CALL(optional, int, rocblas_set_workspace,                                                     \
+       (rocblas_handle handle, void* memory, std::size_t bytes))                                 \
+  CALL(optional, int, rocblas_gemm_strided_batched_ex_64,                                        \
+       (rocblas_handle handle, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n, \
+        std::int64_t k, const void* alpha, const void* a, int a_type, std::int64_t lda,          \
+        rocblas_stride stride_a, const void* b, int b_type, std::int64_t ldb,                    \
+        rocblas_stride stride_b, const void* beta, const void* c, int c_type, std::int64_t ldc,  \
+        rocblas_stride stride_c, void* d, int d_type, std::int64_t ldd, rocblas_stride stride_d, \
+        std::int64_t batch_count, int compute_type, int algo, std::int32_t solution_index,       \
+        std::uint32_t flags))
+HIPTOOL_CALL_TABLE(RocblasCalls, HIPTOOL_ROCBLAS_CALLS);
 
 }  // namespace hiptool::hip::amd

@@ -85,7 +85,7 @@ bool has(const base::DynamicLibrary& library, const char* name) {
 std::string load_runtime(const base::DynamicLibrary& library, Api& api) {
   api = make_unsupported_api();
   std::string missing;
-  for_each_call([&](auto member, std::string_view name, Need need) {
+  Api::for_each([&](auto member, std::string_view name, Need need) {
     using Function = std::remove_reference_t<decltype(api.*member)>;
     const std::string symbol(name);
     if (const auto function = library.function<Function>(symbol.c_str()); function != nullptr) {

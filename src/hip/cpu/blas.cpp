@@ -122,8 +122,7 @@ BlasLibrary open_openblas() {
   search.majors = {0};
   search.advice = "install the package libopenblas0-pthread";
   search.refusal = [&](const base::DynamicLibrary& opened) {
-    const std::string refusal = load_calls(
-        opened, [](const auto& visit) { for_each_openblas_call(visit); }, *calls);
+    const std::string refusal = load_calls(opened, *calls);
     if (!refusal.empty()) return refusal;
     const std::string_view config = calls->openblas_get_config();
     library.version = version_of_config(config);

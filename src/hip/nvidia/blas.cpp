@@ -198,8 +198,7 @@ BlasLibrary open_cublas() {
   auto calls = std::make_unique<CublasCalls>();
   LibrarySearch search = cuda_search(library.name, "libcublas.so");
   search.refusal = [&](const base::DynamicLibrary& opened) {
-    const std::string refusal = load_calls(
-        opened, [](const auto& visit) { for_each_cublas_call(visit); }, *calls);
+    const std::string refusal = load_calls(opened, *calls);
     if (!refusal.empty()) return refusal;
     library.version = read_cuda_version(calls->cublasGetProperty);
     return refuse_version(library.version, cublas_majors);
@@ -219,7 +218,7 @@ BlasLibrary open_cublaslt() {
   LtLibrary loaded;
   LibrarySearch search = cuda_search(library.name, "libcublasLt.so");
   search.refusal = [&](const base::DynamicLibrary& opened) {
-    const std::string refusal = load_lt_calls(opened, "cublasLt", loaded.calls);
+    const std::string refusal = load_calls(opened, loaded.calls, "cublasLt");
     if (!refusal.empty()) return refusal;
     using GetProperty = int (*)(int property, int* value);
     library.version = read_cuda_version(opened.function<GetProperty>("cublasLtGetProperty"));

@@ -9,6 +9,7 @@
 
 #include "hip/abi.hpp"
 #include "hip/blas.hpp"
+#include "hip/call_table.hpp"
 
 namespace hiptool::hip::nvidia {
 
@@ -61,43 +62,26 @@ enum : int {
   cublaslt_result_bytes = 96,
 };
 
-struct CublasCalls {
-  int (*cublasCreate_v2)(cublasHandle_t* handle);
-  int (*cublasDestroy_v2)(cublasHandle_t handle);
-  int (*cublasSetStream_v2)(cublasHandle_t handle, hipStream_t stream);
-  int (*cublasSetMathMode)(cublasHandle_t handle, int mode);
-  int (*cublasSetWorkspace_v2)(cublasHandle_t handle, void* memory, std::size_t bytes);
-  int (*cublasGetProperty)(int property, int* value);
-  int (*cublasGemmStridedBatchedEx)(cublasHandle_t handle, int transpose_a, int transpose_b, int m,
-                                    int n, int k, const void* alpha, const void* a, int a_type,
-                                    int lda, long long stride_a, const void* b, int b_type, int ldb,
-                                    long long stride_b, const void* beta, void* c, int c_type,
-                                    int ldc, long long stride_c, int batch_count, int compute_type,
-                                    int algo);
-
-  // From cuBLAS 12 on.
-  int (*cublasGemmStridedBatchedEx_64)(cublasHandle_t handle, int transpose_a, int transpose_b,
-                                       std::int64_t m, std::int64_t n, std::int64_t k,
-                                       const void* alpha, const void* a, int a_type,
-                                       std::int64_t lda, long long stride_a, const void* b,
-                                       int b_type, std::int64_t ldb, long long stride_b,
-                                       const void* beta, void* c, int c_type, std::int64_t ldc,
-                                       long long stride_c, std::int64_t batch_count,
-                                       int compute_type, int algo);
-};
-
-/// Calls visit(member, name, is_required) for each call.
-template <class Visit>
-void for_each_cublas_call(const Visit& visit) {
-  visit(&CublasCalls::cublasCreate_v2, "cublasCreate_v2", true);
-  visit(&CublasCalls::cublasDestroy_v2, "cublasDestroy_v2", true);
-  visit(&CublasCalls::cublasSetStream_v2, "cublasSetStream_v2", true);
-  visit(&CublasCalls::cublasSetMathMode, "cublasSetMathMode", true);
-  visit(&CublasCalls::cublasSetWorkspace_v2, "cublasSetWorkspace_v2", true);
-  visit(&CublasCalls::cublasGetProperty, "cublasGetProperty", true);
-  visit(&CublasCalls::cublasGemmStridedBatchedEx, "cublasGemmStridedBatchedEx", true);
-  visit(&CublasCalls::cublasGemmStridedBatchedEx_64, "cublasGemmStridedBatchedEx_64", false);
-}
+#define HIPTOOL_CUBLAS_CALLS(CALL)                                                                \
+  CALL(required, int, cublasCreate_v2, (cublasHandle_t * handle))                                 \
+  CALL(required, int, cublasDestroy_v2, (cublasHandle_t handle))                                  \
+  CALL(required, int, cublasSetStream_v2, (cublasHandle_t handle, hipStream_t stream))            \
+  CALL(required, int, cublasSetMathMode, (cublasHandle_t handle, int mode))                       \
+  CALL(required, int, cublasSetWorkspace_v2,                                                      \
+       (cublasHandle_t handle, void* memory, std::size_t bytes))                                  \
+  CALL(required, int, cublasGetProperty, (int property, int* value))                              \
+  CALL(required, int, cublasGemmStridedBatchedEx,                                                 \
+       (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k,             \
+        const void* alpha, const void* a, int a_type, int lda, long long stride_a, const void* b, \
+        int b_type, int ldb, long long stride_b, const void* beta, void* c, int c_type, int ldc,  \
+        long long stride_c, int batch_count, int compute_type, int algo))                         \
+  CALL(optional, int, cublasGemmStridedBatchedEx_64,                                              \
+       (cublasHandle_t handle, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n,  \
+        std::int64_t k, const void* alpha, const void* a, int a_type, std::int64_t lda,           \
+        long long stride_a, const void* b, int b_type, std::int64_t ldb, long long stride_b,      \
+        const void* beta, void* c, int c_type, std::int64_t ldc, long long stride_c,              \
+        std::int64_t batch_count, int compute_type, int algo))
+HIPTOOL_CALL_TABLE(CublasCalls, HIPTOOL_CUBLAS_CALLS);
 
 int cuda_data_type(BlasType type);
 int cublas_compute(BlasCompute compute);

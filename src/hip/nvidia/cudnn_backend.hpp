@@ -3,6 +3,7 @@
 /// cudnn_backend.h of 8). Its headers name it the backend interface.
 #pragma once
 #include <cstdint>
+#include "hip/call_table.hpp"
 
 namespace hiptool::hip::nvidia {
 
@@ -87,26 +88,17 @@ enum : int {
   CUDNN_HEUR_MODE_A = 3,
 };
 
-struct CudnnBackendCalls {
-  int (*cudnnBackendCreateDescriptor)(int type, void** desc);
-  int (*cudnnBackendDestroyDescriptor)(void* desc);
-  int (*cudnnBackendSetAttribute)(void* desc, int name, int type, std::int64_t count,
-                                  const void* elements);
-  int (*cudnnBackendGetAttribute)(void* desc, int name, int type, std::int64_t requested,
-                                  std::int64_t* count, void* elements);
-  int (*cudnnBackendFinalize)(void* desc);
-  int (*cudnnBackendExecute)(void* handle, void* plan, void* pack);
-};
-
-/// Calls visit(member, name, is_required) for each call. A library has all of them or none.
-template <class Visit>
-void for_each_cudnn_backend_call(const Visit& visit) {
-  visit(&CudnnBackendCalls::cudnnBackendCreateDescriptor, "cudnnBackendCreateDescriptor", true);
-  visit(&CudnnBackendCalls::cudnnBackendDestroyDescriptor, "cudnnBackendDestroyDescriptor", true);
-  visit(&CudnnBackendCalls::cudnnBackendSetAttribute, "cudnnBackendSetAttribute", true);
-  visit(&CudnnBackendCalls::cudnnBackendGetAttribute, "cudnnBackendGetAttribute", true);
-  visit(&CudnnBackendCalls::cudnnBackendFinalize, "cudnnBackendFinalize", true);
-  visit(&CudnnBackendCalls::cudnnBackendExecute, "cudnnBackendExecute", true);
-}
+#define HIPTOOL_CUDNN_BACKEND_CALLS(CALL)                                            \
+  CALL(required, int, cudnnBackendCreateDescriptor, (int type, void** desc))         \
+  CALL(required, int, cudnnBackendDestroyDescriptor, (void* desc))                   \
+  CALL(required, int, cudnnBackendSetAttribute,                                      \
+       (void* desc, int name, int type, std::int64_t count, const void* elements))   \
+  CALL(required, int, cudnnBackendGetAttribute,                                      \
+       (void* desc, int name, int type, std::int64_t requested, std::int64_t* count, \
+        void* elements))                                                             \
+  CALL(required, int, cudnnBackendFinalize, (void* desc))                            \
+  CALL(required, int, cudnnBackendExecute, (void* handle, void* plan, void* pack))
+/// A library has all of them or none.
+HIPTOOL_CALL_TABLE(CudnnBackendCalls, HIPTOOL_CUDNN_BACKEND_CALLS);
 
 }  // namespace hiptool::hip::nvidia

@@ -214,13 +214,9 @@ DnnLibrary open_cudnn() {
   search.advice = "install it from NVIDIA's packages or as the wheel nvidia-cudnn";
   bool has_graphs = false;
   search.refusal = [&](const base::DynamicLibrary& opened) {
-    const std::string refusal = load_calls(
-        opened, [](const auto& visit) { for_each_cudnn_call(visit); }, *calls);
+    const std::string refusal = load_calls(opened, *calls);
     if (!refusal.empty()) return refusal;
-    has_graphs =
-        load_calls(
-            opened, [](const auto& visit) { for_each_cudnn_backend_call(visit); }, *graph_calls)
-            .empty();
+    has_graphs = load_calls(opened, *graph_calls).empty();
     library.version = format_cudnn_version(calls->cudnnGetVersion());
     return refuse_version(library.version, {8, 9});
   };

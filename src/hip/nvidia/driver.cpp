@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hip/nvidia/driver.hpp"
 
-#include "hip/nvidia/driver_calls.hpp"
-
 namespace hiptool::hip::nvidia {
 namespace {
 
@@ -18,12 +16,12 @@ struct Unsupported<CUresult (*)(Arguments...)> {
 
 std::string load_driver(const base::DynamicLibrary& library, CudaDriver& driver) {
   std::string missing;
-  for_each_driver_call([&](auto member, const char* name, bool is_required) {
+  CudaDriver::for_each([&](auto member, const char* name, Need need) {
     using Function = std::remove_reference_t<decltype(driver.*member)>;
     driver.*member = library.function<Function>(name);
     if (driver.*member != nullptr) return;
     driver.*member = &Unsupported<Function>::call;
-    if (!is_required) return;
+    if (need == Need::optional) return;
     if (!missing.empty()) missing += ", ";
     missing += name;
   });

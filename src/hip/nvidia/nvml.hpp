@@ -2,6 +2,7 @@
 /// The part of NVML that is used, declared after NVIDIA's NVML API reference (r580).
 #pragma once
 #include <cstdint>
+#include "hip/call_table.hpp"
 
 namespace hiptool::hip::nvidia {
 
@@ -65,41 +66,53 @@ struct nvmlPciInfo_t {
 };
 static_assert(sizeof(nvmlPciInfo_t) == 68);
 
+#define HIPTOOL_NVML_CALLS(CALL)                                                                \
+  CALL(required, nvmlReturn_t, nvmlInit_v2, ())                                                 \
+  CALL(required, nvmlReturn_t, nvmlShutdown, ())                                                \
+  CALL(required, const char*, nvmlErrorString, (nvmlReturn_t))                                  \
+  CALL(required, nvmlReturn_t, nvmlDeviceGetHandleByPciBusId_v2,                                \
+       (const char* bus_id, nvmlDevice_t* device))                                              \
+  CALL(optional, nvmlReturn_t, nvmlSystemGetDriverVersion, (char* version, unsigned length))    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetClockInfo,                                          \
+       (nvmlDevice_t, int type, unsigned* megahertz))                                           \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetTemperature,                                        \
+       (nvmlDevice_t, int sensor, unsigned* celsius))                                           \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetPowerUsage, (nvmlDevice_t, unsigned* milliwatts))   \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetEnforcedPowerLimit,                                 \
+       (nvmlDevice_t, unsigned* milliwatts))                                                    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetPowerManagementDefaultLimit,                        \
+       (nvmlDevice_t, unsigned* milliwatts))                                                    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetCurrentClocksEventReasons,                          \
+       (nvmlDevice_t, unsigned long long* bits))                                                \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetCurrentClocksThrottleReasons,                       \
+       (nvmlDevice_t, unsigned long long* bits))                                                \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetTotalEccErrors,                                     \
+       (nvmlDevice_t, int type, int counter, unsigned long long* count))                        \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetRemappedRows,                                       \
+       (nvmlDevice_t, unsigned* corrected, unsigned* uncorrected, unsigned* pending,            \
+        unsigned* failed))                                                                      \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetCurrPcieLinkGeneration,                             \
+       (nvmlDevice_t, unsigned* generation))                                                    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetCurrPcieLinkWidth, (nvmlDevice_t, unsigned* width)) \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetPcieReplayCounter, (nvmlDevice_t, unsigned* count)) \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetBAR1MemoryInfo,                                     \
+       (nvmlDevice_t, nvmlBAR1Memory_t * memory))                                               \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetMemoryInfo, (nvmlDevice_t, nvmlMemory_t * memory))  \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetMemoryInfo_v2,                                      \
+       (nvmlDevice_t, nvmlMemory_v2_t * memory))                                                \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetUtilizationRates,                                   \
+       (nvmlDevice_t, nvmlUtilization_t * rates))                                               \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetPersistenceMode, (nvmlDevice_t, int* enabled))      \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetMigMode,                                            \
+       (nvmlDevice_t, unsigned* current, unsigned* pending))                                    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetNvLinkState,                                        \
+       (nvmlDevice_t, unsigned link, int* enabled))                                             \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetNvLinkRemotePciInfo_v2,                             \
+       (nvmlDevice_t, unsigned link, nvmlPciInfo_t* remote))                                    \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3,                         \
+       (nvmlDevice_t, unsigned* count, nvmlProcessInfo_t* processes))
 /// Any call may be missing (null) in an older library, except the first four.
-struct Nvml {
-  nvmlReturn_t (*nvmlInit_v2)();
-  nvmlReturn_t (*nvmlShutdown)();
-  const char* (*nvmlErrorString)(nvmlReturn_t);
-  nvmlReturn_t (*nvmlDeviceGetHandleByPciBusId_v2)(const char* bus_id, nvmlDevice_t* device);
-
-  nvmlReturn_t (*nvmlSystemGetDriverVersion)(char* version, unsigned length);
-  nvmlReturn_t (*nvmlDeviceGetClockInfo)(nvmlDevice_t, int type, unsigned* megahertz);
-  nvmlReturn_t (*nvmlDeviceGetTemperature)(nvmlDevice_t, int sensor, unsigned* celsius);
-  nvmlReturn_t (*nvmlDeviceGetPowerUsage)(nvmlDevice_t, unsigned* milliwatts);
-  nvmlReturn_t (*nvmlDeviceGetEnforcedPowerLimit)(nvmlDevice_t, unsigned* milliwatts);
-  nvmlReturn_t (*nvmlDeviceGetPowerManagementDefaultLimit)(nvmlDevice_t, unsigned* milliwatts);
-  nvmlReturn_t (*nvmlDeviceGetCurrentClocksEventReasons)(nvmlDevice_t, unsigned long long* bits);
-  nvmlReturn_t (*nvmlDeviceGetCurrentClocksThrottleReasons)(nvmlDevice_t, unsigned long long* bits);
-  nvmlReturn_t (*nvmlDeviceGetTotalEccErrors)(nvmlDevice_t, int type, int counter,
-                                              unsigned long long* count);
-  nvmlReturn_t (*nvmlDeviceGetRemappedRows)(nvmlDevice_t, unsigned* corrected,
-                                            unsigned* uncorrected, unsigned* pending,
-                                            unsigned* failed);
-  nvmlReturn_t (*nvmlDeviceGetCurrPcieLinkGeneration)(nvmlDevice_t, unsigned* generation);
-  nvmlReturn_t (*nvmlDeviceGetCurrPcieLinkWidth)(nvmlDevice_t, unsigned* width);
-  nvmlReturn_t (*nvmlDeviceGetPcieReplayCounter)(nvmlDevice_t, unsigned* count);
-  nvmlReturn_t (*nvmlDeviceGetBAR1MemoryInfo)(nvmlDevice_t, nvmlBAR1Memory_t* memory);
-  nvmlReturn_t (*nvmlDeviceGetMemoryInfo)(nvmlDevice_t, nvmlMemory_t* memory);
-  nvmlReturn_t (*nvmlDeviceGetMemoryInfo_v2)(nvmlDevice_t, nvmlMemory_v2_t* memory);
-  nvmlReturn_t (*nvmlDeviceGetUtilizationRates)(nvmlDevice_t, nvmlUtilization_t* rates);
-  nvmlReturn_t (*nvmlDeviceGetPersistenceMode)(nvmlDevice_t, int* enabled);
-  nvmlReturn_t (*nvmlDeviceGetMigMode)(nvmlDevice_t, unsigned* current, unsigned* pending);
-  nvmlReturn_t (*nvmlDeviceGetNvLinkState)(nvmlDevice_t, unsigned link, int* enabled);
-  nvmlReturn_t (*nvmlDeviceGetNvLinkRemotePciInfo_v2)(nvmlDevice_t, unsigned link,
-                                                      nvmlPciInfo_t* remote);
-  nvmlReturn_t (*nvmlDeviceGetComputeRunningProcesses_v3)(nvmlDevice_t, unsigned* count,
-                                                          nvmlProcessInfo_t* processes);
-};
+HIPTOOL_CALL_TABLE(Nvml, HIPTOOL_NVML_CALLS);
 
 /// A bit of nvmlClocksEventReasons and what it means; idle (1) and clocks that the user chose (2)
 /// are left out, as they are harmless.

@@ -19,36 +19,12 @@ namespace {
 /// Fills the table; the name of the first call that is missing but needed, or null.
 const char* load(const base::DynamicLibrary& library, Nvml& nvml) {
   const char* missing = nullptr;
-  const auto take = [&](auto& function, const char* name, bool is_needed = false) {
-    function = library.function<std::remove_reference_t<decltype(function)>>(name);
-    if (function == nullptr && is_needed && missing == nullptr) missing = name;
-  };
-  take(nvml.nvmlInit_v2, "nvmlInit_v2", true);
-  take(nvml.nvmlShutdown, "nvmlShutdown", true);
-  take(nvml.nvmlErrorString, "nvmlErrorString", true);
-  take(nvml.nvmlDeviceGetHandleByPciBusId_v2, "nvmlDeviceGetHandleByPciBusId_v2", true);
-  take(nvml.nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion");
-  take(nvml.nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo");
-  take(nvml.nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature");
-  take(nvml.nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage");
-  take(nvml.nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit");
-  take(nvml.nvmlDeviceGetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit");
-  take(nvml.nvmlDeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons");
-  take(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-  take(nvml.nvmlDeviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors");
-  take(nvml.nvmlDeviceGetRemappedRows, "nvmlDeviceGetRemappedRows");
-  take(nvml.nvmlDeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration");
-  take(nvml.nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth");
-  take(nvml.nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter");
-  take(nvml.nvmlDeviceGetBAR1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo");
-  take(nvml.nvmlDeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo");
-  take(nvml.nvmlDeviceGetMemoryInfo_v2, "nvmlDeviceGetMemoryInfo_v2");
-  take(nvml.nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates");
-  take(nvml.nvmlDeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode");
-  take(nvml.nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode");
-  take(nvml.nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState");
-  take(nvml.nvmlDeviceGetNvLinkRemotePciInfo_v2, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-  take(nvml.nvmlDeviceGetComputeRunningProcesses_v3, "nvmlDeviceGetComputeRunningProcesses_v3");
+  Nvml::for_each([&](auto member, const char* name, Need need) {
+    using Function = std::remove_reference_t<decltype(nvml.*member)>;
+    nvml.*member = library.function<Function>(name);
+    const bool is_missing = nvml.*member == nullptr && need == Need::required;
+    if (is_missing && missing == nullptr) missing = name;
+  });
   return missing;
 }
 

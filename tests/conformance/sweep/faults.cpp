@@ -60,7 +60,7 @@ bool contains(const std::array<std::string_view, Size>& names, std::string_view 
 
 Counts counts_of(const WrapperTable& table) {
   Counts counts;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+  hip::Api::for_each([&](auto, std::string_view name, hip::Need) {
     if (const std::uint64_t count = table.count(name); count > 0) counts[name] = count;
   });
   return counts;

@@ -71,7 +71,7 @@ Outcome run(const std::vector<std::string>& words, const Fault& fault) {
   outcome.out = machine.out.text;
   outcome.err = machine.err.text;
   outcome.live = binder->table().live();
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+  hip::Api::for_each([&](auto, std::string_view name, hip::Need) {
     outcome.counts[std::string(name)] = binder->table().count(name);
   });
   return outcome;

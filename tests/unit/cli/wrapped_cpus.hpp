@@ -99,7 +99,7 @@ inline int fail_each_call(const std::function<CpusOutcome(WrappedCpus::Prepare p
   const CpusOutcome clean = run({});
   REQUIRE(clean.exit_code == 0);
   std::map<std::string, std::uint64_t> counts;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+  hip::Api::for_each([&](auto, std::string_view name, hip::Need) {
     counts[std::string(name)] = clean.cpus->table().count(name);
   });
   int failed_runs = 0;

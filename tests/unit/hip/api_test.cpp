@@ -10,7 +10,7 @@ namespace hiptool::hip {
 
 TEST_CASE("every call of the table is listed once under its own name") {
   std::set<std::string_view> names;
-  for_each_call([&](auto, std::string_view name, Need) {
+  Api::for_each([&](auto, std::string_view name, Need) {
     CHECK(name.substr(0, 3) == "hip");
     CHECK(names.insert(name).second);
   });
@@ -23,7 +23,7 @@ TEST_CASE("every call of the table is listed once under its own name") {
 TEST_CASE("the members stand in the order of their offsets, so none is listed twice") {
   const Api api{};
   const char* last = nullptr;
-  for_each_call([&](auto member, std::string_view name, Need) {
+  Api::for_each([&](auto member, std::string_view name, Need) {
     CAPTURE(std::string(name));
     const char* at = reinterpret_cast<const char*>(&(api.*member));
     CHECK(at > last);

@@ -49,7 +49,7 @@ Api make_heap_api() {
 TEST_CASE("every call goes through its own wrapper") {
   const WrapperTable table(make_unsupported_api());
   std::size_t calls = 0;
-  for_each_call([&](auto member, std::string_view name, Need) {
+  Api::for_each([&](auto member, std::string_view name, Need) {
     CAPTURE(std::string(name));
     const auto call = table.api().*member;
     REQUIRE((call != nullptr));

@@ -57,7 +57,7 @@ inline std::vector<std::uint64_t> calls_to_fail(std::string_view call, std::uint
 
 inline std::map<std::string, std::uint64_t> calls_of(const WrapperTable& table) {
   std::map<std::string, std::uint64_t> counts;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+  hip::Api::for_each([&](auto, std::string_view name, hip::Need) {
     if (const std::uint64_t count = table.count(name); count > 0) counts[std::string(name)] = count;
   });
   counts.erase("hipGetErrorName");  // give texts only

@@ -50,7 +50,7 @@ TEST_CASE("binding: each table keeps its own number of devices") {
 TEST_CASE("binding: every required call is there") {
   const Api& api = bound();
   const Api unsupported = make_unsupported_api();
-  for_each_call([&](auto member, std::string_view name, Need need) {
+  Api::for_each([&](auto member, std::string_view name, Need need) {
     if (need != Need::required) return;
     CAPTURE(name);
     const bool is_own = api.*member != unsupported.*member;

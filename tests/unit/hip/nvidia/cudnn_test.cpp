@@ -216,7 +216,7 @@ TEST_CASE("the fake cuDNN refuses wrong descriptors") {
   use_fake_libraries();
   nvidia::open_cudnn();
   nvidia::CudnnBackendCalls calls{};
-  nvidia::for_each_cudnn_backend_call([&](auto member, const char* name, bool) {
+  nvidia::CudnnBackendCalls::for_each([&](auto member, const char* name, Need) {
     using Function = std::remove_reference_t<decltype(calls.*member)>;
     calls.*member = reinterpret_cast<Function>(symbol_of(cudnn_path(), name));
   });
