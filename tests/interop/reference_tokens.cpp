@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Prints the ids that the float64 reference decoder continues a prompt with, greedily:
 /// reference_tokens MODEL ID,ID,... COUNT.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,9 @@ int main(int argc, char** argv) {
     reference::ReferenceDecoder decoder(model, DecoderSpec::read(model));
     const int count = std::atoi(argv[3]);
     for (int token = 0; token < count; ++token) {
-      const std::uint32_t next = reference::greedy_token(decoder.decode(ids));
+      const std::vector<double> logits = decoder.decode(ids);
+      const auto next = static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) -
+                                                   logits.begin());
       std::printf("%s%u", token == 0 ? "" : ",", next);
       std::fflush(stdout);
       ids = {next};

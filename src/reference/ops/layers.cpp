@@ -73,28 +73,6 @@ void attend_head(const std::vector<Score>& scores, const long double* values, st
 
 }  // namespace
 
-Expected file_product(const Values& weights, const Values& x) {
-  const std::size_t rows = weights.dims[0];
-  const std::size_t columns = weights.dims[1];
-  const std::size_t tokens = x.dims[0];
-  Expected expected{{{tokens, rows}, {}}, {}};
-  for (std::size_t token = 0; token < tokens; ++token) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      long double sum = 0;
-      long double squares = 0;
-      for (std::size_t k = 0; k < columns; ++k) {
-        const long double product = weights.at[row * columns + k] * x.at[token * columns + k];
-        sum += product;
-        squares += product * product;
-      }
-      expected.values.at.push_back(sum);
-      expected.slack.push_back(product_slack(columns, std::sqrt(squares)) +
-                               ulp_of(DType::f32, sum) / 2);
-    }
-  }
-  return expected;
-}
-
 Expected attention(const Values& q, const Values& keys, const Values& values,
                    const Attending& options) {
   const std::size_t tokens = q.dims[0];
@@ -116,22 +94,6 @@ Expected attention(const Values& q, const Values& keys, const Values& values,
       }
       attend_head(scores, &values.at[(begin * cache_heads + shared) * value_size],
                   cache_heads * value_size, value_size, expected);
-    }
-  }
-  return expected;
-}
-
-Expected rope_table(const std::vector<double>& frequencies,
-                    const std::vector<std::uint64_t>& positions, double magnitude, bool is_sine) {
-  Expected expected{{{positions.size(), frequencies.size()}, {}}, {}};
-  for (const std::uint64_t position : positions) {
-    for (const double frequency : frequencies) {
-      const long double angle = static_cast<long double>(position) * frequency;
-      const long double value =
-          (is_sine ? std::sin(angle) : std::cos(angle)) * static_cast<long double>(magnitude);
-      expected.values.at.push_back(value);
-      expected.slack.push_back(ulp_of(DType::f32, value) * 0.501L +
-                               std::fabs(angle * magnitude) * 0x1p-53L);
     }
   }
   return expected;

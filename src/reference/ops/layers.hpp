@@ -10,9 +10,6 @@ namespace hiptool::reference {
 // Computed in long double; results are f32. The slack of a sum of k products is
 // (8 sqrt(k) + k / 8) units of f32 of the root of the sum of their squares, as for matmul.
 
-/// x [tokens, columns] times the transposed weights [rows, columns].
-Expected file_product(const Values& weights, const Values& x);
-
 /// What a token sees, and what becomes of scores.
 struct Attending {
   std::uint64_t first = 0;   ///< position of the first token
@@ -25,10 +22,5 @@ struct Attending {
 /// the errors of scores, which are exponents, and of the two sums.
 Expected attention(const Values& q, const Values& keys, const Values& values,
                    const Attending& options);
-
-/// Cosines (or sines) of position times frequency, times the magnitude, [positions, frequencies].
-/// The slack is half a unit of the result, and the rounding of the angle to f64.
-Expected rope_table(const std::vector<double>& frequencies,
-                    const std::vector<std::uint64_t>& positions, double magnitude, bool is_sine);
 
 }  // namespace hiptool::reference

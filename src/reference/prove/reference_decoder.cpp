@@ -234,9 +234,4 @@ Error leaves_range_error(const std::string& place) {
                "check how the model was converted; a correct copy stays below 3.4e38");
 }
 
-std::uint32_t greedy_token(std::span<const double> logits) {
-  const auto largest = std::max_element(logits.begin(), logits.end());
-  return static_cast<std::uint32_t>(largest - logits.begin());
-}
-
 }  // namespace hiptool::reference

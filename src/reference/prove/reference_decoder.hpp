@@ -119,7 +119,4 @@ std::string place_of_stage(std::optional<std::size_t> layer, std::string_view st
 /// Error(input_failed): at this place every right device computes infinity or NaN.
 Error leaves_range_error(const std::string& place);
 
-/// The index of the largest logit, the lowest one of equal ones.
-std::uint32_t greedy_token(std::span<const double> logits);
-
 }  // namespace hiptool::reference

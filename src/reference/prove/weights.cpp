@@ -121,8 +121,6 @@ Weights::Weights(ModelFile model, std::uint32_t threads, const CancelToken* canc
       cancel_(cancel) {}
 
 Weights::~Weights() = default;
-Weights::Weights(Weights&&) noexcept = default;
-Weights& Weights::operator=(Weights&&) noexcept = default;
 
 const TensorInfo& Weights::find(const std::string& tensor) const {
   const TensorInfo* info = model_.find(tensor);

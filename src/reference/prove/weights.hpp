@@ -20,8 +20,6 @@ class Weights {
   /// Throws Error(input_failed) for files that changed since they were parsed.
   Weights(ModelFile model, std::uint32_t threads, const CancelToken* cancel);
   ~Weights();
-  Weights(Weights&&) noexcept;
-  Weights& operator=(Weights&&) noexcept;
 
   /// Throws Error(input_failed) for one that the model does not have.
   const TensorInfo& find(const std::string& tensor) const;

@@ -11,7 +11,7 @@
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "model/element_types.hpp"
-#include "reference/ops/layers.hpp"
+#include "reference/ops/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
 #include "unit/ops/quantised_values.hpp"
 
@@ -24,6 +24,16 @@ namespace {
 
 using FloatBits = std::vector<std::uint32_t>;
 using Dims = std::vector<std::uint64_t>;
+
+Values transposed(const Values& matrix) {
+  const std::size_t rows = matrix.dims[0];
+  const std::size_t columns = matrix.dims[1];
+  Values turned{{columns, rows}, {}};
+  for (std::size_t i = 0; i < columns * rows; ++i) {
+    turned.at.push_back(matrix.at[i % rows * columns + i / rows]);
+  }
+  return turned;
+}
 
 std::uint32_t next_number(std::uint32_t& state) {
   state = state * 1664525u + 1013904223u;
@@ -170,7 +180,7 @@ TEST_CASE("products with plain weights of every shape and layout") {
         const Tensor out = test::place(backend, DType::f32, Dims{shape[2], shape[0]}, placement);
         ops::quantised_matmul_into(backend, weights, vectors, out);
         test::check_result(DType::f32, test::read(backend, out),
-                           reference::file_product(numbers, x));
+                           reference::matmul(DType::f32, x, transposed(numbers)));
       }
     }
   }

@@ -7,7 +7,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "reference/ops/layers.hpp"
+#include "reference/ops/values.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
@@ -25,6 +25,25 @@ void check_frequencies(const RopeOptions& options, const Pairs& expected) {
     CAPTURE(pair.first);
     CHECK(std::fabs(found[pair.first] - pair.second) <= 1e-6 * pair.second);
   }
+}
+
+/// Cosines (or sines) of position times frequency, times the magnitude, [positions, frequencies].
+/// The slack is half a unit of the result, and the rounding of the angle to f64.
+reference::Expected rope_table(const std::vector<double>& frequencies,
+                               const std::vector<std::uint64_t>& positions, double magnitude,
+                               bool is_sine) {
+  reference::Expected expected{{{positions.size(), frequencies.size()}, {}}, {}};
+  for (const std::uint64_t position : positions) {
+    for (const double frequency : frequencies) {
+      const long double angle = static_cast<long double>(position) * frequency;
+      const long double value =
+          (is_sine ? std::sin(angle) : std::cos(angle)) * static_cast<long double>(magnitude);
+      expected.values.at.push_back(value);
+      expected.slack.push_back(reference::ulp_of(DType::f32, value) * 0.501L +
+                               std::fabs(angle * magnitude) * 0x1p-53L);
+    }
+  }
+  return expected;
 }
 
 }  // namespace
@@ -110,14 +129,14 @@ TEST_CASE("tables of rope at any position") {
         memory, std::vector<std::uint32_t>(positions.begin(), positions.end()), {5});
     const ops::RopeTables tables = ops::rope_tables(backend, frequencies, list, magnitude);
     test::check_result(DType::f32, test::read(backend, tables.cosines),
-                       reference::rope_table(numbers, positions, magnitude, false));
+                       rope_table(numbers, positions, magnitude, false));
     test::check_result(DType::f32, test::read(backend, tables.sines),
-                       reference::rope_table(numbers, positions, magnitude, true));
+                       rope_table(numbers, positions, magnitude, true));
   }
   const std::vector<std::uint64_t> neighbours{131070, 131071, 131072};
   const ops::RopeTables tables = ops::rope_tables(backend, frequencies, 131070, 3);
   test::check_result(DType::f32, test::read(backend, tables.sines),
-                     reference::rope_table(numbers, neighbours, 1, true));
+                     rope_table(numbers, neighbours, 1, true));
   // Views of the list and of the frequencies.
   const Tensor wide = Tensor::from_host(memory, std::vector<std::uint32_t>{5, 9, 6, 9}, {4});
   const Tensor every_second = wide.with_layout(
@@ -127,7 +146,7 @@ TEST_CASE("tables of rope at any position") {
   const std::vector<double> chosen{numbers[1], numbers[3], numbers[5], numbers[7], numbers[9]};
   test::check_result(DType::f32,
                      test::read(backend, ops::rope_tables(backend, some, every_second).cosines),
-                     reference::rope_table(chosen, {5, 6}, 1, false));
+                     rope_table(chosen, {5, 6}, 1, false));
   CHECK(ops::rope_tables(backend, frequencies, 3, 0).sines.element_count() == 0);
   CHECK_THROWS_WITH_AS(ops::rope_tables(backend, backend.empty(DType::f32, {3}), 0, 1),
                        doctest::Contains("frequencies are f64 [pairs], not f32[3]"), Error);
