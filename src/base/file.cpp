@@ -17,7 +17,6 @@
 #include "base/host_error.hpp"
 #include "base/near_path.hpp"
 #include "base/text.hpp"
-#include "hiptool/error.hpp"
 
 namespace hiptool::base {
 namespace {

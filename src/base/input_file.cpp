@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 #include "base/descriptor.hpp"

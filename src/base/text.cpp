@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "base/units.hpp"

@@ -2,7 +2,6 @@
 #include "core/launch_limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>

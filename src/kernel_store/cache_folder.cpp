@@ -8,8 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
-#include <string>
 #include <system_error>
 
 #include "base/file.hpp"

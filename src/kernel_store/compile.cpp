@@ -2,8 +2,6 @@
 #include "kernel_store/compile.hpp"
 
 #include <array>
-#include <filesystem>
-#include <string>
 #include <system_error>
 
 #include "hip/rtc.hpp"

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string>
 
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"

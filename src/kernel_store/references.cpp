@@ -2,7 +2,6 @@
 #include "kernel_store/references.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <mutex>
 
 #include "base/xxh3.hpp"

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "hiptool/error.hpp"
 

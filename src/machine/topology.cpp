@@ -9,7 +9,6 @@
 #include "system/kfd.hpp"
 #include "system/numa.hpp"
 #include "system/pci.hpp"
-#include "system/pci_path.hpp"
 
 namespace hiptool::machine {
 namespace {

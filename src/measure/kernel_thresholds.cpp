@@ -7,7 +7,6 @@
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "measure/ops/sweep.hpp"
-#include "measure/threshold.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {

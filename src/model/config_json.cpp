@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +14,6 @@
 
 #include "base/text.hpp"
 #include "model/cache_rules.hpp"
-#include "model/config_defaults.hpp"
 #include "model/config_file.hpp"
 #include "model/config_reader.hpp"
 #include "model/diagnostics.hpp"
@@ -21,6 +22,46 @@
 
 namespace hiptool::model {
 namespace {
+
+/// What transformers takes for the fields that a config.json leaves out; 0: no fixed number.
+struct ConfigDefaults {
+  std::string_view model;  ///< model_type
+  std::uint64_t layers = 0;
+  std::uint64_t embedding_length = 0;
+  std::uint64_t heads = 0;
+  std::uint64_t kv_heads = 0;
+  std::uint64_t head_length = 0;        ///< else the embedding divided by the heads
+  std::uint64_t whole_head_length = 0;  ///< of layers without a window, where it differs
+  std::uint64_t window = 0;
+};
+
+// configuration_NAME.py of
+// https://github.com/huggingface/transformers/tree/main/src/transformers/models
+constexpr std::array known_defaults{
+    ConfigDefaults{"llama", 32, 4096, 32},
+    ConfigDefaults{"mistral", 32, 4096, 32, 8},
+    ConfigDefaults{"qwen2", 32, 4096, 32, 32},
+    ConfigDefaults{"qwen3", 32, 4096, 32, 32, 128},
+    ConfigDefaults{"qwen3_vl_text", 32, 4096, 32, 32, 128},
+    ConfigDefaults{"qwen3_5_text", 32, 4096, 16, 4, 256},
+    ConfigDefaults{"qwen3_5_moe_text", 40, 2048, 16, 2, 256},
+    ConfigDefaults{"llama4_text", 48, 5120, 40, 8, 128},
+    ConfigDefaults{"gpt_oss", 36, 2880, 64, 8, 64},
+    ConfigDefaults{"gemma", 28, 3072, 16, 16, 256},
+    ConfigDefaults{"gemma2", 26, 2304, 8, 4, 256},
+    ConfigDefaults{"gemma3", 26, 2304, 8, 4, 256},  // its language part without a model_type
+    ConfigDefaults{"gemma3_text", 26, 2304, 8, 4, 256},
+    ConfigDefaults{"gemma3n_text", 35, 2048, 8, 2, 256},
+    ConfigDefaults{"gemma4_text", 30, 2304, 8, 4, 256, 512, 512},
+};
+
+// Null for a model_type whose defaults are not known.
+const ConfigDefaults* find_config_defaults(std::string_view model) noexcept {
+  const auto found =
+      std::find_if(known_defaults.begin(), known_defaults.end(),
+                   [model](const ConfigDefaults& one) { return one.model == model; });
+  return found == known_defaults.end() ? nullptr : &*found;
+}
 
 using Json = nlohmann::json;
 

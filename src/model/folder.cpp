@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/file.hpp"
 #include "base/host_error.hpp"

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -2,10 +2,8 @@
 #include "model/tensor_layout.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <new>

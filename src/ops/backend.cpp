@@ -2,13 +2,11 @@
 #include "hiptool/backend.hpp"
 
 #include <exception>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/platform.hpp"
 #include "kernel_store/images.hpp"
 #include "kernel_store/iq_grids.hpp"
 #include "ops/backend_kernels.hpp"

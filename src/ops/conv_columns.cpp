@@ -10,7 +10,6 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "ops/backend_state.hpp"
-#include "ops/images.hpp"
 
 namespace hiptool::ops {
 namespace {

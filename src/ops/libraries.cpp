@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/operands.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "hiptool/tensor.hpp"
 #include "runtime/decoder_places.hpp"

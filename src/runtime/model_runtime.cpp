@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <numeric>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <string_view>
 #include <thread>
 
 #include "hiptool/error.hpp"

@@ -13,7 +13,6 @@
 #include "system/device_node.hpp"
 #include "system/kfd.hpp"
 #include "system/node_failure.hpp"
-#include "system/pci.hpp"
 
 namespace hiptool::system {
 namespace {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <string>
 #include <system_error>
 #include <utility>
 

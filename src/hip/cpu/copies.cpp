@@ -8,7 +8,6 @@
 #include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
-#include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
 
 namespace hiptool::hip::cpu {

@@ -9,7 +9,6 @@
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/handles.hpp"
-#include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
 
 namespace hiptool::hip::cpu {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/launch.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -14,8 +13,6 @@
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/grid_workers.hpp"
 #include "hip/cpu/kernel_settings.hpp"
-#include "hip/cpu/modules.hpp"
-#include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
 
 namespace hiptool::hip::cpu {

@@ -7,7 +7,6 @@
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/facts.hpp"
-#include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
 
 namespace hiptool::hip::cpu {

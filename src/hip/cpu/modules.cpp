@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/modules.hpp"
 
 #include <algorithm>
 #include <cstring>

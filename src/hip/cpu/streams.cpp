@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/streams.hpp"
 
 #include <utility>
 

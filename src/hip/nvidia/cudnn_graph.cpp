@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "hip/gemm_call.hpp"

@@ -7,7 +7,6 @@
 #include <array>
 #include <memory>
 #include <new>
-#include <span>
 #include <utility>
 
 #include "base/sha256.hpp"

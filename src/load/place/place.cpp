@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "load/place/partition.hpp"
-#include "load/place/plan.hpp"
 
 namespace hiptool::load {
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "hiptool/device.hpp"
 #include "hiptool/load_plan.hpp"
@@ -33,6 +34,11 @@ void place_model(const ModelFile& model, std::span<const Device> devices, const 
 void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, SplitKind split,
                           const CacheNeed& cache, const FitMemory& memory,
                           std::optional<ModelFit>& fit);
+
+/// The plans of the devices, each of which gets the next so many tensors of this order.
+std::vector<DevicePlan> divide(const ModelFile& model, std::span<const Device> devices,
+                               std::vector<std::uint32_t> order,
+                               std::span<const std::uint64_t> tensor_counts);
 
 /// The devices whose memory is too small for their arena and a margin, with the shortfall of each;
 /// empty if all fit.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "load/place/plan.hpp"
+#include "hiptool/load_plan.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "hiptool/error.hpp"
 #include "load/place/memory.hpp"
 #include "load/place/partition.hpp"
+#include "load/place/place.hpp"
 
 namespace hiptool {
 namespace {

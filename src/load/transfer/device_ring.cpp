@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "load/transfer/device_ring.hpp"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 

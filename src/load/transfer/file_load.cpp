@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <string>
 
 #include "core/platform_state.hpp"
 #include "load/layout/pieces.hpp"

@@ -2,7 +2,6 @@
 #include "load/transfer/staging_ring.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <string>
 
 #include "core/call.hpp"

@@ -9,10 +9,8 @@
 #include <memory>
 #include <new>
 #include <numeric>
-#include <vector>
 
 #include "base/xxh3.hpp"
-#include "load/layout/blocks.hpp"
 
 namespace hiptool::load {
 namespace {

@@ -2,7 +2,6 @@
 #include "load/verify/file_digests.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "hiptool/error.hpp"

@@ -3,9 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/text.hpp"
 #include "hiptool/error.hpp"

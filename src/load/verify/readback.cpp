@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <span>
 
 #include "base/file.hpp"
 #include "base/text.hpp"

@@ -7,7 +7,6 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel.hpp"
 #include "ops/backend_kernels.hpp"
 
 namespace hiptool::measure {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel/work.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <utility>
 
 #include "base/units.hpp"
 #include "hiptool/copy.hpp"

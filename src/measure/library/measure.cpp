@@ -10,7 +10,6 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "measure/kernel/rates.hpp"
-#include "measure/library/compute.hpp"
 #include "measure/library/judge.hpp"
 #include "measure/peak.hpp"
 #include "measure/sampling.hpp"

@@ -2,7 +2,6 @@
 #include "measure/library/problem.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <sstream>
 

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"

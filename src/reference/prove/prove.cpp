@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "hiptool/error.hpp"
 #include "reference/prove/layer_judge.hpp"

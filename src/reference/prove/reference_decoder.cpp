@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <thread>
 #include <utility>
 
-#include "hiptool/error.hpp"
 #include "reference/prove/parallel.hpp"
 #include "reference/prove/rope_frequencies.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hip/cpu/launch.hpp"
+#include "hip/cpu/calls.hpp"
 #include "kernel_tool.hpp"
 #include "sanitized.hpp"
 
