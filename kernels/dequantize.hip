@@ -41,10 +41,11 @@ extern "C" __global__ void __launch_bounds__(256)
     hiptool_dequantize(const uint8_t* __restrict__ blocks, const uint16_t* __restrict__ grids,
                        uint4* __restrict__ out, uint64_t count, uint32_t type) {
   switch (type) {
-#define HIPTOOL_TYPE(name, values, bytes) \
-  case name: convert<values, bytes, name##_values>(blocks, grids, out, count); break;
-    HIPTOOL_QUANTISED_TYPES(HIPTOOL_TYPE)
-#undef HIPTOOL_TYPE
+#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)     \
+  case name:                                                          \
+    convert<values, bytes, name##_values>(blocks, grids, out, count); \
+    break;
+#include "hiptool_quantised.def"
     default: break;
   }
 }

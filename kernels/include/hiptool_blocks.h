@@ -5,64 +5,13 @@
 #pragma once
 #include "hiptool_device.h"
 
-// name, values and bytes of a block; `name` is the enumerator, `name##_values` decodes.
-#define HIPTOOL_QUANTISED_TYPES(TYPE) \
-  TYPE(q4_0, 32, 18)                  \
-  TYPE(q4_1, 32, 20)                  \
-  TYPE(q5_0, 32, 22)                  \
-  TYPE(q5_1, 32, 24)                  \
-  TYPE(q8_0, 32, 34)                  \
-  TYPE(q2_k, 256, 84)                 \
-  TYPE(q3_k, 256, 110)                \
-  TYPE(q4_k, 256, 144)                \
-  TYPE(q5_k, 256, 176)                \
-  TYPE(q6_k, 256, 210)                \
-  TYPE(iq2_xxs, 256, 66)              \
-  TYPE(iq2_xs, 256, 74)               \
-  TYPE(iq3_xxs, 256, 98)              \
-  TYPE(iq1_s, 256, 50)                \
-  TYPE(iq4_nl, 32, 18)                \
-  TYPE(iq3_s, 256, 110)               \
-  TYPE(iq2_s, 256, 82)                \
-  TYPE(iq4_xs, 256, 136)              \
-  TYPE(iq1_m, 256, 56)                \
-  TYPE(tq1_0, 256, 54)                \
-  TYPE(tq2_0, 256, 66)                \
-  TYPE(mxfp4, 32, 17)                 \
-  TYPE(nvfp4, 64, 36)                 \
-  TYPE(q1_0, 128, 18)                 \
-  TYPE(q2_0, 64, 18)
-
 namespace hiptool_blocks {
 
 using namespace hiptool_device;
 
 enum Type : uint32_t {
-  q4_0 = 2,
-  q4_1 = 3,
-  q5_0 = 6,
-  q5_1 = 7,
-  q8_0 = 8,
-  q2_k = 10,
-  q3_k = 11,
-  q4_k = 12,
-  q5_k = 13,
-  q6_k = 14,
-  iq2_xxs = 16,
-  iq2_xs = 17,
-  iq3_xxs = 18,
-  iq1_s = 19,
-  iq4_nl = 20,
-  iq3_s = 21,
-  iq2_s = 22,
-  iq4_xs = 23,
-  iq1_m = 29,
-  tq1_0 = 34,
-  tq2_0 = 35,
-  mxfp4 = 39,
-  nvfp4 = 40,
-  q1_0 = 41,
-  q2_0 = 42
+#define HIPTOOL_QUANTISED(name, text, number, ...) name = number,
+#include "hiptool_quantised.def"
 };
 
 // Offsets of the grids of these types in the table passed by the host.

@@ -52,10 +52,11 @@ struct PlainRow {
 template <class Body>
 __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
   switch (type) {
-#define HIPTOOL_TYPE(name, values, bytes) \
-  case hiptool_blocks::name: body(BlockRow<values, bytes, hiptool_blocks::name##_values>()); break;
-    HIPTOOL_QUANTISED_TYPES(HIPTOOL_TYPE)
-#undef HIPTOOL_TYPE
+#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)   \
+  case hiptool_blocks::name:                                        \
+    body(BlockRow<values, bytes, hiptool_blocks::name##_values>()); \
+    break;
+#include "hiptool_quantised.def"
     case static_cast<uint32_t>(PlainType::f32): body(PlainRow<float>()); break;
     case static_cast<uint32_t>(PlainType::f16): body(PlainRow<F16>()); break;
     case static_cast<uint32_t>(PlainType::bf16): body(PlainRow<Bf16>()); break;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernel_store/references.hpp"
+#include "model/element_types.hpp"
 
 namespace hiptool::kernel_store {
 namespace {
@@ -31,24 +32,26 @@ constexpr ValueDescriptor byte_format(std::uint64_t nan, std::uint64_t mask) {
 constexpr ValueDescriptor half = format(2, 0x7C00, 0x03FF);
 constexpr ValueDescriptor single = format(4, 0x7F800000, 0x007FFFFF);
 
-constexpr ValueDescriptor in_block(ValueDescriptor value, std::uint32_t block_bytes,
-                                   std::uint32_t first, std::uint32_t count = 1) {
-  value.block_bytes = block_bytes;
-  value.first = first;
+std::optional<ValueDescriptor> scales_of(const model::GgufType& type) {
+  ValueDescriptor value;
+  switch (type.format) {
+    case model::ScaleFormat::half:
+    case model::ScaleFormat::spread_half: value = half; break;
+    case model::ScaleFormat::single: value = single; break;
+    case model::ScaleFormat::e8m0: value = byte_format(0xFF, 0xFF); break;
+    default: return std::nullopt;
+  }
+  value.block_bytes = type.entry.block_bits / 8;
+  value.first = type.scale_at;
   value.stride = value.value_bytes;
-  value.count = count;
+  value.count = type.scale_count;
+  value.is_spread = type.format == model::ScaleFormat::spread_half ? 1 : 0;
   return value;
 }
 
-constexpr ValueDescriptor spread(ValueDescriptor value) {
-  value.is_spread = 1;
-  return value;
-}
-
-// GGUF: sizes and places are those of the block structs in ggml-common.h (August 2026).
-// Safetensors: IEEE 754; OCP OFP8 1.0 (E4M3, E5M2) and MX 1.0 (E8M0); the FNUZ types have one NaN,
+// IEEE 754; OCP OFP8 1.0 (E4M3, E5M2) and MX 1.0 (E8M0); the FNUZ types have one NaN,
 // the negative zero of others. F6 and F4 have neither NaN nor infinity.
-constexpr std::array table{
+constexpr std::array plain_types{
     Named{"F32", single},
     Named{"F16", half},
     Named{"BF16", format(2, 0x7F80, 0x007F)},
@@ -59,32 +62,6 @@ constexpr std::array table{
     Named{"F8_E8M0", byte_format(0xFF, 0xFF)},
     Named{"F8_E4M3FNUZ", byte_format(0x80, 0xFF)},
     Named{"F8_E5M2FNUZ", byte_format(0x80, 0xFF)},
-    Named{"Q4_0", in_block(half, 18, 0)},
-    Named{"Q4_1", in_block(half, 20, 0, 2)},
-    Named{"Q5_0", in_block(half, 22, 0)},
-    Named{"Q5_1", in_block(half, 24, 0, 2)},
-    Named{"Q8_0", in_block(half, 34, 0)},
-    Named{"Q8_1", in_block(half, 36, 0, 2)},
-    Named{"Q2_K", in_block(half, 84, 80, 2)},
-    Named{"Q3_K", in_block(half, 110, 108)},
-    Named{"Q4_K", in_block(half, 144, 0, 2)},
-    Named{"Q5_K", in_block(half, 176, 0, 2)},
-    Named{"Q6_K", in_block(half, 210, 208)},
-    Named{"Q8_K", in_block(single, 292, 0)},
-    Named{"IQ2_XXS", in_block(half, 66, 0)},
-    Named{"IQ2_XS", in_block(half, 74, 0)},
-    Named{"IQ2_S", in_block(half, 82, 0)},
-    Named{"IQ3_XXS", in_block(half, 98, 0)},
-    Named{"IQ3_S", in_block(half, 110, 0)},
-    Named{"IQ1_S", in_block(half, 50, 0)},
-    Named{"IQ1_M", spread(in_block(half, 56, 48))},
-    Named{"IQ4_NL", in_block(half, 18, 0)},
-    Named{"IQ4_XS", in_block(half, 136, 0)},
-    Named{"TQ1_0", in_block(half, 54, 52)},
-    Named{"TQ2_0", in_block(half, 66, 64)},
-    Named{"MXFP4", in_block(byte_format(0xFF, 0xFF), 17, 0)},
-    Named{"Q1_0", in_block(half, 18, 0)},
-    Named{"Q2_0", in_block(half, 18, 0)},
 };
 
 template <class Value>
@@ -157,10 +134,11 @@ void check_tile(const std::uint8_t* data, const ValueTile& tile, const ValueDesc
 
 }  // namespace
 
-const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcept {
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const Named& named) { return named.name == type_name; });
-  return found == table.end() ? nullptr : &found->descriptor;
+std::optional<ValueDescriptor> find_value_descriptor(std::string_view type_name) {
+  const auto found = std::ranges::find(plain_types, type_name, &Named::name);
+  if (found != plain_types.end()) return found->descriptor;
+  const model::GgufType* const type = model::find_gguf_type(type_name);
+  return type == nullptr ? std::nullopt : scales_of(*type);
 }
 
 void check_values_natively(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "hip/cpu/kernel_table.hpp"
@@ -42,11 +43,11 @@ struct ValueCounts {
 };
 static_assert(sizeof(ValueCounts) == 24, "the kernel has three words");
 
-/// The descriptor of a model file's type by its name ("Q4_K", "BF16", "F8_E4M3"), or null where no
-/// value of the type can be NaN or infinite, or the type is not known. GGUF's quantised types have
-/// theirs in the scales, as ggml_validate_row_data of ggml checks them; NVFP4 has none, because
-/// ggml takes every byte of its scales for a number.
-const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcept;
+/// The descriptor of a model file's type by its name ("Q4_K", "BF16", "F8_E4M3"), or nothing where
+/// no value of the type can be NaN or infinite, or the type is not known. GGUF's quantised types
+/// have theirs in the scales, as ggml_validate_row_data of ggml checks them; NVFP4 has none,
+/// because ggml takes every byte of its scales for a number.
+std::optional<ValueDescriptor> find_value_descriptor(std::string_view type_name);
 
 /// Does on the host what a launch of the kernel does, whatever its shape.
 void check_values_natively(hip::cpu::Dimensions grid, hip::cpu::Dimensions block,

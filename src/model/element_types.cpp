@@ -2,73 +2,39 @@
 #include "model/element_types.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string>
 
 namespace hiptool::model {
 namespace {
 
-constexpr GgufType removed(std::uint32_t id) { return {id, {}, {}}; }
-
-constexpr GgufType type(std::uint32_t id, std::string_view name, std::uint32_t block_elements,
-                        std::uint32_t block_bytes, std::array<ByteMask, 4> scale_masks = {}) {
-  return {id, {name, block_elements, block_bytes * 8}, scale_masks};
-}
-
-// Clearing the top bit of an exponent leaves a finite number below 2: the high byte of an F16, BF16
-// or F32 keeps all but 0x40. `at` is where the little-endian F16 starts.
-constexpr ByteMask half(std::uint16_t at) { return {static_cast<std::uint16_t>(at + 1), 0xBF}; }
-
-// ggml's table of August 2026 (ggml.h `enum ggml_type`, ggml-common.h block structs); the positions
-// of scales are those of the block structs.
-constexpr std::array<GgufType, 43> gguf_table{
-    type(0, "F32", 1, 4, {{{3, 0xBF}}}),
-    type(1, "F16", 1, 2, {half(0)}),
-    type(2, "Q4_0", 32, 18, {half(0)}),
-    type(3, "Q4_1", 32, 20, {half(0), half(2)}),
-    removed(4),
-    removed(5),
-    type(6, "Q5_0", 32, 22, {half(0)}),
-    type(7, "Q5_1", 32, 24, {half(0), half(2)}),
-    type(8, "Q8_0", 32, 34, {half(0)}),
-    type(9, "Q8_1", 32, 36, {half(0), half(2)}),
-    type(10, "Q2_K", 256, 84, {half(80), half(82)}),
-    type(11, "Q3_K", 256, 110, {half(108)}),
-    type(12, "Q4_K", 256, 144, {half(0), half(2)}),
-    type(13, "Q5_K", 256, 176, {half(0), half(2)}),
-    type(14, "Q6_K", 256, 210, {half(208)}),
-    type(15, "Q8_K", 256, 292, {{{3, 0xBF}}}),
-    type(16, "IQ2_XXS", 256, 66, {half(0)}),
-    type(17, "IQ2_XS", 256, 74, {half(0)}),
-    type(18, "IQ3_XXS", 256, 98, {half(0)}),
-    type(19, "IQ1_S", 256, 50, {half(0)}),
-    type(20, "IQ4_NL", 32, 18, {half(0)}),
-    type(21, "IQ3_S", 256, 110, {half(0)}),
-    type(22, "IQ2_S", 256, 82, {half(0)}),
-    type(23, "IQ4_XS", 256, 136, {half(0)}),
-    type(24, "I8", 1, 1),
-    type(25, "I16", 1, 2),
-    type(26, "I32", 1, 4),
-    type(27, "I64", 1, 8),
-    type(28, "F64", 1, 8, {{{7, 0xBF}}}),
-    // Its F16 scale is spread over the top nibbles of four u16 at 48; the exponent's top bit is
-    // in the last of them.
-    type(29, "IQ1_M", 256, 56, {{{55, 0xBF}}}),
-    type(30, "BF16", 1, 2, {half(0)}),
-    removed(31),
-    removed(32),
-    removed(33),
-    type(34, "TQ1_0", 256, 54, {half(52)}),
-    type(35, "TQ2_0", 256, 66, {half(64)}),
-    removed(36),
-    removed(37),
-    removed(38),
-    type(39, "MXFP4", 32, 17, {{{0, 0x7F}}}),  // an E8M0 scale: 0xFF is NaN
-    // Four UE4M3 scales: 0x7F and 0xFF are NaN.
-    type(40, "NVFP4", 64, 36, {{{0, 0x3F}, {1, 0x3F}, {2, 0x3F}, {3, 0x3F}}}),
-    type(41, "Q1_0", 128, 18, {half(0)}),
-    type(42, "Q2_0", 64, 18, {half(0)}),
-};
+// By ggml's numbers (ggml.h `enum ggml_type` of August 2026).
+constexpr std::array<GgufType, 43> gguf_table = [] {
+  std::array<GgufType, 43> types{};
+  const auto add = [&](std::uint32_t id, std::string_view name, std::uint32_t block_elements,
+                       std::uint32_t block_bytes, ScaleFormat format, std::uint16_t scale_at = 0,
+                       std::uint16_t scale_count = 1) {
+    types[id].entry = {name, block_elements, block_bytes * 8};
+    types[id].format = format;
+    types[id].scale_at = scale_at;
+    types[id].scale_count = scale_count;
+  };
+  for (std::uint32_t id = 0; id < types.size(); ++id) types[id].id = id;
+  using enum ScaleFormat;
+  add(0, "F32", 1, 4, single);
+  add(1, "F16", 1, 2, half);
+  add(24, "I8", 1, 1, none);
+  add(25, "I16", 1, 2, none);
+  add(26, "I32", 1, 4, none);
+  add(27, "I64", 1, 8, none);
+  add(28, "F64", 1, 8, f64);
+  add(30, "BF16", 1, 2, half);
+  // ggml keeps intermediate results in these and never converts them back.
+  add(9, "Q8_1", 32, 36, half, 0, 2);
+  add(15, "Q8_K", 256, 292, single);
+#define HIPTOOL_QUANTISED(name, text, number, values, bytes, format, at, count) \
+  add(number, text, values, bytes, format, at, count);
+#include <hiptool_quantised.def>
+  return types;
+}();
 
 constexpr std::uint64_t all = ~std::uint64_t{0};
 constexpr std::uint64_t in_each_byte(std::uint64_t byte) { return 0x0101010101010101u * byte; }
@@ -142,17 +108,37 @@ const GgufType* find_gguf_type(std::string_view name) noexcept {
   return nullptr;
 }
 
+// Clearing the top bit of an exponent leaves a finite number below 2: the high byte of an F16, F32
+// or F64 keeps all but 0x40.
+std::array<ByteMask, 4> GgufType::scale_masks() const {
+  std::array<ByteMask, 4> masks{};
+  for (std::uint16_t i = 0; i < scale_count; ++i) {
+    const auto high_byte = [&](int size_bytes) {
+      return static_cast<std::uint16_t>(scale_at + (i + 1) * size_bytes - 1);
+    };
+    switch (format) {
+      case ScaleFormat::none: break;
+      case ScaleFormat::half: masks[i] = {high_byte(2), 0xBF}; break;
+      case ScaleFormat::single: masks[i] = {high_byte(4), 0xBF}; break;
+      case ScaleFormat::f64:
+      case ScaleFormat::spread_half: masks[i] = {high_byte(8), 0xBF}; break;
+      case ScaleFormat::e8m0: masks[i] = {high_byte(1), 0x7F}; break;   // 0xFF is NaN
+      case ScaleFormat::ue4m3: masks[i] = {high_byte(1), 0x3F}; break;  // 0x7F and 0xFF are NaN
+    }
+  }
+  return masks;
+}
+
 TypeRefusal refusal_of_gguf_type(std::uint32_t id) {
   const std::string opaque = "; --opaque takes the tensor as plain bytes";
   const auto by_id = [id](const NamedId& named) { return named.id == id; };
-  if (const auto found = std::find_if(removed_types.begin(), removed_types.end(), by_id);
-      found != removed_types.end()) {
+  if (const auto found = std::ranges::find_if(removed_types, by_id); found != removed_types.end()) {
     return {"(" + std::string(found->name) + ") was removed from ggml",
             "download or quantize the model again as Q4_0 or IQ4_NL, which llama.cpp repacks when "
             "it loads" +
                 opaque};
   }
-  const auto found = std::find_if(ik_types.begin(), ik_types.end(), by_id);
+  const auto found = std::ranges::find_if(ik_types, by_id);
   // The ranges of its types with interleaved rows.
   const bool is_interleaved = (id >= 202 && id <= 233) || (id >= 335 && id <= 399);
   if (found != ik_types.end() || is_interleaved) {

@@ -16,11 +16,26 @@ struct ByteMask {
   std::uint8_t keep = 0xFF;
 };
 
+enum class ScaleFormat {
+  none,
+  half,    ///< F16, little-endian; also BF16, whose exponent has its top bit at the same place
+  single,  ///< F32
+  f64,
+  spread_half,  ///< an F16 in the upper nibbles of four u16, the highest last
+  e8m0,
+  ue4m3,
+};
+
 /// A tensor type of ggml.
 struct GgufType {
   std::uint32_t id = 0;
-  ElementType::Entry entry{};             ///< name empty: the id was removed from ggml
-  std::array<ByteMask, 4> scale_masks{};  ///< make the scales of random blocks finite
+  ElementType::Entry entry{};  ///< name empty: the id was removed from ggml
+  // Of the scales of a block, or the value of a plain type.
+  ScaleFormat format = ScaleFormat::none;
+  std::uint16_t scale_at = 0;  ///< byte at which the first one starts, the others follow it
+  std::uint16_t scale_count = 0;
+
+  std::array<ByteMask, 4> scale_masks() const;  ///< make the scales of random blocks finite
 };
 
 /// Every id below ggml's count, in order, with empty entries where ggml has removed one.

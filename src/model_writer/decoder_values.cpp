@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 
 #include "model/element_types.hpp"
 
@@ -26,52 +27,30 @@ constexpr std::array<FloatFields, 8> float_fields{{{"F64", 64, 11, 52, 1023},
                                                    {"F8_E4M3FNUZ", 8, 4, 3, 8},
                                                    {"F8_E5M2FNUZ", 8, 5, 2, 16}}};
 
-enum class ScaleForm { half, half_with_minimum, spread_half, e8m0, four_ue4m3 };
-
-/// A type of blocks: log2 of the root mean square of random blocks whose scale is in [1, 2), and
-/// where the scale is. A minimum is 2^minimum_shift times as large, so that the mean is near 0.
+/// A type of blocks: log2 of the root mean square of random blocks whose scale is in [1, 2). The
+/// second of two scales is that of a minimum, 2^minimum_shift times as large, so that the mean is
+/// near 0.
 struct BlockFields {
   std::string_view name;
   double unit_log2;
-  ScaleForm form;
-  std::uint16_t scale_at = 0;
-  std::uint16_t minimum_at = 0;
   int minimum_shift = 0;
   bool is_minimum_negative = false;  ///< it is added, not subtracted
 };
 
-constexpr std::array<BlockFields, 25> block_fields{
-    {{"Q4_0", 2.8, ScaleForm::half, 0},
-     {"Q4_1", 3.0, ScaleForm::half_with_minimum, 0, 2, 3, true},
-     {"Q5_0", 3.8, ScaleForm::half, 0},
-     {"Q5_1", 4.0, ScaleForm::half_with_minimum, 0, 2, 4, true},
-     {"Q8_0", 6.8, ScaleForm::half, 0},
-     {"Q2_K", 4.6, ScaleForm::half_with_minimum, 80, 82, 1, false},
-     {"Q3_K", 6.1, ScaleForm::half, 108},
-     {"Q4_K", 8.7, ScaleForm::half_with_minimum, 0, 2, 3, false},
-     {"Q5_K", 9.7, ScaleForm::half_with_minimum, 0, 2, 4, false},
-     {"Q6_K", 11.0, ScaleForm::half, 208},
-     {"IQ2_XXS", 6.4, ScaleForm::half, 0},
-     {"IQ2_XS", 6.4, ScaleForm::half, 0},
-     {"IQ3_XXS", 7.8, ScaleForm::half, 0},
-     {"IQ1_S", 3.5, ScaleForm::half, 0},
-     {"IQ4_NL", 6.7, ScaleForm::half, 0},
-     {"IQ3_S", 7.7, ScaleForm::half, 0},
-     {"IQ2_S", 6.4, ScaleForm::half, 0},
-     {"IQ4_XS", 10.9, ScaleForm::half, 0},
-     {"IQ1_M", 3.5, ScaleForm::spread_half},
-     {"TQ1_0", 0.3, ScaleForm::half, 52},
-     {"TQ2_0", 0.9, ScaleForm::half, 64},
-     {"MXFP4", 1.6, ScaleForm::e8m0},
-     {"NVFP4", 2.1, ScaleForm::four_ue4m3},
-     {"Q1_0", 0.6, ScaleForm::half, 0},
-     {"Q2_0", 0.9, ScaleForm::half, 0}}};
+constexpr BlockFields block_fields[] = {
+    {"Q4_0", 2.8},    {"Q4_1", 3.0, 3, true}, {"Q5_0", 3.8},    {"Q5_1", 4.0, 4, true},
+    {"Q8_0", 6.8},    {"Q2_K", 4.6, 1},       {"Q3_K", 6.1},    {"Q4_K", 8.7, 3},
+    {"Q5_K", 9.7, 4}, {"Q6_K", 11.0},         {"IQ2_XXS", 6.4}, {"IQ2_XS", 6.4},
+    {"IQ3_XXS", 7.8}, {"IQ1_S", 3.5},         {"IQ4_NL", 6.7},  {"IQ3_S", 7.7},
+    {"IQ2_S", 6.4},   {"IQ4_XS", 10.9},       {"IQ1_M", 3.5},   {"TQ1_0", 0.3},
+    {"TQ2_0", 0.9},   {"MXFP4", 1.6},         {"NVFP4", 2.1},   {"Q1_0", 0.6},
+    {"Q2_0", 0.9}};
 
 template <typename Table>
-const typename Table::value_type* find_fields(const Table& table, std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const auto& fields) { return fields.name == name; });
-  return found == table.end() ? nullptr : &*found;
+auto find_fields(const Table& table, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(table, [&](const auto& fields) { return fields.name == name; });
+  return found == std::end(table) ? nullptr : &*found;
 }
 
 Pattern float_pattern(const FloatFields& fields, int magnitude, bool is_positive) {
@@ -96,30 +75,35 @@ ByteBits half_bits(std::uint16_t at, int exponent, bool is_negative = false) {
   return {static_cast<std::uint16_t>(at + 1), 0x03, static_cast<std::uint8_t>(set)};
 }
 
-std::array<ByteBits, 4> block_bits(const BlockFields& fields, int exponent) {
+std::array<ByteBits, 4> block_bits(const model::GgufType& type, const BlockFields& fields,
+                                   int exponent) {
   std::array<ByteBits, 4> bits{};
-  switch (fields.form) {
-    case ScaleForm::half: bits[0] = half_bits(fields.scale_at, exponent); break;
-    case ScaleForm::half_with_minimum:
-      exponent = std::max(exponent, -14);
-      bits[0] = half_bits(fields.scale_at, exponent);
-      bits[1] =
-          half_bits(fields.minimum_at, exponent + fields.minimum_shift, fields.is_minimum_negative);
+  switch (type.format) {
+    case model::ScaleFormat::half:
+      if (type.scale_count > 1) {
+        exponent = std::max(exponent, -14);
+        bits[1] = half_bits(static_cast<std::uint16_t>(type.scale_at + 2),
+                            exponent + fields.minimum_shift, fields.is_minimum_negative);
+      }
+      bits[0] = half_bits(type.scale_at, exponent);
       break;
-    case ScaleForm::spread_half: {
+    case model::ScaleFormat::spread_half: {
       // The F16 of IQ1_M: a nibble in the top of each of four u16 at 48, the highest last.
       const int biased = std::clamp(exponent + 15, 1, 30);
       bits[0] = {55, 0x0F, static_cast<std::uint8_t>((biased >> 2) << 4)};
       bits[1] = {53, 0x3F, static_cast<std::uint8_t>((biased & 3) << 6)};
       break;
     }
-    case ScaleForm::e8m0: bits[0] = {0, 0, static_cast<std::uint8_t>(127 + exponent)}; break;
-    case ScaleForm::four_ue4m3:
-      for (std::uint16_t at = 0; at < 4; ++at) {
+    case model::ScaleFormat::e8m0:
+      bits[0] = {0, 0, static_cast<std::uint8_t>(127 + exponent)};
+      break;
+    case model::ScaleFormat::ue4m3:
+      for (std::uint16_t at = 0; at < type.scale_count; ++at) {
         const int biased = std::clamp(exponent + 7, 1, 14);
         bits[at] = {at, 0x07, static_cast<std::uint8_t>(biased << 3)};
       }
       break;
+    default: break;
   }
   return bits;
 }
@@ -152,7 +136,7 @@ Pattern weight_pattern(std::string_view type, std::uint32_t block_bytes, std::ui
     pattern = float_pattern(*fields, magnitude, is_positive);
   } else if (const BlockFields* block = find_fields(block_fields, type)) {
     const int exponent = static_cast<int>(std::lround(magnitude + 0.6 - block->unit_log2));
-    pattern.scale_bits = block_bits(*block, exponent);
+    pattern.scale_bits = block_bits(*model::find_gguf_type(type), *block, exponent);
   }
   pattern.seed = seed;
   pattern.block_bytes = block_bytes;

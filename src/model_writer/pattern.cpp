@@ -30,15 +30,16 @@ Pattern Pattern::of(const model::GgufType& type, std::uint64_t seed) {
   Pattern pattern;
   pattern.seed = seed;
   pattern.block_bytes = type.entry.block_bits / 8;
+  const auto masks = type.scale_masks();
   if (type.entry.block_elements > 1) {
-    std::transform(type.scale_masks.begin(), type.scale_masks.end(), pattern.scale_bits.begin(),
+    std::transform(masks.begin(), masks.end(), pattern.scale_bits.begin(),
                    [](const model::ByteMask& mask) {
                      return ByteBits{mask.offset, mask.keep};
                    });
     return pattern;
   }
   // Elements of plain types divide a 64-bit word, so one mask per word suffices.
-  for (const model::ByteMask& mask : type.scale_masks) {
+  for (const model::ByteMask& mask : masks) {
     const auto cleared = static_cast<std::uint8_t>(~mask.keep);
     for (std::uint32_t byte = mask.offset; byte < 8; byte += pattern.block_bytes) {
       pattern.keep &= ~(std::uint64_t{cleared} << (byte * 8));

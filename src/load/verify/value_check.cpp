@@ -10,7 +10,6 @@
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 #include "kernel_store/value_check.hpp"
@@ -24,8 +23,7 @@ constexpr std::uint64_t first_read_back_bytes = 512;
 constexpr std::uint64_t most_read_back_bytes = 4u << 20;
 
 bool is_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(),
-                     [](std::byte byte) { return byte == std::byte{0}; });
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 // Pieces grow, because a tensor that begins with many zeros mostly has more of them.
@@ -58,7 +56,7 @@ std::vector<std::uint32_t> find_zero_tensors(const ModelFile& model, const Arena
     const Buffer tensor = arena.view(placement.device_offset, size_bytes);
     if (holds_only_zeros(tensor, cancel, memory)) tensors.push_back(placement.tensor);
   }
-  std::sort(tensors.begin(), tensors.end());
+  std::ranges::sort(tensors);
   return tensors;
 }
 
@@ -132,18 +130,17 @@ class Check {
       result.findings.push_back(
           {layout_.placements[i].tensor, counts.nan, counts.infinite, counts.first_offset});
     }
-    std::sort(result.findings.begin(), result.findings.end(),
-              [](const ValueFinding& left, const ValueFinding& right) {
-                return left.tensor < right.tensor;
-              });
+    std::ranges::sort(result.findings, [](const ValueFinding& left, const ValueFinding& right) {
+      return left.tensor < right.tensor;
+    });
     return result;
   }
 
  private:
   void add_tiles(const Placement& placement, std::uint32_t result) {
     const TensorInfo& tensor = model_.tensors()[placement.tensor];
-    const ValueDescriptor* type = kernel_store::find_value_descriptor(tensor.type.name());
-    if (type == nullptr) {
+    const auto type = kernel_store::find_value_descriptor(tensor.type.name());
+    if (!type) {
       ++skipped_tensors_;
       return;
     }
@@ -205,12 +202,11 @@ void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
   into.skipped_tensors += from.skipped_tensors;
   into.zero_tensors.insert(into.zero_tensors.end(), from.zero_tensors.begin(),
                            from.zero_tensors.end());
-  std::sort(into.zero_tensors.begin(), into.zero_tensors.end());
+  std::ranges::sort(into.zero_tensors);
   into.findings.insert(into.findings.end(), from.findings.begin(), from.findings.end());
-  std::stable_sort(into.findings.begin(), into.findings.end(),
-                   [](const ValueFinding& left, const ValueFinding& right) {
-                     return left.tensor < right.tensor;
-                   });
+  std::ranges::stable_sort(into.findings, [](const ValueFinding& left, const ValueFinding& right) {
+    return left.tensor < right.tensor;
+  });
   // Devices are checked one after the other or at the same time; the caller knows which.
   into.duration_s = std::max(into.duration_s, from.duration_s);
 }

@@ -8,6 +8,7 @@
 #include "kernel_store/iq_grids.hpp"
 #include "kernel_store/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
+#include "model/element_types.hpp"
 #include "ops/backend_kernels.hpp"
 
 namespace hiptool::measure {
@@ -21,9 +22,8 @@ constexpr std::uint64_t dequantize_units_per_thread = 2;
 constexpr std::size_t table_blocks = 251;  // a prime, which does not align with any grid
 
 const kernel_store::QuantisedType& find_type(const std::string& name) {
-  const auto* const found = std::find_if(
-      std::begin(kernel_store::quantised_types), std::end(kernel_store::quantised_types),
-      [&](const kernel_store::QuantisedType& type) { return type.name == name; });
+  const auto* const found =
+      std::ranges::find(kernel_store::quantised_types, name, &kernel_store::QuantisedType::name);
   if (found == std::end(kernel_store::quantised_types)) {
     throw Error(ErrorCode::unsupported, "dequantize", "no kernel for '" + name + "'");
   }
@@ -38,10 +38,9 @@ std::vector<std::uint8_t> make_blocks(const kernel_store::QuantisedType& type) {
     state = state * 1664525u + 1013904223u;
     byte = static_cast<std::uint8_t>(state >> 24);
   }
-  for (const std::uint32_t scale : {type.scale, type.second_scale}) {
-    if (scale == ~0u) continue;
+  for (const model::ByteMask& mask : model::find_gguf_type(type.id)->scale_masks()) {
     for (std::size_t block = 0; block < table_blocks; ++block) {
-      bytes[block * type.bytes + scale + 1] &= 0xBFu;  // below 2
+      bytes[block * type.bytes + mask.offset] &= mask.keep;
     }
   }
   return bytes;

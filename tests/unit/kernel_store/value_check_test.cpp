@@ -43,7 +43,7 @@ Tensors random_tensors() {
   Tensors tensors;
   std::uint64_t offset = 0;
   for (std::uint32_t index = 0; index < 2 * std::size(names); ++index) {
-    const ValueDescriptor& type = *find_value_descriptor(names[index / 2]);
+    const ValueDescriptor type = *find_value_descriptor(names[index / 2]);
     offset += 16 - offset % 16 + index % 2;
     std::uint64_t in_tensor = 0;
     for (const std::uint64_t blocks : tile_blocks) {
@@ -90,7 +90,7 @@ std::vector<ValueCounts> counts_on(const Device& device, const Tensors& tensors)
 }
 
 ValueCounts count_reference(const std::vector<std::byte>& bytes, const char* name) {
-  const ValueDescriptor& type = *find_value_descriptor(name);
+  const ValueDescriptor type = *find_value_descriptor(name);
   const ValueTile tile{0, bytes.size() / type.block_bytes, 0, 0, 0};
   ValueCounts counts;
   const void* arena = bytes.data();
@@ -187,6 +187,6 @@ TEST_CASE("every byte of the 8-bit formats, by the words of their specifications
 TEST_CASE("types without NaN and unknown ones have no descriptor") {
   for (const char* name : {"I8", "U8", "BOOL", "I64", "F6_E2M3", "F4", "NVFP4", "opaque(99)", ""}) {
     CAPTURE(std::string(name));
-    CHECK(find_value_descriptor(name) == nullptr);
+    CHECK_FALSE(find_value_descriptor(name).has_value());
   }
 }
