@@ -154,7 +154,7 @@ std::vector<std::filesystem::path> list_folder(const std::filesystem::path& fold
        entry.increment(error)) {
     paths.push_back(entry->path());
   }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 

@@ -27,7 +27,7 @@ double quantile_of_sorted(const std::vector<double>& sorted, double share) {
 
 std::vector<double> sorted_copy(std::span<const double> samples) {
   std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   return sorted;
 }
 
@@ -112,7 +112,7 @@ Interval median_change(std::span<const double> before, std::span<const double> a
                           median_at(sorted_before, (*middles_before)[i]) -
                       1);
   }
-  std::sort(changes.begin(), changes.end());
+  std::ranges::sort(changes);
   return {quantile_of_sorted(changes, 0.025), quantile_of_sorted(changes, 0.975)};
 }
 
@@ -152,7 +152,7 @@ std::vector<std::optional<double>> find_slow(std::span<const double> speeds,
   std::vector<std::optional<double>> usual(speeds.size());
   if (speeds.size() < 2) return usual;
   std::vector<double> sorted(speeds.begin(), speeds.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const std::vector<double> scores = modified_z_scores(speeds);
   const std::size_t middle = (speeds.size() - 2) / 2;  // of the others
   for (std::size_t i = 0; i < speeds.size(); ++i) {

@@ -95,10 +95,9 @@ bool is_utf16(std::string_view text) noexcept {
 
 std::string quoted_for_shell(const std::string& text) {
   constexpr std::string_view plain = "/:._-~%+=@,";
-  const bool is_plain =
-      !text.empty() && std::all_of(text.begin(), text.end(), [plain](char letter) {
-        return is_letter_or_digit(letter) || plain.find(letter) != std::string_view::npos;
-      });
+  const bool is_plain = !text.empty() && std::ranges::all_of(text, [plain](char letter) {
+    return is_letter_or_digit(letter) || plain.find(letter) != std::string_view::npos;
+  });
   if (is_plain) return text;
   std::string quoted = "'";
   for (const char letter : text) {
@@ -146,7 +145,7 @@ std::string one_line_of(std::string_view message) {
     if (!next.empty() && !next.starts_with("hint:")) output.push_back(next);
     begin = end + 1;
   }
-  const auto diagnostic = std::find_if(output.begin(), output.end(), [](std::string_view text) {
+  const auto diagnostic = std::ranges::find_if(output, [](std::string_view text) {
     return text.find(": error: ") != std::string_view::npos;
   });
   if (diagnostic != output.end()) output = {*diagnostic};

@@ -59,8 +59,8 @@ bool has_xxh3_path(Xxh3Path path) noexcept { return function_of(path) != nullptr
 
 Xxh3Path xxh3_path() noexcept {
   const Function function = chosen().load(std::memory_order_relaxed);
-  return *std::find_if(xxh3_paths.begin(), xxh3_paths.end(),
-                       [&](Xxh3Path path) { return function_of(path) == function; });
+  return *std::ranges::find_if(xxh3_paths,
+                               [&](Xxh3Path path) { return function_of(path) == function; });
 }
 
 void set_xxh3_path(Xxh3Path path) {

@@ -38,8 +38,8 @@ struct Block {
 using Blocks = std::multimap<std::size_t, Block>;
 
 bool is_ready_for(const Block& block, const StreamRef& stream) {
-  return std::all_of(block.uses.begin(), block.uses.end(),
-                     [&](const Use& use) { return use.stream == stream || use.event.is_done(); });
+  return std::ranges::all_of(
+      block.uses, [&](const Use& use) { return use.stream == stream || use.event.is_done(); });
 }
 
 // Makes the block one of this stream. The wait matters although it is the same stream: the handle
@@ -249,8 +249,8 @@ void CachingAllocator::record_use(const Buffer& buffer, const StreamRef& stream)
                 "the buffer is not one of this allocator");
   }
   std::vector<Use>& uses = entry->second->node.mapped().uses;
-  const bool is_known = std::any_of(uses.begin(), uses.end(),
-                                    [&](const Use& other) { return other.stream == stream; });
+  const bool is_known =
+      std::ranges::any_of(uses, [&](const Use& other) { return other.stream == stream; });
   if (!is_known) uses.push_back(std::move(use));
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/text.hpp"
-#include "base/units.hpp"
 #include "core/call.hpp"
 
 namespace hiptool {

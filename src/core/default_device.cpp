@@ -56,9 +56,8 @@ std::vector<Candidate> list_candidates(Platforms& platforms) {
 }
 
 core::DefaultDevice choose_among(const std::vector<Candidate>& candidates) {
-  const bool has_discrete =
-      std::any_of(candidates.begin(), candidates.end(),
-                  [](const Candidate& candidate) { return !candidate.is_integrated; });
+  const bool has_discrete = std::ranges::any_of(
+      candidates, [](const Candidate& candidate) { return !candidate.is_integrated; });
   std::vector<const Candidate*> eligible;
   std::uint64_t most_bytes = 0;
   for (const Candidate& candidate : candidates) {
@@ -72,8 +71,8 @@ core::DefaultDevice choose_among(const std::vector<Candidate>& candidates) {
                             equal_share * static_cast<double>(most_bytes);
     if (is_largest) largest.push_back(candidate);
   }
-  const Candidate& chosen = **std::min_element(
-      largest.begin(), largest.end(), [](const Candidate* left, const Candidate* right) {
+  const Candidate& chosen =
+      **std::ranges::min_element(largest, [](const Candidate* left, const Candidate* right) {
         return std::pair(left->device.ordinal(), left->device.platform()) <
                std::pair(right->device.ordinal(), right->device.platform());
       });

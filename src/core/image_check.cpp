@@ -174,9 +174,7 @@ void check_image(Bytes image, Platform platform, std::string_view device_text,
   if (!name.empty()) subject += " '" + std::string(name) + "'";
   subject += " is " + std::string(format.description);
   if (format.platform != platform) {
-    const auto accepted =
-        std::find_if(formats.begin(), formats.end(),
-                     [platform](const Format& of) { return of.platform == platform; });
+    const auto accepted = std::ranges::find(formats, platform, &Format::platform);
     throw Error(
         ErrorCode::input_failed, "load module",
         subject + "; " + std::string(device_text) + " takes " + std::string(accepted->description));

@@ -105,11 +105,11 @@ constexpr std::array error_entries{
 constexpr bool rising(const ErrorEntry& left, const ErrorEntry& right) {
   return left.number < right.number;
 }
-static_assert(std::is_sorted(error_entries.begin(), error_entries.end(), rising));
+static_assert(std::ranges::is_sorted(error_entries, rising));
 
 const ErrorEntry* find_entry(hipError_t error) noexcept {
   const ErrorEntry wanted{static_cast<int>(error), nullptr, nullptr};
-  const auto found = std::lower_bound(error_entries.begin(), error_entries.end(), wanted, rising);
+  const auto found = std::ranges::lower_bound(error_entries, wanted, rising);
   if (found == error_entries.end() || found->number != wanted.number) return nullptr;
   return &*found;
 }

@@ -115,8 +115,8 @@ Places own_places(const fs::path& root) {
 
 void add_path_once(std::vector<fs::path>& paths, const fs::path& path) {
   const fs::path real = resolve(path);
-  const bool is_known = std::any_of(paths.begin(), paths.end(),
-                                    [&](const fs::path& known) { return resolve(known) == real; });
+  const bool is_known =
+      std::ranges::any_of(paths, [&](const fs::path& known) { return resolve(known) == real; });
   if (!is_known) paths.push_back(path);
 }
 

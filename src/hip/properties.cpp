@@ -16,7 +16,7 @@ std::string read_text(const PropertyBuffer& buffer, std::size_t offset) {
 }
 
 bool is_printable(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 std::optional<DeviceNames> decode(const PropertyBuffer& buffer, const PropertyLayout& layout) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "hip/load_error.hpp"
@@ -107,8 +108,7 @@ class LibraryAttempts {
       if (!name.starts_with(prefix)) continue;
       const auto major = base::parse_number<int>(std::string_view(name).substr(prefix.size()));
       if (!major) continue;
-      const bool is_known =
-          std::find(search_.majors.begin(), search_.majors.end(), *major) != search_.majors.end();
+      const bool is_known = base::contains(search_.majors, *major);
       if (is_known) continue;
       unknown_major_ = entry.string() + " was not loaded: hiptool uses " + names_text() + " here";
     }
@@ -123,8 +123,8 @@ class LibraryAttempts {
 
 bool run_search(const LibrarySearch& search, LibraryAttempts& attempts) {
   const auto try_folders = [&](const std::vector<std::string>& folders) {
-    return std::any_of(folders.begin(), folders.end(),
-                       [&](const std::string& folder) { return attempts.try_folder(folder); });
+    return std::ranges::any_of(
+        folders, [&](const std::string& folder) { return attempts.try_folder(folder); });
   };
   std::vector<std::string> chosen;
   for (const fs::path& folder : list_variable_folders(own_places(), "HIPTOOL_LIBRARY_PATH")) {
@@ -173,7 +173,7 @@ int major_of_text(const std::string& version) {
 }
 
 std::string refuse_version(const std::string& version, const std::vector<int>& known) {
-  if (std::find(known.begin(), known.end(), major_of_text(version)) != known.end()) return {};
+  if (base::contains(known, major_of_text(version))) return {};
   return "reports version " + (version.empty() ? "(none)" : version) +
          "; hiptool knows major versions " + list_numbers(known);
 }

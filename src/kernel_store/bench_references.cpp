@@ -2,7 +2,6 @@
 /// Host functions of the kernels that only benches and checks launch.
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 

@@ -71,9 +71,8 @@ void BlockDigester::digest(const DigestTable& table, std::uint64_t first_block,
   // Only the entries of these blocks, so that the kernel needs fewer steps to find one.
   using Entry = DigestTable::Entry;
   const auto& entries = table.entries_;
-  const auto end = std::partition_point(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return entry.first_block < end_block;
-  });
+  const auto end = std::ranges::partition_point(
+      entries, [&](const Entry& entry) { return entry.first_block < end_block; });
   const auto first =
       std::partition_point(entries.begin(), end,
                            [&](const Entry& entry) { return entry.first_block <= first_block; }) -

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "kernel_store/image_table.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
+#include "base/contains.hpp"
 #include "core/image_check.hpp"
 #include "hiptool/error.hpp"
 
@@ -64,7 +64,7 @@ unsigned compute_capability(std::string_view target) {
 /// minor version on, but not between Tegra and other devices.
 bool runs_cubin(unsigned device, unsigned target) {
   constexpr std::array tegra{87u, 101u};  // those whose major version others have too
-  const bool is_tegra = std::find(tegra.begin(), tegra.end(), device) != tegra.end();
+  const bool is_tegra = base::contains(tegra, device);
   return !is_tegra && device / 10 == target / 10 && target <= device;
 }
 

@@ -3,11 +3,11 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
 
+#include "base/contains.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "kernel_store/image_table.hpp"
@@ -111,7 +111,7 @@ std::string_view source_of_kernel(std::string_view name) {
 std::vector<std::string_view> embedded_targets() {
   std::vector<std::string_view> targets;
   for (const Image& image : embedded_images()) {
-    const bool is_known = std::find(targets.begin(), targets.end(), image.target) != targets.end();
+    const bool is_known = base::contains(targets, image.target);
     if (!image.is_text() && !is_known) targets.push_back(image.target);
   }
   return targets;

@@ -391,8 +391,8 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
 
 LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
                        const LoadOptions& options) {
-  const auto gpus = std::count_if(devices.begin(), devices.end(),
-                                  [](const Device& device) { return !device.is_host_memory(); });
+  const auto gpus =
+      std::ranges::count_if(devices, [](const Device& device) { return !device.is_host_memory(); });
   return run_load(
       model, [devices] { return std::vector<Device>(devices.begin(), devices.end()); },
       static_cast<std::uint32_t>(gpus), true, options);

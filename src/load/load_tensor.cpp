@@ -89,8 +89,8 @@ std::optional<DType> dtype_of_element(ElementType type) {
                                                                       {"I64", DType::i64},
                                                                       {"F8_E4M3", DType::f8e4m3},
                                                                       {"I8", DType::i8}}};
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const auto& entry) { return entry.first == type.name(); });
+  const auto found =
+      std::ranges::find_if(known, [&](const auto& entry) { return entry.first == type.name(); });
   return found != known.end() ? std::optional(found->second) : std::nullopt;
 }
 
@@ -113,7 +113,7 @@ Tensor load_tensor(const TensorMemory& memory, const ModelFile& model, std::stri
                 "load_weight() gives its bytes, for ops::QuantisedTensor");
   }
   std::vector<std::uint64_t> dims = tensor.shape;
-  if (model.format() == ModelFormat::gguf) std::reverse(dims.begin(), dims.end());
+  if (model.format() == ModelFormat::gguf) std::ranges::reverse(dims);
   const Tensor result = Tensor::empty(memory, *dtype, dims);
   read_tensor(model, tensor, result.buffer().view(0, tensor.size_bytes), memory.stream());
   return result;

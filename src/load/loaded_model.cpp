@@ -71,9 +71,7 @@ Weight LoadedModel::find(std::string_view name, const Device* device) const {
     if (device != nullptr && !(part.device == *device)) continue;
     // Plans place tensors in the order of their indices.
     const auto& placements = part.layout.placements;
-    const auto found = std::lower_bound(
-        placements.begin(), placements.end(), index,
-        [](const Placement& placement, std::uint32_t wanted) { return placement.tensor < wanted; });
+    const auto found = std::ranges::lower_bound(placements, index, {}, &Placement::tensor);
     if (found == placements.end() || found->tensor != index) continue;
     return {arenas_[i].view(found->device_offset, tensor->size_bytes), tensor->type, tensor->shape};
   }

@@ -12,7 +12,7 @@ namespace {
 
 std::uint32_t steps_track(Timeline& timeline) {
   const std::vector<std::string> tracks = timeline.tracks();
-  const auto found = std::find(tracks.begin(), tracks.end(), "steps");
+  const auto found = std::ranges::find(tracks, "steps");
   if (found == tracks.end()) return timeline.add_track("steps");
   return static_cast<std::uint32_t>(found - tracks.begin());
 }

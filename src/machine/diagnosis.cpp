@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "system/numa.hpp"
@@ -43,7 +44,7 @@ void keep_selected(const std::vector<std::string>& ids, Diagnosis& diagnosis) {
   if (ids.empty()) return;
   std::vector<DeviceFacts>& devices = diagnosis.inventory.devices;
   for (const std::string& id : ids) {
-    if (id == "all" || std::any_of(devices.begin(), devices.end(), [&](const DeviceFacts& device) {
+    if (id == "all" || std::ranges::any_of(devices, [&](const DeviceFacts& device) {
           return is_named(device, id);
         })) {
       continue;
@@ -52,13 +53,11 @@ void keep_selected(const std::vector<std::string>& ids, Diagnosis& diagnosis) {
                 "see `hiptool devices --doctor` without it");
   }
   const auto is_chosen = [&](const DeviceFacts& device) {
-    return std::any_of(ids.begin(), ids.end(),
-                       [&](const std::string& id) { return is_named(device, id); });
+    return std::ranges::any_of(ids, [&](const std::string& id) { return is_named(device, id); });
   };
   std::erase_if(devices, [&](const DeviceFacts& device) { return !is_chosen(device); });
   const auto is_kept = [&](const std::string& id) {
-    return std::any_of(devices.begin(), devices.end(),
-                       [&](const DeviceFacts& device) { return device.id == id; });
+    return std::ranges::any_of(devices, [&](const DeviceFacts& device) { return device.id == id; });
   };
   std::erase_if(diagnosis.evidence.gpus, [&](const auto& gpu) { return !is_kept(gpu.id); });
   std::erase_if(diagnosis.evidence.peers,
@@ -119,7 +118,7 @@ Diagnosis diagnose(const DiagnosisOptions& options, TraceSink& trace, const Canc
   take_results(probe(probed, options, cancel), diagnosis);
   for (system::PciDevice& gpu : system::list_gpus(evidence.root)) {
     const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
-    if (std::find(asked.begin(), asked.end(), platform) == asked.end()) continue;
+    if (!base::contains(asked, platform)) continue;
     diagnosis.inventory.hardware.push_back(std::move(gpu));
   }
   if (has_cpu) {

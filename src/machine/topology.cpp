@@ -5,6 +5,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 #include "system/kfd.hpp"
 #include "system/numa.hpp"
@@ -54,7 +55,7 @@ void judge_pcie(const fs::path& root, const TopologyPlace& from, const TopologyP
 void judge_xgmi(const std::vector<system::KfdNode>& nodes, const std::string& from,
                 const std::string& to, TopologyPair& pair) {
   const auto find = [&](const std::string& bus_id) {
-    return std::find_if(nodes.begin(), nodes.end(), [&](const system::KfdNode& node) {
+    return std::ranges::find_if(nodes, [&](const system::KfdNode& node) {
       return node.is_gpu && !bus_id.empty() && node.bus_id == bus_id;
     });
   };
@@ -82,9 +83,7 @@ void judge_nvlink(const TopologyDevice& from, const TopologyDevice& to, Topology
   std::uint64_t count = 0;
   for (const std::string& remote : remotes) {
     const bool is_peer = remote == to.bus_id;
-    const bool is_shared =
-        remote != from.bus_id && std::find(to.nvlink_remotes->begin(), to.nvlink_remotes->end(),
-                                           remote) != to.nvlink_remotes->end();
+    const bool is_shared = remote != from.bus_id && base::contains(*to.nvlink_remotes, remote);
     if (is_peer || is_shared) ++count;
   }
   if (count == 0) return;
@@ -147,7 +146,7 @@ TopologyPlace read_place(const fs::path& root, const std::string& id, const std:
 std::optional<std::uint64_t> numa_distance(const fs::path& root, int from, int to) {
   const fs::path nodes = root / "sys/devices/system/node";
   const auto online = system::parse_cpu_list(base::read_small_file(nodes / "online"));
-  const auto at = std::find(online.begin(), online.end(), to);
+  const auto at = std::ranges::find(online, to);
   std::istringstream distances(
       base::read_small_file(nodes / ("node" + std::to_string(from)) / "distance"));
   std::uint64_t distance = 0;

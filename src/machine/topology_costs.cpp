@@ -62,13 +62,12 @@ void add_link_costs(const std::vector<TopologyPair>& pairs, TopologyCosts& costs
     if (found != costs.pairs.end()) rates[short_code(pair)].push_back(found->second.bytes_per_s);
   }
   for (auto& [code, list] : rates) {
-    std::sort(list.begin(), list.end());
+    std::ranges::sort(list);
     costs.links.push_back({code, list.size(), list.front(), base::median(list), list.back(), 0});
   }
-  std::sort(costs.links.begin(), costs.links.end(),
-            [](const LinkCost& left, const LinkCost& right) {
-              return left.median_bytes_per_s > right.median_bytes_per_s;
-            });
+  std::ranges::sort(costs.links, [](const LinkCost& left, const LinkCost& right) {
+    return left.median_bytes_per_s > right.median_bytes_per_s;
+  });
   for (LinkCost& link : costs.links) {
     link.share_of_best = link.median_bytes_per_s / costs.links.front().median_bytes_per_s;
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/contains.hpp"
 #include "base/statistics.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
@@ -21,7 +22,7 @@
 #include "measure/ops/sweep.hpp"
 #include "measure/ops/timed.hpp"
 #include "measure/peak.hpp"
-#include "measure/sampling.hpp"
+#include "measure/sample_series.hpp"
 #include "ops/backend_kernels.hpp"
 #include "report/report.hpp"
 
@@ -48,18 +49,14 @@ const std::vector<FamilyEntry>& families() {
   return all;
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
 void check_options(const KernelBenchOptions& options) {
   const auto refuse = [](const std::string& message) {
     throw Error(ErrorCode::invalid_argument, "run kernels", message);
   };
   for (const std::string& dtype : options.dtypes) {
-    const bool is_known =
-        std::any_of(families().begin(), families().end(),
-                    [&](const FamilyEntry& entry) { return contains(entry.family.dtypes, dtype); });
+    const bool is_known = std::ranges::any_of(families(), [&](const FamilyEntry& entry) {
+      return base::contains(entry.family.dtypes, dtype);
+    });
     if (!is_known) refuse("no kernel has the type '" + dtype + "'");
   }
   for (const std::uint64_t size : options.sizes_bytes) {
@@ -78,7 +75,7 @@ std::vector<std::string> chosen_types(const KernelBenchOptions& options,
   }
   std::vector<std::string> chosen;
   for (const std::string& dtype : family.dtypes) {
-    if (contains(options.dtypes, dtype)) chosen.push_back(dtype);
+    if (base::contains(options.dtypes, dtype)) chosen.push_back(dtype);
   }
   return chosen;
 }
@@ -87,14 +84,13 @@ std::vector<std::string> chosen_types(const KernelBenchOptions& options,
 std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   check_options(options);
   const std::vector<std::string>& names = options.names;
-  const bool all = names.empty() || contains(names, "all");
-  const bool has_ops = contains(names, "ops");
+  const bool all = names.empty() || base::contains(names, "all");
+  const bool has_ops = base::contains(names, "ops");
   for (const std::string& name : names) {
-    const bool is_known =
-        name == "all" || name == "ops" ||
-        std::any_of(families().begin(), families().end(), [&](const FamilyEntry& entry) {
-          return entry.family.name == name || entry.family.group == name;
-        });
+    const bool is_known = name == "all" || name == "ops" ||
+                          std::ranges::any_of(families(), [&](const FamilyEntry& entry) {
+                            return entry.family.name == name || entry.family.group == name;
+                          });
     if (!is_known) {
       throw Error(ErrorCode::not_found, "run kernels", "unknown kernel '" + name + "'",
                   "hiptool run-kernel --list names them");
@@ -104,11 +100,11 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   for (const FamilyEntry& entry : families()) {
     const KernelFamily& family = entry.family;
     if ((all && family.is_in_all) || (has_ops && family.is_operation) ||
-        contains(names, family.name) || contains(names, family.group)) {
+        base::contains(names, family.name) || base::contains(names, family.group)) {
       chosen.push_back(&entry);
     }
   }
-  const bool has_work = std::any_of(chosen.begin(), chosen.end(), [&](const FamilyEntry* entry) {
+  const bool has_work = std::ranges::any_of(chosen, [&](const FamilyEntry* entry) {
     return !chosen_types(options, entry->family).empty();
   });
   if (has_work) return chosen;
@@ -169,11 +165,7 @@ class Bench {
       result.error = error;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      const bool cannot =
-          error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
-      result.status = cannot ? Status::skipped : Status::failed;
-      result.reason = error.what();
-      result.error = error;
+      note_failure(result, error);
     }
     return true;
   }
@@ -387,11 +379,10 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
     result.status = Status::skipped;
     result.reason = "has none of the requested types";
   } else if (!bench.run(*job.entry, result)) {
-    const auto same =
-        std::find_if(results.begin(), results.end(), [&](const KernelResult& earlier) {
-          return earlier.kernel == result.kernel && earlier.dtype == result.dtype &&
-                 earlier.layout == result.layout && earlier.size_bytes == result.size_bytes;
-        });
+    const auto same = std::ranges::find_if(results, [&](const KernelResult& earlier) {
+      return earlier.kernel == result.kernel && earlier.dtype == result.dtype &&
+             earlier.layout == result.layout && earlier.size_bytes == result.size_bytes;
+    });
     same->requested_sizes_bytes.push_back(job.size_bytes);
     return false;
   }

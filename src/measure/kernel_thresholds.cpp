@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "measure/ops/sweep.hpp"
@@ -43,10 +44,6 @@ struct Selector {
   std::vector<std::string> words;
 };
 
-bool is_listed(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
 bool names(const Selector& selector, const KernelFamily& family) {
   return selector.kernel == family.name || selector.kernel == family.group;
 }
@@ -54,9 +51,9 @@ bool names(const Selector& selector, const KernelFamily& family) {
 /// The size that ran, or a requested size that was rounded to it.
 bool has_size(const KernelResult& result, const std::string& word) {
   const auto& asked = result.requested_sizes_bytes;
-  return means_size(word, result.size_word) ||
-         std::any_of(asked.begin(), asked.end(),
-                     [&](auto size) { return means_size(word, report::size_word(size)); });
+  return means_size(word, result.size_word) || std::ranges::any_of(asked, [&](auto size) {
+           return means_size(word, report::size_word(size));
+         });
 }
 
 bool is_selected(const KernelResult& result, const Selector& selector,
@@ -64,8 +61,8 @@ bool is_selected(const KernelResult& result, const Selector& selector,
   const auto is_named = [&](const KernelFamily& family) {
     return family.name == result.kernel && names(selector, family);
   };
-  if (std::none_of(families.begin(), families.end(), is_named)) return false;
-  return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
+  if (std::ranges::none_of(families, is_named)) return false;
+  return std::ranges::all_of(selector.words, [&](const auto& word) {
     return word == result.dtype || word == result.destination || word == result.layout ||
            has_size(result, word);
   });
@@ -74,14 +71,14 @@ bool is_selected(const KernelResult& result, const Selector& selector,
 /// Whether the options contain the size, shape or layout that this word means; without sizes any
 /// may run.
 bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
-  if (is_listed(options.layouts, word)) return true;
+  if (base::contains(options.layouts, word)) return true;
   if (!options.shape.empty()) return word == shape_text(options.shape);
   if (!is_size(word)) return false;
   const bool is_share = word.back() == '%';
   if (options.memory_share || is_share) return options.memory_share && is_share;
-  return options.sizes_bytes.empty() ||
-         std::any_of(options.sizes_bytes.begin(), options.sizes_bytes.end(),
-                     [&](auto size) { return means_size(word, report::size_word(size)); });
+  return options.sizes_bytes.empty() || std::ranges::any_of(options.sizes_bytes, [&](auto size) {
+           return means_size(word, report::size_word(size));
+         });
 }
 
 /// Throws if the threshold is a share and the result has none.
@@ -118,12 +115,12 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
     const Selector selector(threshold.selector);
     const auto will_run = [&](const KernelFamily& family) {
       if (!names(selector, family) || family.dtypes.empty()) return false;
-      return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
-        return is_listed(family.dtypes, word) || is_asked_size(word, options) ||
+      return std::ranges::all_of(selector.words, [&](const auto& word) {
+        return base::contains(family.dtypes, word) || is_asked_size(word, options) ||
                word.find(':') != std::string::npos;
       });
     };
-    if (std::any_of(families.begin(), families.end(), will_run)) continue;
+    if (std::ranges::any_of(families, will_run)) continue;
     refuse_unmeasured(threshold, "names no kernel that will run");
   }
 }

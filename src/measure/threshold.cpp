@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -134,7 +135,7 @@ std::optional<std::uint64_t> size_of(std::string_view part) {
 
 bool is_for(const Threshold& threshold, const std::string& device_id) {
   const std::vector<std::string>& ids = threshold.device_ids;
-  return ids.empty() || std::find(ids.begin(), ids.end(), device_id) != ids.end();
+  return ids.empty() || base::contains(ids, device_id);
 }
 
 Threshold parse_threshold(std::string_view text, ThresholdKind kind) {

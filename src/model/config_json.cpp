@@ -57,9 +57,7 @@ constexpr std::array known_defaults{
 
 // Null for a model_type whose defaults are not known.
 const ConfigDefaults* find_config_defaults(std::string_view model) noexcept {
-  const auto found =
-      std::find_if(known_defaults.begin(), known_defaults.end(),
-                   [model](const ConfigDefaults& one) { return one.model == model; });
+  const auto found = std::ranges::find(known_defaults, model, &ConfigDefaults::model);
   return found == known_defaults.end() ? nullptr : &*found;
 }
 

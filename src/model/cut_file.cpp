@@ -38,7 +38,7 @@ void take_separator(std::string_view& text) {
 
 template <typename IsIncluded>
 std::string take_while(std::string_view& text, IsIncluded is_included) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_included);
+  const auto end = std::ranges::find_if_not(text, is_included);
   std::string taken(text.begin(), end);
   text.remove_prefix(taken.size());
   return taken;
@@ -111,7 +111,7 @@ std::vector<std::string> pieces_of(const fs::path& folder, const std::string& wh
     auto piece = parse_piece_name(name);
     if (piece && piece->whole == whole) found.emplace_back(std::move(*piece), std::move(name));
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& left, const auto& right) {
+  std::ranges::stable_sort(found, [](const auto& left, const auto& right) {
     return is_before(left.first, right.first);
   });
   std::vector<std::string> names;

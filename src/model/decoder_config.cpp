@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "model/config_file.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/metadata_counts.hpp"
@@ -115,7 +115,7 @@ class ConfigFields {
   void refuse_others(const Names& harmless) const {
     for (const auto& [name, value] : object_.items()) {
       if (used_.count(name) > 0 || value.empty() || value == false) continue;
-      if (std::find(harmless.begin(), harmless.end(), name) != harmless.end()) continue;
+      if (base::contains(harmless, name)) continue;
       refuse(name, "and what it changes is unknown here", "remove it if it changes no result");
     }
   }
@@ -357,7 +357,7 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   ConfigFields config(json, path);
   spec.architecture = config.text("model_type").value_or("");
   constexpr std::array<std::string_view, 4> known{"llama", "mistral", "qwen2", "qwen3"};
-  if (std::find(known.begin(), known.end(), spec.architecture) == known.end()) {
+  if (!base::contains(known, spec.architecture)) {
     config.refuse("model_type", "which is not supported",
                   "supported are llama, mistral, qwen2 and qwen3");
   }

@@ -147,8 +147,8 @@ std::string_view algorithm_of_hash_list(std::string_view text) {
       {{32, "MD5"}, {40, "SHA-1"}, {64, "SHA-256"}, {128, "SHA-512"}}};
   const std::size_t end = text.find_first_not_of("0123456789abcdefABCDEF");
   if (end == std::string_view::npos || (text[end] != ' ' && text[end] != '\t')) return {};
-  const auto found = std::find_if(digits.begin(), digits.end(),
-                                  [end](const auto& one) { return one.first == end; });
+  const auto found =
+      std::ranges::find_if(digits, [end](const auto& one) { return one.first == end; });
   return found == digits.end() ? std::string_view() : found->second;
 }
 
@@ -167,7 +167,7 @@ std::string_view shown_line(std::string_view text) {
   constexpr std::size_t least_bytes = 8;
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
   const std::string_view judged = line.size() < least_bytes ? text : line;
-  const bool is_plain = std::all_of(judged.begin(), judged.end(), [](char letter) {
+  const bool is_plain = std::ranges::all_of(judged, [](char letter) {
     const bool is_control = static_cast<std::uint8_t>(letter) < ' ' || letter == '\x7f';
     return !is_control || letter == '\n' || letter == '\r' || letter == '\t';
   });
@@ -239,7 +239,7 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
            "name the model; llama-quantize --imatrix takes this file");
   }
   if (has_safetensors_length(head)) {
-    if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == '\0'; })) {
+    if (std::ranges::all_of(head, [](char byte) { return byte == '\0'; })) {
       diagnostics.corrupt({}, "the file begins with zero bytes; its download is incomplete",
                           "download the model again");
     }

@@ -101,8 +101,7 @@ bool is_foreign(std::string_view name) {
   constexpr std::array<std::string_view, 10> ends{".onnx",     ".h5",   ".msgpack", ".ot",
                                                   ".pdparams", ".nemo", ".ckpt",    ".keras",
                                                   ".tflite",   ".npz"};
-  return std::any_of(ends.begin(), ends.end(),
-                     [name](std::string_view end) { return ends_with(name, end); });
+  return std::ranges::any_of(ends, [name](std::string_view end) { return ends_with(name, end); });
 }
 
 // What wget, rsync and others make of a name while they copy or where it is taken: m.gguf.1.
@@ -149,7 +148,7 @@ Listing list_folder(const fs::path& folder) {
   found.opened = std::move(gguf);
   for (auto* names : {&found.indexes, &found.safetensors, &found.pieces, &found.apple_doubles,
                       &found.pickles, &found.foreign, &found.renamed, &found.folders}) {
-    std::sort(names->begin(), names->end());
+    std::ranges::sort(*names);
   }
   return found;
 }
@@ -245,7 +244,7 @@ void check_no_lost_index(const fs::path& folder, const std::vector<std::string>&
     for (std::uint32_t number = 1; number <= shard->total && missing.size() <= names.size() + 5;
          ++number) {
       const std::string other = shard->of(number);
-      if (!std::binary_search(names.begin(), names.end(), other)) missing.push_back(other);
+      if (!std::ranges::binary_search(names, other)) missing.push_back(other);
     }
     const std::string cause =
         in_quotes(name) + " is one of " + base::plain_count_of(shard->total, "file") +
@@ -282,7 +281,7 @@ fs::path hugging_face_snapshot(const fs::path& folder) {
        entry.increment(error)) {
     revisions.push_back(entry->path().filename().string());
   }
-  std::sort(revisions.begin(), revisions.end());
+  std::ranges::sort(revisions);
   if (revisions.empty()) refuse_empty(folder, {});
   if (revisions.size() > 1) {
     refuse(folder, "refs/main is missing and there are several snapshots: " + listing(revisions),
@@ -328,9 +327,8 @@ FolderModel find_model_in_folder(const fs::path& folder) {
 std::string passed_over_note(const FolderModel& found, const std::vector<ModelPart>& parts) {
   std::vector<std::string> others = found.others;
   std::erase_if(others, [&](const std::string& name) {
-    return std::any_of(parts.begin(), parts.end(), [&](const ModelPart& part) {
-      return part.path == found.file.parent_path() / name;
-    });
+    return std::ranges::any_of(
+        parts, [&](const ModelPart& part) { return part.path == found.file.parent_path() / name; });
   });
   if (others.empty()) return {};
   return "the folder holds " + base::plain_count_of(others.size() + 1, "model") + "; this is " +

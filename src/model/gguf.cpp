@@ -262,9 +262,8 @@ void check_gguf_model(Diagnostics& diagnostics, const Contents& contents) {
     diagnostics.warn("architecture", place, "general.architecture is missing");
   }
   if (contents.metadata.has("general.quantization_version")) return;
-  const bool has_quantized =
-      std::any_of(contents.tensors.begin(), contents.tensors.end(),
-                  [](const TensorInfo& tensor) { return tensor.type.block_elements() > 1; });
+  const bool has_quantized = std::ranges::any_of(
+      contents.tensors, [](const TensorInfo& tensor) { return tensor.type.block_elements() > 1; });
   if (has_quantized) {
     diagnostics.warn("quantization", place, "general.quantization_version is missing");
   }

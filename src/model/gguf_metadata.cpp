@@ -38,7 +38,7 @@ bool is_hierarchical(std::string_view key) {
   for (std::size_t begin = 0; begin <= key.size(); is_first = false) {
     const std::size_t end = std::min(key.find('.', begin), key.size());
     const std::string_view segment = key.substr(begin, end - begin);
-    const bool is_plain = std::all_of(segment.begin(), segment.end(), [&](char letter) {
+    const bool is_plain = std::ranges::all_of(segment, [&](char letter) {
       return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
              letter == '_' || (letter == '-' && is_first);
     });

@@ -20,8 +20,8 @@ bool HeaderSurvey::add(Space space, std::string_view name) {
 }
 
 std::optional<std::uint64_t> HeaderSurvey::repeated_hash() {
-  std::sort(hashes_.begin(), hashes_.end());
-  const auto found = std::adjacent_find(hashes_.begin(), hashes_.end());
+  std::ranges::sort(hashes_);
+  const auto found = std::ranges::adjacent_find(hashes_);
   if (found == hashes_.end()) return std::nullopt;
   return *found;
 }

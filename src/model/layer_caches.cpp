@@ -59,8 +59,7 @@ class Caches {
   bool is_bound() const {
     if (rule_ == nullptr || has_unknown_kinds() || facts_.share_period > 1) return true;
     if (rule_->kind != CacheKind::recurrent) return false;
-    return std::any_of(summary_.kv_heads.begin(), summary_.kv_heads.end(),
-                       [](std::uint64_t heads) { return heads > 0; });
+    return std::ranges::any_of(summary_.kv_heads, [](std::uint64_t heads) { return heads > 0; });
   }
 
   bool has_unknown_kinds() const {

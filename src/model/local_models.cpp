@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 #include "base/input_file.hpp"
 #include "base/text.hpp"
@@ -33,7 +34,7 @@ bool is_letter_or_digit(char letter) {
 // What Hugging Face, Ollama and Docker allow in names.
 bool is_name(std::string_view word) {
   return !word.empty() && is_letter_or_digit(word.front()) &&
-         std::all_of(word.begin(), word.end(), [](char letter) {
+         std::ranges::all_of(word, [](char letter) {
            return is_letter_or_digit(letter) || letter == '.' || letter == '_' || letter == '-';
          });
 }
@@ -150,7 +151,7 @@ class CacheSearch {
   void add(const fs::path& path, const char* program) {
     std::error_code ignored;
     const fs::path real = fs::weakly_canonical(path, ignored);
-    if (std::find(known_.begin(), known_.end(), real) != known_.end()) return;
+    if (base::contains(known_, real)) return;
     known_.push_back(real);
     found_.push_back({path, program});
   }
@@ -228,7 +229,7 @@ class CacheSearch {
     if (!model["id"].is_string() || !tags.is_array()) return;
     const std::string id = model["id"].get<std::string>();
     if (!id.starts_with(start) || !model::is_sha256(id.substr(start.size()))) return;
-    const bool has_tag = std::any_of(tags.begin(), tags.end(), [&wanted](const Json& tag) {
+    const bool has_tag = std::ranges::any_of(tags, [&wanted](const Json& tag) {
       return tag.is_string() && docker_name(tag.get<std::string>()) == wanted;
     });
     const fs::path manifest = store / "manifests" / "sha256" / id.substr(start.size());

@@ -19,7 +19,7 @@ namespace model {
 namespace {
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> texts) {
-  return std::find(texts.begin(), texts.end(), text) != texts.end();
+  return std::ranges::find(texts, text) != texts.end();
 }
 
 // Names of PEFT, kohya's sd-scripts, MLX and llama.cpp: LoRA, DoRA, LoHa, LoKr, IA3.
@@ -42,15 +42,13 @@ bool is_adapter_tensor(std::string_view name) {
                                                  ".alpha"};
   const auto contains = [name](std::string_view mark) { return name.find(mark) != name.npos; };
   const auto ends_so = [name](std::string_view end) { return name.ends_with(end); };
-  return std::any_of(marks.begin(), marks.end(), contains) ||
-         std::any_of(ends.begin(), ends.end(), ends_so);
+  return std::ranges::any_of(marks, contains) || std::ranges::any_of(ends, ends_so);
 }
 
 // Adapters may also hold whole tensors (modules_to_save); models of Nunchaku a few small ones.
 bool has_mostly_adapter_tensors(const Contents& contents) {
-  const auto count =
-      std::count_if(contents.tensors.begin(), contents.tensors.end(),
-                    [](const TensorInfo& tensor) { return is_adapter_tensor(tensor.name); });
+  const auto count = std::ranges::count_if(
+      contents.tensors, [](const TensorInfo& tensor) { return is_adapter_tensor(tensor.name); });
   return count > 0 && static_cast<std::size_t>(count) * 2 >= contents.tensors.size();
 }
 
@@ -87,11 +85,10 @@ ModelKind safetensors_kind(const Contents& contents) {
   if (has("prompt_embeddings") && contents.tensors.size() <= 2) return ModelKind::adapter;
   // EAGLE-3 maps its small vocabulary to the model's and back; Medusa has heads alone.
   if (has("d2t") && has("t2d")) return ModelKind::draft;
-  const bool is_medusa =
-      !contents.tensors.empty() &&
-      std::all_of(contents.tensors.begin(), contents.tensors.end(), [](const TensorInfo& tensor) {
-        return tensor.name.find("medusa_head") != std::string::npos;
-      });
+  const bool is_medusa = !contents.tensors.empty() &&
+                         std::ranges::all_of(contents.tensors, [](const TensorInfo& tensor) {
+                           return tensor.name.find("medusa_head") != std::string::npos;
+                         });
   return is_medusa ? ModelKind::draft : ModelKind::model;
 }
 

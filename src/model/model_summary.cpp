@@ -45,7 +45,7 @@ void complete(ModelSummary& summary, const KeyNames& keys) {
   const auto is_zero = [](std::uint64_t count) { return count == 0; };
   // llama.cpp and transformers alike: without a number of KV heads, heads do not share any.
   if (summary.kv_heads.empty()) summary.kv_heads = summary.heads;
-  const auto first = std::find_if_not(summary.heads.begin(), summary.heads.end(), is_zero);
+  const auto first = std::ranges::find_if_not(summary.heads, is_zero);
   if (first != summary.heads.end() && summary.embedding_length) {
     const std::uint64_t length = *summary.embedding_length / *first;
     if (!summary.key_length) summary.key_length = length;
@@ -60,7 +60,7 @@ void complete(ModelSummary& summary, const KeyNames& keys) {
   }
   if (!summary.layers) summary.missing_keys.push_back(keys.layers);
   if (summary.kv_heads.empty()) summary.missing_keys.push_back(keys.heads);
-  const bool has_cache = !std::all_of(summary.kv_heads.begin(), summary.kv_heads.end(), is_zero);
+  const bool has_cache = !std::ranges::all_of(summary.kv_heads, is_zero);
   if (has_cache && (!summary.key_length || !summary.value_length)) {
     summary.missing_keys.push_back(keys.key_length);
   }
@@ -98,7 +98,7 @@ std::vector<TypeShare> shares_of(std::span<const TensorInfo> tensors) {
     share.type = name;
     shares.push_back(std::move(share));
   }
-  std::stable_sort(shares.begin(), shares.end(), [](const TypeShare& left, const TypeShare& right) {
+  std::ranges::stable_sort(shares, [](const TypeShare& left, const TypeShare& right) {
     return left.size_bytes > right.size_bytes;
   });
   return shares;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "model/ollama.hpp"
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/json_reader.hpp"
@@ -89,7 +89,7 @@ std::optional<Layer> find_layer_of(std::span<const std::string_view> types,
     json.enter();
     while (json.next_element()) {
       Layer layer = read_layer(json);
-      if (std::find(types.begin(), types.end(), layer.type) == types.end()) continue;
+      if (!base::contains(types, layer.type)) continue;
       if (found && types.data() == model_types.data()) {
         diagnostics.unreadable_kind({}, "the manifest lists several model layers",
                                     "name the blob of one of them");

@@ -329,7 +329,7 @@ class WeightCounter {
       return inputs && last(*scale) > 1 &&
              bits_of(last(tensor), tensor.type.block_bits(), *inputs) == group.bits;
     };
-    const auto group = std::find_if(config_.groups.begin(), config_.groups.end(), fits);
+    const auto group = std::ranges::find_if(config_.groups, fits);
     set(tensor, unpacked(tensor, group != config_.groups.end() ? group->bits : config_.usual.bits));
   }
 
@@ -401,12 +401,12 @@ class WeightCounter {
 
 void count_weights(Contents& contents) {
   for (TensorInfo& tensor : contents.tensors) tensor.weights = tensor.elements;
-  const bool may_be_packed =
-      contents.format == ModelFormat::safetensors &&
-      std::any_of(contents.tensors.begin(), contents.tensors.end(), [](const TensorInfo& tensor) {
-        return tensor.type.block_bits() == 8 || tensor.type.name().find('I') == 0 ||
-               tensor.type.name() == "U32";
-      });
+  const bool may_be_packed = contents.format == ModelFormat::safetensors &&
+                             std::ranges::any_of(contents.tensors, [](const TensorInfo& tensor) {
+                               return tensor.type.block_bits() == 8 ||
+                                      tensor.type.name().find('I') == 0 ||
+                                      tensor.type.name() == "U32";
+                             });
   if (may_be_packed) WeightCounter(contents).count();
 }
 

@@ -182,7 +182,7 @@ bool is_of_tensors(std::string_view line) {
 // A name that says nothing: that of a pipe, one that Get-FileHash cut for its table, or a word such
 // as "Hash" in front.
 bool is_unnamed(const ListLine& line, bool is_reversed) {
-  return std::all_of(line.names.begin(), line.names.end(), [is_reversed](std::string_view name) {
+  return std::ranges::all_of(line.names, [is_reversed](std::string_view name) {
     const bool is_word = is_reversed && name.find_first_of("./\\") == std::string_view::npos;
     return is_word || name == "-" || name.ends_with("...") || name.ends_with("\u2026");
   });
@@ -190,7 +190,7 @@ bool is_unnamed(const ListLine& line, bool is_reversed) {
 
 bool means(const ListLine& line, const List& list) {
   if (line.names.empty()) return list.is_for_one;
-  return std::any_of(line.names.begin(), line.names.end(), [&list](const std::string& name) {
+  return std::ranges::any_of(line.names, [&list](const std::string& name) {
     const fs::path path = fs::path(name).lexically_normal();
     // A list of its own may have been made in another folder, or by Windows.
     const std::string_view last = std::string_view(name).substr(name.find_last_of("/\\") + 1);
@@ -247,10 +247,10 @@ bool is_list_name(std::string_view name) {
     return name.size() > end.size() &&
            base::equals_ignoring_case(name.substr(name.size() - end.size()), end);
   };
-  return std::any_of(
-             names.begin(), names.end(),
+  return std::ranges::any_of(
+             names,
              [name](std::string_view one) { return base::equals_ignoring_case(name, one); }) ||
-         std::any_of(ends.begin(), ends.end(), ends_so);
+         std::ranges::any_of(ends, ends_so);
 }
 
 // FILE.sha256 first, which is for that file alone.

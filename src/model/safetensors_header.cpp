@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/safetensors_header.hpp"
 
-#include <algorithm>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "model/checked.hpp"
 #include "model/json_reader.hpp"
@@ -112,7 +112,7 @@ class HeaderReader {
       is_new = !std::exchange(seen.offsets, true);
       if (is_new) read_numbers("data_offsets", range_);
     } else {
-      is_new = std::find(seen.others.begin(), seen.others.end(), key_) == seen.others.end();
+      is_new = !base::contains(seen.others, key_);
       if (is_new && seen.others.size() < most_remembered_fields) seen.others.push_back(key_);
       if (is_new) json_.skip();
     }

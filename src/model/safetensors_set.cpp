@@ -33,7 +33,7 @@ constexpr std::size_t most_metadata_keys = 65'536;
 bool is_plain_name(std::string_view name) {
   constexpr std::size_t most_bytes = 255;  // NAME_MAX of Linux
   if (name.empty() || name.size() > most_bytes || name == "." || name == "..") return false;
-  return std::none_of(name.begin(), name.end(), [](char letter) {
+  return std::ranges::none_of(name, [](char letter) {
     return letter == '\\' || (letter >= 0 && letter < 0x20) || letter == 0x7F;
   });
 }
@@ -89,7 +89,7 @@ class Index {
   }
 
   bool lists(std::string_view file_name) const {
-    return std::binary_search(files_.begin(), files_.end(), file_name);
+    return std::ranges::binary_search(files_, file_name);
   }
   std::vector<fs::path> paths() const {
     std::vector<fs::path> paths;
@@ -263,7 +263,7 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
 /// files is there, all named as its own shards are, those are its model: one file, or one whole
 /// set. Empty where they are not.
 std::vector<fs::path> files_instead(const fs::path& index, const std::vector<fs::path>& listed) {
-  if (std::any_of(listed.begin(), listed.end(), base::is_there)) return {};
+  if (std::ranges::any_of(listed, base::is_there)) return {};
   constexpr std::string_view end = ".index.json";
   std::string single = index.filename().string();
   if (!single.ends_with(end)) return {};

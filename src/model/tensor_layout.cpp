@@ -26,16 +26,16 @@ bool range_comes_before(const TensorRange& left, const TensorRange& right) {
 }  // namespace
 
 void sort_by_offset(std::vector<TensorRange>& ranges) {
-  if (std::is_sorted(ranges.begin(), ranges.end(), range_comes_before)) return;
-  std::sort(ranges.begin(), ranges.end(), range_comes_before);
+  if (std::ranges::is_sorted(ranges, range_comes_before)) return;
+  std::ranges::sort(ranges, range_comes_before);
 }
 
 void sort_by_offset(Contents& contents, std::size_t first) {
   const std::span<TensorInfo> tensors = std::span(contents.tensors).subspan(first);
-  if (std::is_sorted(tensors.begin(), tensors.end(), comes_before)) return;
+  if (std::ranges::is_sorted(tensors, comes_before)) return;
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+  std::ranges::sort(order, [&](std::size_t left, std::size_t right) {
     if (comes_before(tensors[left], tensors[right])) return true;
     return !comes_before(tensors[right], tensors[left]) && left < right;
   });

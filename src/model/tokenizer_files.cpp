@@ -274,8 +274,8 @@ void add_special_tokens(const fs::path& folder, const AddedTokens& added,
   for (const auto& token : tokens) {  // a role whose id only its text gives
     auto& list = ids[token.first];
     if (!list.empty()) continue;
-    const auto found = std::find_if(added.begin(), added.end(),
-                                    [&](const auto& one) { return one.second == token.second; });
+    const auto found =
+        std::ranges::find_if(added, [&](const auto& one) { return one.second == token.second; });
     if (found != added.end()) list = {found->first};
   }
   for (const auto& [word, role] : roles) {

@@ -70,7 +70,7 @@ std::optional<Beside> find_beside(const fs::path& path) {
 
 bool has_unfinished_name(const fs::path& path) {
   const std::string name = path.filename().string();
-  return std::any_of(endings.begin(), endings.end(), [&name](const Ending& ending) {
+  return std::ranges::any_of(endings, [&name](const Ending& ending) {
     return name.size() > ending.text.size() && name.ends_with(ending.text);
   });
 }

@@ -78,7 +78,7 @@ class DecoderTensorList {
     tensor.size_bytes = rows * (columns / type.elements) * type.bytes;
     if (type.gguf != nullptr) tensor.type_id = type.gguf->id;
     tensor.shape = {columns, rows};
-    if (!is_gguf()) std::reverse(tensor.shape.begin(), tensor.shape.end());
+    if (!is_gguf()) std::ranges::reverse(tensor.shape);
   }
 
   void add_vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive) {

@@ -55,10 +55,7 @@ class DataWriter {
 };
 
 void DataWriter::fill(std::span<std::byte> slice, std::uint64_t offset) const {
-  const auto starts_after = [](std::uint64_t value, const PlannedTensor& tensor) {
-    return value < tensor.offset;
-  };
-  auto tensor = std::upper_bound(plan_.tensors.begin(), plan_.tensors.end(), offset, starts_after);
+  auto tensor = std::ranges::upper_bound(plan_.tensors, offset, {}, &PlannedTensor::offset);
   if (tensor != plan_.tensors.begin()) --tensor;
   const std::uint64_t end = offset + slice.size();
   std::uint64_t position = offset;

@@ -101,7 +101,7 @@ std::vector<PlannedType> chosen_types(const ModelWriterOptions& options) {
       chosen.insert(chosen.end(), known.begin(), known.end());
       continue;
     }
-    const auto found = std::find_if(known.begin(), known.end(), [&](const PlannedType& type) {
+    const auto found = std::ranges::find_if(known, [&](const PlannedType& type) {
       return base::equals_ignoring_case(type.name, name);
     });
     if (found == known.end()) {
@@ -182,7 +182,7 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
       tensor.pattern = Pattern::of(*type.gguf, seed);
     } else {
       tensor.pattern = Pattern::of(*type.safetensors, seed);
-      std::reverse(tensor.shape.begin(), tensor.shape.end());
+      std::ranges::reverse(tensor.shape);
     }
     used_bytes += tensor.size_bytes;
     tensors.push_back(std::move(tensor));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops_move.hpp"
@@ -34,7 +35,7 @@ std::string refuse_target(const Device& device, const hip::BlasLibrary& library)
   std::string arch = device.info().arch;
   arch.erase(std::min(arch.find(':'), arch.size()));
   const auto& targets = library.targets;
-  if (std::find(targets.begin(), targets.end(), arch) != targets.end()) return {};
+  if (base::contains(targets, arch)) return {};
   return "no kernels for " + arch + " were found beside " + library.path;
 }
 
@@ -86,8 +87,8 @@ Libraries::Libraries(const Device& device, const StreamRef& stream)
 
 Libraries::~Libraries() {
   const auto has_handle = [](const auto& entry) { return entry.handle != nullptr; };
-  const bool is_in_use = std::any_of(products_.begin(), products_.end(), has_handle) ||
-                         std::any_of(convolutions_.begin(), convolutions_.end(), has_handle);
+  const bool is_in_use =
+      std::ranges::any_of(products_, has_handle) || std::ranges::any_of(convolutions_, has_handle);
   if (!is_in_use) return;
   try {
     const DeviceGuard guard(device_);
@@ -132,8 +133,8 @@ void Libraries::open_products(const Backend& backend) {
     if (library.api != nullptr) entry.status.reason = refuse_target(device_, library);
     open_entry(entry, library);
   }
-  const bool is_any = std::any_of(products_.begin(), products_.end(),
-                                  [](const BlasEntry& entry) { return entry.is_usable; });
+  const bool is_any =
+      std::ranges::any_of(products_, [](const BlasEntry& entry) { return entry.is_usable; });
   if (!is_any || device_.is_host_memory()) return;
   try {
     workspace_ = backend.allocator().allocate(product_workspace_bytes, stream_);
@@ -156,8 +157,8 @@ bool Libraries::can_multiply(const Backend& backend) {
   const std::lock_guard lock(mutex_);
   const DeviceGuard guard(device_);
   open_products(backend);
-  const bool is_any = std::any_of(products_.begin(), products_.end(),
-                                  [](const BlasEntry& entry) { return entry.is_usable; });
+  const bool is_any =
+      std::ranges::any_of(products_, [](const BlasEntry& entry) { return entry.is_usable; });
   if (!is_any) {
     for (BlasEntry& entry : products_) count_other(entry.status, "");
   }

@@ -172,7 +172,7 @@ JoinedAxes join_axes(std::span<const Layout* const> operands, std::size_t order)
 }
 
 bool are_packed(std::span<const Tensor* const> tensors) noexcept {
-  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) {
+  return std::ranges::all_of(tensors, [](const Tensor* tensor) {
     return tensor->layout().is_contiguous() && address_of(*tensor) % 16 == 0;
   });
 }

@@ -52,7 +52,7 @@ std::size_t place_of_all(std::span<const Backend> backends, const FindWeight& fi
     const auto is_here = [&](const std::string& tensor) {
       return has_weight(find, backends[place], tensor);
     };
-    if (std::all_of(tensors.begin(), tensors.end(), is_here)) return place;
+    if (std::ranges::all_of(tensors, is_here)) return place;
   }
   // A tensor that is nowhere, or another one elsewhere.
   std::string devices;

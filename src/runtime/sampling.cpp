@@ -112,7 +112,7 @@ void keep_largest(std::vector<Candidate>& candidates, std::uint64_t count) {
   const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
   std::nth_element(candidates.begin(), end - 1, candidates.end(), is_likelier);
   candidates.erase(end, candidates.end());
-  std::sort(candidates.begin(), candidates.end(), has_lower_id);
+  std::ranges::sort(candidates, has_lower_id);
 }
 
 void keep_share(std::vector<Candidate>& candidates, double share) {
@@ -129,7 +129,7 @@ void keep_share(std::vector<Candidate>& candidates, double share) {
     sum += (kept - 1)->weight;
   }
   candidates.erase(candidates.begin(), kept);
-  std::sort(candidates.begin(), candidates.end(), has_lower_id);
+  std::ranges::sort(candidates, has_lower_id);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ std::vector<fs::path> levels(const fs::path& mount, const std::string& group) {
   }
   std::vector<fs::path> folders{mount};
   for (const fs::path& name : names) folders.push_back(folders.back() / name);
-  std::reverse(folders.begin(), folders.end());
+  std::ranges::reverse(folders);
   return folders;
 }
 

@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <sstream>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/descriptor.hpp"
 #include "base/file.hpp"
 
@@ -40,7 +40,7 @@ bool is_in_group(gid_t group) {
   if (count <= 0) return false;
   std::vector<gid_t> groups(static_cast<std::size_t>(count));
   const int got = getgroups(count, groups.data());
-  return got > 0 && std::find(groups.begin(), groups.end(), group) != groups.end();
+  return got > 0 && base::contains(groups, group);
 }
 
 }  // namespace

@@ -93,9 +93,9 @@ DriverFinding explain_kfd(const fs::path& root) {
   if (error_number != 0)
     return explain_failed_open(error_number, root, "/dev/kfd", amd_container_option);
   const std::vector<KfdNode> nodes = read_kfd_nodes(root);
-  if (std::none_of(nodes.begin(), nodes.end(), [](const KfdNode& node) { return node.is_gpu; })) {
-    const bool is_all_readable = std::all_of(nodes.begin(), nodes.end(),
-                                             [](const KfdNode& node) { return node.is_readable; });
+  if (std::ranges::none_of(nodes, [](const KfdNode& node) { return node.is_gpu; })) {
+    const bool is_all_readable =
+        std::ranges::all_of(nodes, [](const KfdNode& node) { return node.is_readable; });
     if (nodes.empty() || !is_all_readable) {
       return {"the compute nodes of the AMD GPUs (/sys/class/kfd) cannot be read",
               std::string("in a container, start it with `") + amd_container_option +
@@ -152,7 +152,7 @@ std::string missing_nvidia_node(const fs::path& root) {
   if (!base::is_there(root / "dev/nvidiactl")) return "/dev/nvidiactl";
   // A container may have been given any of the GPUs, so that number 0 alone says nothing.
   const auto nodes = base::list_folder(root / "dev");
-  const bool has_gpu = std::any_of(nodes.begin(), nodes.end(), [](const fs::path& node) {
+  const bool has_gpu = std::ranges::any_of(nodes, [](const fs::path& node) {
     const std::string name = node.filename().string();
     return name.rfind("nvidia", 0) == 0 && base::is_all_digits(std::string_view(name).substr(6));
   });
@@ -180,9 +180,9 @@ DriverFinding explain_gpus(const fs::path& root, std::uint32_t vendor, std::stri
   const std::vector<PciDevice> gpus = list_gpus(root, vendor);
   if (gpus.empty()) return {};
   const auto is_bound = [driver](const PciDevice& gpu) { return gpu.driver == driver; };
-  if (std::any_of(gpus.begin(), gpus.end(), is_bound)) return explain_bound(root);
-  const auto taken = std::find_if(gpus.begin(), gpus.end(),
-                                  [](const PciDevice& gpu) { return !gpu.driver.empty(); });
+  if (std::ranges::any_of(gpus, is_bound)) return explain_bound(root);
+  const auto taken =
+      std::ranges::find_if(gpus, [](const PciDevice& gpu) { return !gpu.driver.empty(); });
   return explain_binding(root, taken != gpus.end() ? *taken : gpus.front());
 }
 

@@ -75,8 +75,8 @@ std::vector<KfdNode> read_kfd_nodes(const fs::path& root) {
   for (const fs::path& folder : base::list_folder(root / "sys/class/kfd/kfd/topology/nodes")) {
     nodes.push_back(read_node(folder));
   }
-  std::sort(nodes.begin(), nodes.end(),
-            [](const KfdNode& left, const KfdNode& right) { return left.number < right.number; });
+  std::ranges::sort(
+      nodes, [](const KfdNode& left, const KfdNode& right) { return left.number < right.number; });
   return nodes;
 }
 

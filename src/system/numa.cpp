@@ -19,7 +19,7 @@ constexpr int most_cpus = 1 << 16;
 constexpr const char* nodes_folder = "sys/devices/system/node";
 
 bool set_affinity(const std::vector<int>& cpus) {
-  const int highest = *std::max_element(cpus.begin(), cpus.end());
+  const int highest = *std::ranges::max_element(cpus);
   std::vector<cpu_set_t> set(static_cast<std::size_t>(highest) / CPU_SETSIZE + 1);
   const std::size_t bytes = set.size() * sizeof(cpu_set_t);
   for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.data());
@@ -83,7 +83,7 @@ CpuBinding::CpuBinding(const std::vector<int>& cpus) {
   if (cpus.empty()) return;
   const std::vector<int> allowed = allowed_cpus();
   std::vector<int> wanted(cpus);
-  std::sort(wanted.begin(), wanted.end());
+  std::ranges::sort(wanted);
   std::vector<int> both;
   std::set_intersection(allowed.begin(), allowed.end(), wanted.begin(), wanted.end(),
                         std::back_inserter(both));

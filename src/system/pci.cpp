@@ -91,7 +91,7 @@ std::vector<PciDevice> list_gpus(const fs::path& root, std::optional<std::uint32
     if (!device || !is_gpu(*device) || (vendor && device->vendor != *vendor)) continue;
     gpus.push_back(std::move(*device));
   }
-  std::sort(gpus.begin(), gpus.end(), stands_before);
+  std::ranges::sort(gpus, stands_before);
   return gpus;
 }
 

@@ -58,8 +58,8 @@ Count by_mincore(int descriptor, std::uint64_t offset, std::uint64_t size_bytes)
     const bool is_known = mincore(mapped, length, answers.data()) == 0;
     munmap(mapped, length);
     if (!is_known) return std::nullopt;
-    pages += static_cast<std::uint64_t>(std::count_if(
-        answers.begin(), answers.end(), [](unsigned char answer) { return (answer & 1) != 0; }));
+    pages += static_cast<std::uint64_t>(
+        std::ranges::count_if(answers, [](unsigned char answer) { return (answer & 1) != 0; }));
   }
   return pages * page_bytes();
 }

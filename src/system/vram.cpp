@@ -58,11 +58,11 @@ std::vector<Vram> read_vram(const fs::path& root) {
   }
   const std::vector<int> order = minors_of_topology(root);
   const auto place = [&order](const Vram& vram) {
-    return std::pair(std::find(order.begin(), order.end(), vram.render_minor) - order.begin(),
+    return std::pair(std::ranges::find(order, vram.render_minor) - order.begin(),
                      vram.render_minor);
   };
-  std::sort(found.begin(), found.end(),
-            [&](const Vram& left, const Vram& right) { return place(left) < place(right); });
+  std::ranges::sort(
+      found, [&](const Vram& left, const Vram& right) { return place(left) < place(right); });
   return found;
 }
 

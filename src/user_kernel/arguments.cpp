@@ -79,9 +79,9 @@ std::vector<std::byte> make_content(const KernelArgument& argument, std::string_
     refuse("'" + argument.text + "' needs a whole number as seed, such as random:1");
   }
   if (kind.empty()) refuse("'" + argument.text + "' has no contents for the buffer");
-  const auto near =
-      std::find_if(buffer_contents.begin(), buffer_contents.end(),
-                   [&](std::string_view known) { return known.substr(0, 2) == kind.substr(0, 2); });
+  const auto near = std::ranges::find_if(buffer_contents, [&](std::string_view known) {
+    return known.substr(0, 2) == kind.substr(0, 2);
+  });
   if (near != buffer_contents.end() && *near == kind) {
     refuse("'" + argument.text + "': " + std::string(kind) +
            (kind == "file" ? " needs a path" : " takes no value"));
@@ -160,8 +160,8 @@ bool fits_size(const KernelArgument& given, const ArgumentInfo& expected) {
   const std::size_t size = given.is_buffer ? pointer_bytes : given.bytes.size();
   if (expected.size_bytes != 0 && size != expected.size_bytes) return false;
   if (given.is_buffer) return expected.kind != value;
-  const bool is_zero = std::all_of(given.bytes.begin(), given.bytes.end(),
-                                   [](std::byte byte) { return byte == std::byte{0}; });
+  const bool is_zero =
+      std::ranges::all_of(given.bytes, [](std::byte byte) { return byte == std::byte{0}; });
   return expected.kind != pointer || is_zero;
 }
 

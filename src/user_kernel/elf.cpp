@@ -31,9 +31,8 @@ std::vector<ElfSection> read_elf_sections(std::span<const std::byte> image) {
 
 ElfSymbols read_elf_symbols(const std::vector<ElfSection>& sections) {
   ElfSymbols symbols;
-  const auto table = std::find_if(sections.begin(), sections.end(), [](const ElfSection& section) {
-    return section.header.sh_type == SHT_SYMTAB;
-  });
+  const auto table = std::ranges::find_if(
+      sections, [](const ElfSection& section) { return section.header.sh_type == SHT_SYMTAB; });
   if (table == sections.end() || table->header.sh_link >= sections.size()) return symbols;
   symbols.names = sections[table->header.sh_link].bytes;
   const std::uint64_t count = table->bytes.size() / sizeof(Elf64_Sym);

@@ -106,8 +106,7 @@ void read_parameter_word(std::string_view word, PtxWords& words, ArgumentInfo& a
     argument.type.clear();
   } else if (const auto size = size_of_type(word); size && argument.size_bytes == 0) {
     argument.size_bytes = *size;
-    const auto number = std::find_if(ptx_numbers.begin(), ptx_numbers.end(),
-                                     [&](const PtxNumber& one) { return one.word == word; });
+    const auto number = std::ranges::find(ptx_numbers, word, &PtxNumber::word);
     if (number == ptx_numbers.end()) return;
     argument.element = number->type;
     argument.type = number->name;

@@ -155,8 +155,7 @@ ImageInfo read_cubin(Bytes image) {
   info.kernels.emplace();
   for (std::string& name : read_entries(sections)) {
     const std::string wanted = ".nv.info." + name;
-    const auto found = std::find_if(sections.begin(), sections.end(),
-                                    [&](const ElfSection& one) { return one.name == wanted; });
+    const auto found = std::ranges::find(sections, wanted, &ElfSection::name);
     if (found == sections.end())
       refuse_image("the kernel '" + name + "' has no list of parameters");
     info.kernels->push_back({std::move(name), read_parameters(found->bytes)});

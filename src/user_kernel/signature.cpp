@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "user_kernel/element_value.hpp"
 
@@ -51,12 +52,9 @@ constexpr std::array<std::string_view, 11> dropped_words{
     "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "struct",
     "class",    "typename",     "enum",       "register", "__global"};
 
-template <std::size_t Count>
-bool is_among(const std::array<std::string_view, Count>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+bool is_type_word(std::string_view word) {
+  return base::contains(type_words, word) || word == "double";
 }
-
-bool is_type_word(std::string_view word) { return is_among(type_words, word) || word == "double"; }
 
 bool is_name(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == ':';
@@ -118,10 +116,8 @@ std::string joined_words(const std::vector<std::string>& words) {
 
 /// "unsigned long" of {"long", "unsigned", "int"}: the order and a redundant int do not matter.
 std::string base_type(const std::vector<std::string>& words) {
-  if (!std::all_of(words.begin(), words.end(), is_type_word)) return joined_words(words);
-  const auto count = [&](std::string_view word) {
-    return std::count(words.begin(), words.end(), word);
-  };
+  if (!std::ranges::all_of(words, is_type_word)) return joined_words(words);
+  const auto count = [&](std::string_view word) { return std::ranges::count(words, word); };
   std::string rest = count("char") > 0 ? "char" : count("short") > 0 ? "short" : "";
   for (auto left = count("long"); left > 0; --left) rest += rest.empty() ? "long" : " long";
   if (count("float") > 0) rest = "float";
@@ -136,8 +132,7 @@ std::string base_type(const std::vector<std::string>& words) {
 std::optional<ElementType> element_of(std::string_view base) {
   if (base.starts_with("std::")) base.remove_prefix(5);
   if (base.starts_with("::")) base.remove_prefix(2);
-  const auto found = std::find_if(named_types.begin(), named_types.end(),
-                                  [&](const NamedType& one) { return one.name == base; });
+  const auto found = std::ranges::find(named_types, base, &NamedType::name);
   return found == named_types.end() ? std::nullopt : std::optional(found->type);
 }
 
@@ -164,7 +159,7 @@ Declaration parse_declaration(std::string_view text) {
         parts.words.pop_back();
       }
     } else if (is_name(word.front())) {
-      if (is_among(dropped_words, word)) continue;
+      if (base::contains(dropped_words, word)) continue;
       if (parts.stars > 0) parts.name = word;
       if (parts.stars == 0) parts.words.push_back(word);
     } else {

@@ -114,7 +114,7 @@ std::vector<std::string> words_of(std::string_view code) {
 }
 
 std::string_view first_word(std::string_view code) {
-  const auto begin = std::find_if(code.begin(), code.end(), is_word);
+  const auto begin = std::ranges::find_if(code, is_word);
   const auto end = std::find_if_not(begin, code.end(), is_word);
   return code.substr(static_cast<std::size_t>(begin - code.begin()),
                      static_cast<std::size_t>(end - begin));
@@ -200,7 +200,7 @@ class Scopes {
   /// The start of the current statement.
   std::size_t statement() const { return statement_; }
   bool is_in_function() const {
-    return std::any_of(names_.begin(), names_.end(), [](const Scope& one) { return one.is_other; });
+    return std::ranges::any_of(names_, [](const Scope& one) { return one.is_other; });
   }
   std::string prefix() const {
     std::string prefix;
@@ -218,7 +218,7 @@ class Scopes {
 
   void open(std::string_view head) {
     const std::vector<std::string> words = words_of(head);
-    const auto found = std::find(words.begin(), words.end(), "namespace");
+    const auto found = std::ranges::find(words, "namespace");
     const bool is_linkage = words.size() == 1 && words.front() == "extern";  // extern "C" {
     Scope scope;
     scope.is_other = found == words.end() && !is_linkage;
@@ -364,7 +364,7 @@ std::string with_dynamic_shared(std::string_view text) {
     result += text.substr(copied, start - copied);
     result += instead;
     const std::string_view gone = text.substr(start, end - start);
-    result.append(static_cast<std::size_t>(std::count(gone.begin(), gone.end(), '\n')), '\n');
+    result.append(static_cast<std::size_t>(std::ranges::count(gone, '\n')), '\n');
     copied = end + 1;
   });
   result += text.substr(std::min(copied, text.size()));

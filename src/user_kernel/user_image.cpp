@@ -3,12 +3,12 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hip/rtc.hpp"
@@ -42,9 +42,7 @@ std::vector<std::byte> read_image_file(const fs::path& path) {
   return bytes;
 }
 
-bool is_text(const std::vector<std::byte>& bytes) {
-  return std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end();
-}
+bool is_text(const std::vector<std::byte>& bytes) { return !base::contains(bytes, std::byte{0}); }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why, std::string hint = {}) {
   throw Error(ErrorCode::input_failed, load_operation, path.string() + " " + why, std::move(hint));
@@ -87,7 +85,7 @@ std::string instance_of(const std::vector<SourceKernel>& kernels, const std::str
   const std::string arguments = template_arguments(name);
   if (kernel == nullptr || arguments.empty()) return {};
   const auto& made = kernel->instances;
-  if (std::find(made.begin(), made.end(), arguments) != made.end()) return {};
+  if (base::contains(made, arguments)) return {};
   return "\ntemplate __global__ decltype(" + name + ") " + name + ";\n";
 }
 

@@ -29,7 +29,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/matmul.hpp"
 #include "hiptool/tensor.hpp"
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 
 namespace {
 

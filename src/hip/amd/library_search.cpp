@@ -152,7 +152,7 @@ std::vector<fs::path> list_runtimes(const fs::path& folder) {
       found.emplace_back(*major, entry);
     }
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
+  std::ranges::sort(found, std::greater<>());
   std::vector<fs::path> files;
   for (auto& [major, path] : found) files.push_back(std::move(path));
   return files;
@@ -182,7 +182,7 @@ std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_pat
   }
   std::vector<std::pair<int, std::string>> mapped;
   dl_iterate_phdr(add_mapped, &mapped);
-  std::sort(mapped.begin(), mapped.end(), std::greater<>());
+  std::ranges::sort(mapped, std::greater<>());
   for (const auto& [major, path] : mapped) {
     if (auto library = base::DynamicLibrary::find_loaded(path)) return library;
   }
@@ -199,7 +199,7 @@ std::vector<fs::path> list_installed(const Places& places) {
     if (major && *major >= oldest_major && base::is_there(file)) usual.push_back(file);
   }
   // Places of equal age keep their order.
-  std::stable_sort(usual.begin(), usual.end(), [](const fs::path& left, const fs::path& right) {
+  std::ranges::stable_sort(usual, [](const fs::path& left, const fs::path& right) {
     const int left_major = soname_major(left);
     const int right_major = soname_major(right);
     return left_major != right_major ? left_major > right_major : age_of(left) > age_of(right);

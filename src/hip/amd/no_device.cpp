@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "hip/amd/no_device.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "system/kfd.hpp"
 #include "system/pci.hpp"
 
@@ -36,7 +36,7 @@ std::string unset_hint(const std::string& name) { return "run `unset " + name + 
 std::string join_archs(const std::vector<system::KfdNode>& nodes) {
   std::vector<std::string> archs;
   for (const system::KfdNode& node : nodes) {
-    const bool is_new = std::find(archs.begin(), archs.end(), node.arch) == archs.end();
+    const bool is_new = !base::contains(archs, node.arch);
     if (!node.arch.empty() && is_new) archs.push_back(node.arch);
   }
   std::string text;

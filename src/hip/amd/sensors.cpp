@@ -43,7 +43,7 @@ std::string kfd_gpu_id(const fs::path& root, const std::string& bus_id) {
 
 bool has_queue_on(const fs::path& process, const std::string& gpu_id) {
   const auto queues = base::list_folder(process / "queues");
-  return std::any_of(queues.begin(), queues.end(), [&](const fs::path& queue) {
+  return std::ranges::any_of(queues, [&](const fs::path& queue) {
     return base::read_small_file(queue / "gpuid") == gpu_id;
   });
 }
@@ -69,9 +69,9 @@ std::optional<std::vector<DeviceProcess>> list_processes(const fs::path& root,
     const auto name = root / "proc" / std::to_string(*id) / "comm";
     processes.push_back({*id, has_host_numbers ? base::read_small_file(name) : "", bytes});
   }
-  std::sort(
-      processes.begin(), processes.end(),
-      [](const DeviceProcess& left, const DeviceProcess& right) { return left.id < right.id; });
+  std::ranges::sort(processes, [](const DeviceProcess& left, const DeviceProcess& right) {
+    return left.id < right.id;
+  });
   return processes;
 }
 

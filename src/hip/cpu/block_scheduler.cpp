@@ -323,11 +323,9 @@ bool BlockScheduler::release_exchange(unsigned first, unsigned last) {
 }
 
 void BlockScheduler::release_barrier() {
-  const auto waiting = std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) {
-    return thread.state == State::at_barrier;
-  });
+  const auto waiting = std::ranges::find(threads_, State::at_barrier, &Thread::state);
   const int line = waiting->line;
-  const bool is_whole = std::all_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
+  const bool is_whole = std::ranges::all_of(threads_, [&](const Thread& thread) {
     return thread.state == State::at_barrier && thread.line == line;
   });
   if (!is_whole) throw KernelFault(describe_barrier_fault(line));

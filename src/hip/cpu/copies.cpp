@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "hip/cpu/allocations.hpp"

@@ -118,7 +118,7 @@ void GridWorkers::help() {
 
 /// The list is locked.
 std::thread GridWorkers::take_own_thread() {
-  const auto own = std::find_if(helpers_.begin(), helpers_.end(), [](const std::thread& helper) {
+  const auto own = std::ranges::find_if(helpers_, [](const std::thread& helper) {
     return helper.get_id() == std::this_thread::get_id();
   });
   return std::move(*own);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <memory>
 
 #include "hip/cpu/allocations.hpp"
 #include "hip/cpu/calls.hpp"

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "hip/cpu/accounting.hpp"
 #include "hip/cpu/calls.hpp"
 #include "hip/cpu/entry.hpp"
-#include "hip/cpu/facts.hpp"
 #include "hip/cpu/handles.hpp"
 #include "hip/cpu/kernel_settings.hpp"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#include <utility>
-
 #include "hip/cpu/accounting.hpp"
 #include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"

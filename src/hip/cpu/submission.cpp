@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hip/cpu/submission.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <utility>

@@ -2,11 +2,11 @@
 /// Where the libraries of a CUDA toolkit are installed, by its packages or as Python wheels.
 #include <link.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "hip/nvidia/cublas.hpp"
 #include "hip/places.hpp"
 #include "hip/side_library.hpp"
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 void add_folder(std::vector<std::string>& folders, const fs::path& folder) {
   const std::string text = folder.lexically_normal().string();
-  if (std::find(folders.begin(), folders.end(), text) == folders.end()) folders.push_back(text);
+  if (!base::contains(folders, text)) folders.push_back(text);
 }
 
 /// Collects the folders of mapped libraries of a toolkit.

@@ -214,7 +214,7 @@ std::vector<CudnnGraphPlan> list_graph_plans(const CudnnBackendCalls& calls, voi
 
 bool is_aligned(const ConvCall& call) {
   const std::array<const void*, 3> tensors{call.x, call.filter, call.y};
-  return std::all_of(tensors.begin(), tensors.end(), [](const void* pointer) {
+  return std::ranges::all_of(tensors, [](const void* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer) % alignment_bytes == 0;
   });
 }

@@ -187,10 +187,9 @@ class NvmlSensors final : public Sensors {
 }  // namespace
 
 bool is_hardware_slowdown(std::string_view throttle_reason) noexcept {
-  return std::any_of(std::begin(clocks_event_reasons), std::end(clocks_event_reasons),
-                     [&](const ClocksEventReason& reason) {
-                       return reason.is_by_hardware && reason.text == throttle_reason;
-                     });
+  return std::ranges::any_of(clocks_event_reasons, [&](const ClocksEventReason& reason) {
+    return reason.is_by_hardware && reason.text == throttle_reason;
+  });
 }
 
 SensorLibrary open_sensors(const std::string& chosen) {

@@ -13,9 +13,8 @@ namespace {
 // none.
 std::uint64_t cut_before(const ModelFile& model, const ArenaLayout& layout, std::uint64_t end) {
   const auto& placements = layout.placements;
-  const auto next = std::partition_point(
-      placements.begin(), placements.end(),
-      [&](const Placement& placement) { return placement.device_offset < end; });
+  const auto next = std::ranges::partition_point(
+      placements, [&](const Placement& placement) { return placement.device_offset < end; });
   if (next == placements.begin()) return end;
   const Placement& placement = *std::prev(next);
   const std::uint64_t offset = end - placement.device_offset;

@@ -22,10 +22,9 @@ void for_each_piece(const ModelFile& model, const ArenaLayout& layout, const bas
                     Visitor&& visit) {
   const auto tensors = model.tensors();
   const auto& placements = layout.placements;
-  auto placement =
-      std::partition_point(placements.begin(), placements.end(), [&](const Placement& candidate) {
-        return candidate.device_offset + tensors[candidate.tensor].size_bytes <= chunk.offset;
-      });
+  auto placement = std::ranges::partition_point(placements, [&](const Placement& candidate) {
+    return candidate.device_offset + tensors[candidate.tensor].size_bytes <= chunk.offset;
+  });
   for (; placement != placements.end() && placement->device_offset < chunk.end(); ++placement) {
     const TensorInfo& tensor = tensors[placement->tensor];
     const std::uint64_t first = std::max(chunk.offset, placement->device_offset);

@@ -11,7 +11,6 @@
 
 #include "base/sha256.hpp"
 #include "base/text.hpp"
-#include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
 #include "load/workers.hpp"
@@ -29,10 +28,7 @@ struct Named {
 constexpr std::array kinds{Named{HashKind::sha256, "sha256", 64},
                            Named{HashKind::xxh64, "xxh64", 16}, Named{HashKind::xxh3, "xxh3", 16}};
 
-const Named& named(HashKind kind) noexcept {
-  return *std::find_if(kinds.begin(), kinds.end(),
-                       [&](const Named& candidate) { return candidate.kind == kind; });
-}
+const Named& named(HashKind kind) noexcept { return *std::ranges::find(kinds, kind, &Named::kind); }
 
 struct FreeState {
   void operator()(XXH64_state_t* state) const { XXH64_freeState(state); }
@@ -134,9 +130,8 @@ void FileHashes::plan() {
       jobs_.push_back({JobKind::chain, file, chain_bytes[file]});
     }
   }
-  std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& left, const Job& right) {
-    return left.size_bytes > right.size_bytes;
-  });
+  std::ranges::stable_sort(
+      jobs_, [](const Job& left, const Job& right) { return left.size_bytes > right.size_bytes; });
 }
 
 void FileHashes::do_job(const Job& job, std::span<std::byte> buffer) {
@@ -162,8 +157,8 @@ std::string FileHashes::hash_job(const Job& job, std::span<std::byte> buffer) {
   }
   // They are in the order of file and offset.
   const auto tensors = model_.tensors();
-  const auto first = std::partition_point(tensors.begin(), tensors.end(),
-                                          [&](const auto& one) { return one.file < job.index; });
+  const auto first =
+      std::ranges::partition_point(tensors, [&](const auto& one) { return one.file < job.index; });
   for (auto at = first; at != tensors.end() && at->file == job.index; ++at) {
     hash_tensor(hasher, static_cast<std::uint32_t>(at - tensors.begin()), buffer);
   }

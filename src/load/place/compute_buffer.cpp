@@ -81,7 +81,7 @@ class Graph {
   Exact mask(Exact element_bytes) const { return element_bytes * exact(batch_) * masked_cells(); }
 
   Exact attention() const {
-    const Exact heads = exact(*std::max_element(summary_.heads.begin(), summary_.heads.end()));
+    const Exact heads = exact(*std::ranges::max_element(summary_.heads));
     const Exact activations = 2 * floats(embedding_ + heads * exact(*summary_.key_length));
     if (!options_.has_flash_attention) {
       return mask(float_bytes) + floats(heads * exact(cells_)) + activations;
@@ -94,7 +94,7 @@ class Graph {
   Exact feed_forward() const {
     const auto& lengths = summary_.feed_forward_length;
     if (is_mixture(summary_) || lengths.empty()) return 0;
-    const Exact width = exact(*std::max_element(lengths.begin(), lengths.end()));
+    const Exact width = exact(*std::ranges::max_element(lengths));
     return mask(options_.has_flash_attention ? half_bytes : float_bytes) +
            3 * floats(width + embedding_);
   }

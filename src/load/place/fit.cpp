@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "hiptool/error.hpp"
 #include "load/place/kv_cache.hpp"
@@ -118,7 +117,7 @@ void set_part_of_model(ModelFit& fit, std::span<const TensorInfo> tensors,
   // The output and the layers before it, but not the tensors before the layers.
   const auto last = [&](std::uint64_t count) { return std::span(on_gpu).last(count); };
   const auto is_host = [](const DeviceMemory& device) { return device.is_host_memory; };
-  if (std::none_of(chosen.begin(), chosen.end(), is_host)) {
+  if (std::ranges::none_of(chosen, is_host)) {
     fit.gpu_layers = load::largest(on_gpu.size() - 1, [&](std::uint64_t count) {
       return fits(last(count), without_compute(fit, chosen));
     });

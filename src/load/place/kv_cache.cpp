@@ -102,8 +102,8 @@ void check_keys(const ModelSummary& summary) {
 void check_shape(const ModelSummary& summary) {
   const auto attends = [](std::uint64_t heads) { return heads > 0; };
   const bool has_lengths = summary.key_length && summary.value_length;
-  const bool is_whole = has_lengths || !summary.caches.empty() ||
-                        std::none_of(summary.kv_heads.begin(), summary.kv_heads.end(), attends);
+  const bool is_whole =
+      has_lengths || !summary.caches.empty() || std::ranges::none_of(summary.kv_heads, attends);
   const auto is_of_layers = [&](const std::vector<LayerCache>& caches, bool is_there) {
     return caches.size() == (is_there ? summary.kv_heads.size() : 0);
   };
@@ -190,7 +190,7 @@ std::optional<KvType> kv_type_from_name(std::string_view name) noexcept {
   const auto is_same = [](char left, char right) {
     return left == (right >= 'A' && right <= 'Z' ? right - 'A' + 'a' : right);
   };
-  const auto found = std::find_if(kv_blocks.begin(), kv_blocks.end(), [&](const KvBlock& one) {
+  const auto found = std::ranges::find_if(kv_blocks, [&](const KvBlock& one) {
     return std::equal(one.name.begin(), one.name.end(), name.begin(), name.end(), is_same);
   });
   return found == kv_blocks.end() ? std::nullopt : std::optional(found->type);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/contains.hpp"
 #include "core/platform_state.hpp"
 #include "load/place/search.hpp"
 #include "load/workers.hpp"
@@ -25,7 +26,7 @@ constexpr std::array hiding_variables{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVIC
 bool is_only_cpu(std::optional<Platform> platform, std::span<const std::string> ids) {
   if (platform && *platform != Platform::cpu) return false;
   if (ids.empty()) return platform.has_value();
-  return std::all_of(ids.begin(), ids.end(), [&](const std::string& id) {
+  return std::ranges::all_of(ids, [&](const std::string& id) {
     return id == "cpu" || id == "cpu:0" || (id == "all" && platform);
   });
 }
@@ -71,7 +72,7 @@ std::optional<FitMemory> choose(const std::vector<DeviceMemory>& devices,
     return is_known;
   };
   if (ids.empty()) take(devices.front().id);
-  if (!std::all_of(ids.begin(), ids.end(), take)) return std::nullopt;
+  if (!std::ranges::all_of(ids, take)) return std::nullopt;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!is_chosen[i]) memory.others.push_back(devices[i]);
   }
@@ -111,14 +112,14 @@ std::vector<std::uint64_t> most_bytes(std::span<const DeviceMemory> memory, doub
 
 std::vector<DeviceMemory> read_other_memory(std::span<const Device> devices) {
   const auto is_host = [](const Device& device) { return device.is_host_memory(); };
-  if (std::any_of(devices.begin(), devices.end(), is_host)) return {};
+  if (std::ranges::any_of(devices, is_host)) return {};
   // A Device shares the state of its platform; this one keeps it alive for the others.
   const auto owner = std::make_shared<const Device>(devices.front());
   const std::shared_ptr<const core::PlatformState> state(owner, &core::state_of(*owner));
   std::vector<DeviceMemory> others;
   for (int i = 0; i < state->device_count; ++i) {
     const Device device = core::Access::make_device(state, i);
-    if (std::find(devices.begin(), devices.end(), device) != devices.end()) continue;
+    if (base::contains(devices, device)) continue;
     const auto total = device.info().memory_total_bytes;
     if (total) others.push_back({device.id(), *total, std::nullopt, false});
   }
@@ -139,7 +140,7 @@ std::optional<FitMemory> read_fit_memory(const std::string& system_root,
     const bool is_free_to_choose = ids.empty() && !platform;
     return is_free_to_choose ? read_host_memory(system_root) : std::nullopt;
   }
-  const bool all_amd = std::all_of(gpus.begin(), gpus.end(), [](const system::PciDevice& gpu) {
+  const bool all_amd = std::ranges::all_of(gpus, [](const system::PciDevice& gpu) {
     return gpu.vendor == system::vendor_amd && gpu.driver == "amdgpu";
   });
   if (!all_amd || platform.value_or(Platform::amd) != Platform::amd) return std::nullopt;
@@ -151,8 +152,7 @@ std::optional<FitMemory> read_fit_memory(const std::string& system_root,
 
 std::vector<DeviceMemory> read_memory(std::span<const Device> devices) {
   const auto in_host = static_cast<std::uint64_t>(
-      std::count_if(devices.begin(), devices.end(),
-                    [](const Device& device) { return device.is_host_memory(); }));
+      std::ranges::count_if(devices, [](const Device& device) { return device.is_host_memory(); }));
   std::vector<DeviceMemory> memory(devices.size());
   // To start a device takes some 0.1 s, so all start at once.
   load::run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {

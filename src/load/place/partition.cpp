@@ -32,9 +32,9 @@ GroupedTensors group_by_section(std::span<const TensorInfo> tensors, Sections& s
     names.push_back(name);
   }
   GroupedTensors grouped{{}, file_order(tensors)};
-  std::stable_sort(
-      grouped.order.begin(), grouped.order.end(),
-      [&](std::uint32_t left, std::uint32_t right) { return names[left] < names[right]; });
+  std::ranges::stable_sort(grouped.order, [&](std::uint32_t left, std::uint32_t right) {
+    return names[left] < names[right];
+  });
   for (const auto& entry : sections) grouped.groups.push_back(entry.second);
   return grouped;
 }
@@ -56,18 +56,18 @@ class RunSizes {
   std::size_t farthest_end(std::size_t begin, std::uint64_t most_bytes) const {
     const std::uint64_t before = before_[begin];
     const std::uint64_t limit = most_bytes > UINT64_MAX - before ? UINT64_MAX : before + most_bytes;
-    return index_of(std::upper_bound(before_.begin(), before_.end(), limit)) - 1;
+    return index_of(std::ranges::upper_bound(before_, limit)) - 1;
   }
 
   // The farthest begin of a run that ends there.
   std::size_t farthest_begin(std::size_t end, std::uint64_t most_bytes) const {
     const std::uint64_t limit = before_[end] - std::min(before_[end], most_bytes);
-    return index_of(std::lower_bound(before_.begin(), before_.end(), limit));
+    return index_of(std::ranges::lower_bound(before_, limit));
   }
 
   // The end with the number of bytes before it that is closest to this one; of two the later one.
   std::size_t closest_end(std::uint64_t wanted_bytes) const {
-    const auto past = std::upper_bound(before_.begin(), before_.end(), wanted_bytes);
+    const auto past = std::ranges::upper_bound(before_, wanted_bytes);
     if (past == before_.end()) return groups();
     const bool is_nearer = *past - wanted_bytes <= wanted_bytes - *std::prev(past);
     return index_of(is_nearer ? past : std::prev(past));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "load/place/memory.hpp"
@@ -37,7 +38,7 @@ void check_devices(std::span<const Device> devices, const LoadSplit& split,
   if (devices.empty()) refuse("a load needs a device");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto rest = devices.subspan(i + 1);
-    if (std::find(rest.begin(), rest.end(), devices[i]) != rest.end()) {
+    if (base::contains(rest, devices[i])) {
       refuse(devices[i].id() + " was given twice");
     }
     const bool is_other = devices[i].platform() != devices.front().platform();

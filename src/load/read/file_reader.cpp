@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "hiptool/error.hpp"
 #include "model/parts.hpp"
 
 namespace hiptool::load {
@@ -46,9 +45,8 @@ std::uint32_t choose_depth(const ReadOptions& options, std::uint32_t readers) {
 // What was read of the extent, into its parts.
 void spread(std::span<const ReadPart> extent, std::uint64_t offset,
             std::span<const std::byte> bytes) {
-  auto part = std::partition_point(extent.begin(), extent.end(), [&](const ReadPart& candidate) {
-    return end_of(candidate) <= offset;
-  });
+  auto part = std::ranges::partition_point(
+      extent, [&](const ReadPart& candidate) { return end_of(candidate) <= offset; });
   for (; part != extent.end() && part->file_offset < offset + bytes.size(); ++part) {
     const std::uint64_t begin = std::max(offset, part->file_offset);
     const std::uint64_t end = std::min(offset + bytes.size(), end_of(*part));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <exception>
 #include <system_error>
 #include <vector>
 

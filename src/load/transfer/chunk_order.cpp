@@ -17,7 +17,7 @@ std::pair<Chunks::iterator, Chunks::iterator> without_ramp(Chunks& chunks) {
   const auto is_large = [&](const base::ByteRange& chunk) {
     return chunk.size_bytes >= largest / 2;
   };
-  return {std::find_if(chunks.begin(), chunks.end(), is_large),
+  return {std::ranges::find_if(chunks, is_large),
           std::find_if(chunks.rbegin(), chunks.rend(), is_large).base()};
 }
 
@@ -40,8 +40,8 @@ Chunks order_chunks(Chunks chunks, std::uint32_t regions) {
     region = own;
     turns.emplace_back(turn, *chunk);
   }
-  std::stable_sort(turns.begin(), turns.end(),
-                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::ranges::stable_sort(
+      turns, [](const auto& left, const auto& right) { return left.first < right.first; });
   std::transform(turns.begin(), turns.end(), first, [](const auto& one) { return one.second; });
   return chunks;
 }

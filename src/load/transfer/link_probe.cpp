@@ -112,7 +112,7 @@ LinkedDevices linked_devices(const LoadPlan& plan, Transfer& transfer) {
 // The bytes of a load cannot exceed the sum of all links, or for copies, which all get the same
 // bytes, the slowest link that is used.
 double link_limit(const LoadPlan& plan, const std::vector<double>& rates) {
-  return plan.split == SplitKind::replicate ? *std::min_element(rates.begin(), rates.end())
+  return plan.split == SplitKind::replicate ? *std::ranges::min_element(rates)
                                             : std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 

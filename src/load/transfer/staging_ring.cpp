@@ -2,11 +2,9 @@
 #include "load/transfer/staging_ring.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/error.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::load {
@@ -95,7 +93,7 @@ void StagingRing::wait_for(StagingSlot& slot) {
 }
 
 std::size_t StagingRing::pick_stream(std::uint64_t size_bytes) {
-  const auto least = std::min_element(queued_bytes_.begin(), queued_bytes_.end());
+  const auto least = std::ranges::min_element(queued_bytes_);
   *least += size_bytes;
   return static_cast<std::size_t>(least - queued_bytes_.begin());
 }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -113,9 +112,8 @@ struct Transfer::Impl {
 
   void check_streams() const {
     for (const StreamRef& stream : options.external_streams) {
-      const bool is_known =
-          std::any_of(plan.devices.begin(), plan.devices.end(),
-                      [&](const DevicePlan& part) { return part.device == stream.device(); });
+      const bool is_known = std::ranges::any_of(
+          plan.devices, [&](const DevicePlan& part) { return part.device == stream.device(); });
       if (is_known) continue;
       throw Error(ErrorCode::invalid_argument, "make loader",
                   "a stream of " + stream.device().id() + " was given, which is not in the plan");
@@ -289,8 +287,8 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
                    .probe(most_bytes);
   });
   // Device memory that is read into in place must still hold what was verified.
-  const bool writes_arenas = std::any_of(impl.rings.begin(), impl.rings.end(),
-                                         [](const auto& ring) { return ring && !ring->stages(); });
+  const bool writes_arenas =
+      std::ranges::any_of(impl.rings, [](const auto& ring) { return ring && !ring->stages(); });
   if (writes_arenas) files.check_unchanged();
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }

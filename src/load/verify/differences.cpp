@@ -22,11 +22,9 @@ std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout
   for (const Placement& placement : layout.placements) {
     device_offsets[placement.tensor] = placement.device_offset;
   }
-  std::sort(differences.begin(), differences.end(),
-            [&](const Difference& left, const Difference& right) {
-              return device_offsets[left.tensor] + left.first <
-                     device_offsets[right.tensor] + right.first;
-            });
+  std::ranges::sort(differences, [&](const Difference& left, const Difference& right) {
+    return device_offsets[left.tensor] + left.first < device_offsets[right.tensor] + right.first;
+  });
   std::vector<Mismatch> mismatches;
   const Difference* previous = nullptr;
   for (const Difference& next : differences) {

@@ -1,46 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "load/verify/digest.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
-#include <new>
 #include <numeric>
+#include <string>
 
 #include "base/xxh3.hpp"
 
 namespace hiptool::load {
-namespace {
 
 static_assert(std::endian::native == std::endian::little, "digests are over little-endian numbers");
-
-class Hasher {
- public:
-  Hasher() : state_(XXH3_createState()) {
-    if (!state_) throw std::bad_alloc();
-    XXH3_64bits_reset(state_.get());
-  }
-  void add(const void* bytes, std::size_t size_bytes) {
-    XXH3_64bits_update(state_.get(), bytes, size_bytes);
-  }
-  void add(std::uint64_t number) { add(&number, sizeof number); }
-  void add(std::string_view text) {
-    add(text.data(), text.size());
-    add("", 1);
-  }
-  std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
-
- private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
-};
-
-}  // namespace
 
 std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept {
   return base::xxh3_64(bytes.data(), bytes.size());
@@ -71,7 +41,7 @@ std::vector<std::uint32_t> digest_order(const ModelFile& model) {
   const auto tensors = model.tensors();
   std::vector<std::uint32_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+  std::ranges::sort(order, [&](std::uint32_t left, std::uint32_t right) {
     return tensors[left].name < tensors[right].name;  // std::string compares bytes as unsigned
   });
   return order;
@@ -80,16 +50,19 @@ std::vector<std::uint32_t> digest_order(const ModelFile& model) {
 std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint32_t> order,
                            std::span<const std::uint64_t> tensor_digests) {
   const auto tensors = model.tensors();
-  Hasher hasher;
+  std::string bytes;
+  const auto add = [&](std::uint64_t number) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
   for (const std::uint32_t index : order) {
     const TensorInfo& tensor = tensors[index];
-    hasher.add(std::string_view(tensor.name));
-    hasher.add(tensor.type.name());
-    hasher.add(std::uint64_t{tensor.shape.size()});
-    for (const std::uint64_t dim : tensor.shape) hasher.add(dim);
-    hasher.add(tensor_digests[index]);
+    bytes.append(tensor.name).push_back('\0');
+    bytes.append(tensor.type.name()).push_back('\0');
+    add(tensor.shape.size());
+    for (const std::uint64_t dim : tensor.shape) add(dim);
+    add(tensor_digests[index]);
   }
-  return hasher.digest();
+  return base::xxh3_64(bytes.data(), bytes.size());
 }
 
 }  // namespace hiptool::load

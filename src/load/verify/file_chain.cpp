@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "load/verify/digest.hpp"
-#include "load/verify/readback.hpp"
 
 namespace hiptool::load {
 
@@ -16,7 +15,7 @@ FileChain::FileChain(std::vector<Tensor> tensors, std::uint64_t size_bytes,
       size_bytes_(size_bytes),
       read_bytes_(read_bytes),
       buffer_(block_bytes + read_bytes) {
-  std::stable_sort(tensors_.begin(), tensors_.end(), [](const Tensor& left, const Tensor& right) {
+  std::ranges::stable_sort(tensors_, [](const Tensor& left, const Tensor& right) {
     return left.bytes.offset < right.bytes.offset;
   });
 }

@@ -40,10 +40,9 @@ std::vector<SecondReader::Job> FileDigests::divide() {
     }
     is_hashed[file] = true;
   }
-  std::sort(hashed_files_.begin(), hashed_files_.end(),
-            [&](std::uint32_t left, std::uint32_t right) {
-              return model_.files()[left].size_bytes > model_.files()[right].size_bytes;
-            });
+  std::ranges::sort(hashed_files_, [&](std::uint32_t left, std::uint32_t right) {
+    return model_.files()[left].size_bytes > model_.files()[right].size_bytes;
+  });
   for (const std::uint32_t file : hashed_files_) {
     jobs.push_back({"read, hash and digest", model_.files()[file].size_bytes});
   }

@@ -34,12 +34,12 @@ std::vector<PlantedPiece> find_pieces(const ModelFile& model, const ArenaLayout&
   std::vector<PlantedPiece> pieces;
   const auto take = [&](std::uint32_t tensor, std::uint64_t device_offset,
                         std::span<const std::byte> bytes) {
-    const bool is_new = std::none_of(pieces.begin(), pieces.end(), [&](const PlantedPiece& other) {
+    const bool is_new = std::ranges::none_of(pieces, [&](const PlantedPiece& other) {
       return std::equal(other.bytes.begin(), other.bytes.end(), bytes.begin());
     });
     // Shifting must change it too.
     const bool is_constant =
-        std::all_of(bytes.begin(), bytes.end(), [&](std::byte byte) { return byte == bytes[0]; });
+        std::ranges::all_of(bytes, [&](std::byte byte) { return byte == bytes[0]; });
     if (is_new && !is_constant)
       pieces.push_back({tensor, device_offset, {bytes.begin(), bytes.end()}});
   };
@@ -138,16 +138,14 @@ bool is_caught(const VerifyResult& result, const std::vector<const PlantedPiece*
            piece.device_offset < mismatch.device_offset + mismatch.size_bytes;
   };
   const auto& mismatches = result.mismatches;
-  const bool all_named =
-      std::all_of(planted.begin(), planted.end(), [&](const PlantedPiece* piece) {
-        return std::any_of(mismatches.begin(), mismatches.end(),
-                           [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
-      });
-  const bool no_other =
-      std::all_of(mismatches.begin(), mismatches.end(), [&](const auto& mismatch) {
-        return std::any_of(planted.begin(), planted.end(),
-                           [&](const PlantedPiece* piece) { return touches(mismatch, *piece); });
-      });
+  const bool all_named = std::ranges::all_of(planted, [&](const PlantedPiece* piece) {
+    return std::ranges::any_of(mismatches,
+                               [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
+  });
+  const bool no_other = std::ranges::all_of(mismatches, [&](const auto& mismatch) {
+    return std::ranges::any_of(
+        planted, [&](const PlantedPiece* piece) { return touches(mismatch, *piece); });
+  });
   return all_named && no_other;
 }
 

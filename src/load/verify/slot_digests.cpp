@@ -24,7 +24,7 @@ void SlotDigests::on_read(const base::ByteRange&, std::span<const std::byte> byt
 
 std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const BlockMap& blocks) {
   const std::lock_guard lock(mutex_);
-  std::sort(runs_.begin(), runs_.end(), [](const Run& left, const Run& right) {
+  std::ranges::sort(runs_, [](const Run& left, const Run& right) {
     return std::tie(left.file, left.in_file.offset) < std::tie(right.file, right.in_file.offset);
   });
   std::vector<std::uint64_t> digests(blocks.count());
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const Bl
     const TensorInfo& tensor = model.tensors()[index];
     std::uint64_t block = blocks.first[index];
     // The last run that begins at or before the tensor; the following ones are next to it.
-    auto run = std::partition_point(runs_.begin(), runs_.end(), [&](const Run& candidate) {
+    auto run = std::ranges::partition_point(runs_, [&](const Run& candidate) {
       return std::tie(candidate.file, candidate.in_file.offset) <=
              std::tie(tensor.file, tensor.file_offset);
     });

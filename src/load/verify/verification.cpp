@@ -125,7 +125,7 @@ struct Verification::Impl {
       compare(i, found[i], result);
     }
     const auto is_placed = find_placed(model, plan);
-    if (std::all_of(is_placed.begin(), is_placed.end(), [](bool placed) { return placed; })) {
+    if (std::ranges::all_of(is_placed, [](bool placed) { return placed; })) {
       result.model_digest = model_digest(model, order.get(), result.tensor_digests);
     }
     result.duration_s = base::seconds_since(start);
@@ -175,7 +175,7 @@ struct Verification::Impl {
     }
     for (const std::uint64_t block : wrong) {
       if (differences.size() == most) break;
-      const auto next = std::upper_bound(blocks.first.begin(), blocks.first.end(), block);
+      const auto next = std::ranges::upper_bound(blocks.first, block);
       const auto index = static_cast<std::uint32_t>(next - blocks.first.begin() - 1);
       const TensorInfo& tensor = model.tensors()[index];
       const std::uint64_t offset = (block - blocks.first[index]) * block_bytes;

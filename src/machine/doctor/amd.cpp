@@ -24,7 +24,7 @@ int open_node(const Evidence& evidence, const std::string& node) {
 }
 
 bool is_any_for_amdgpu(const std::vector<const DoctorGpu*>& gpus) {
-  return std::any_of(gpus.begin(), gpus.end(), [](const DoctorGpu* gpu) {
+  return std::ranges::any_of(gpus, [](const DoctorGpu* gpu) {
     return !gpu->pci || gpu->pci->driver.empty() || gpu->pci->driver == "amdgpu";
   });
 }
@@ -187,9 +187,8 @@ void examine_amd_nodes(const Evidence& evidence, CheckList& list) {
   std::vector<system::KfdNode> nodes = system::read_kfd_nodes(evidence.root);
   std::erase_if(nodes, [](const system::KfdNode& node) { return !node.is_gpu; });
   examine_render_nodes(evidence, nodes, list);
-  const auto bound = std::count_if(gpus.begin(), gpus.end(), [](const DoctorGpu* gpu) {
-    return gpu->pci && gpu->pci->driver == "amdgpu";
-  });
+  const auto bound = std::ranges::count_if(
+      gpus, [](const DoctorGpu* gpu) { return gpu->pci && gpu->pci->driver == "amdgpu"; });
   examine_atomics(evidence, static_cast<std::size_t>(bound), nodes.size(), list);
 }
 

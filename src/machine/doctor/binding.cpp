@@ -115,7 +115,7 @@ void examine_binding(const Evidence& evidence, CheckList& list) {
   is_without(evidence, std::nullopt, list, {"driver-bound"});
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     const auto gpus = gpus_of(evidence, platform);
-    const bool is_any_bound = std::any_of(gpus.begin(), gpus.end(), [&](const DoctorGpu* gpu) {
+    const bool is_any_bound = std::ranges::any_of(gpus, [&](const DoctorGpu* gpu) {
       return gpu->pci && gpu->pci->driver == driver_of(platform);
     });
     for (const DoctorGpu* gpu : gpus) examine_one(evidence, *gpu, is_any_bound, list);

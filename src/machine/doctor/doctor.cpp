@@ -11,7 +11,7 @@ namespace {
 
 std::size_t place_of(const std::string& id) {
   const auto& ids = check_ids();
-  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+  return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
 }
 
 // The order of the output: fail, warn, unknown, info, pass.
@@ -53,9 +53,9 @@ const std::vector<std::string_view>& check_ids() {
 
 void add_hardware(Evidence& evidence) {
   for (const system::PciDevice& pci : system::list_gpus(evidence.root)) {
-    const bool is_listed =
-        std::any_of(evidence.gpus.begin(), evidence.gpus.end(),
-                    [&](const DoctorGpu& gpu) { return gpu.pci && gpu.pci->bus_id == pci.bus_id; });
+    const bool is_listed = std::ranges::any_of(evidence.gpus, [&](const DoctorGpu& gpu) {
+      return gpu.pci && gpu.pci->bus_id == pci.bus_id;
+    });
     if (is_listed) continue;
     DoctorGpu gpu;
     gpu.platform = pci.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
@@ -104,7 +104,7 @@ std::vector<Check> CheckList::take() {
     Check& check = checks.emplace_back(std::move(unknown.check));
     if (!names.empty()) check.read = names + ": " + check.read;
   }
-  std::stable_sort(checks.begin(), checks.end(), [](const Check& left, const Check& right) {
+  std::ranges::stable_sort(checks, [](const Check& left, const Check& right) {
     const auto key = [](const Check& check) {
       return std::pair(place_of(check.id), rank(check.severity));
     };

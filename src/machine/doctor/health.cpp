@@ -37,9 +37,8 @@ void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
     return;
   }
   const bool is_free = reasons->empty();
-  const bool is_by_hardware =
-      std::any_of(reasons->begin(), reasons->end(),
-                  [](const std::string& reason) { return hip::is_hardware_slowdown(reason); });
+  const bool is_by_hardware = std::ranges::any_of(
+      *reasons, [](const std::string& reason) { return hip::is_hardware_slowdown(reason); });
   const Severity severity = is_free          ? Severity::pass
                             : is_by_hardware ? Severity::fail
                                              : Severity::warn;

@@ -99,7 +99,7 @@ std::vector<std::string> find_lost(const Evidence& evidence, Platform platform,
   }
   std::vector<std::string> lost;
   for (const DoctorGpu* other : others) {
-    const bool is_same = std::any_of(listed.begin(), listed.end(), [&](const DoctorGpu* gpu) {
+    const bool is_same = std::ranges::any_of(listed, [&](const DoctorGpu* gpu) {
       return gpu->pci->driver == other->pci->driver && is_like(*gpu->pci, *other->pci);
     });
     if (is_same) lost.push_back(other->pci->bus_id);
@@ -128,10 +128,9 @@ void examine_amd_hidden(const Evidence& evidence, CheckList& list) {
               {},
               {}};
   for (const system::KfdNode& node : nodes) {
-    const bool is_shown =
-        std::any_of(evidence.gpus.begin(), evidence.gpus.end(), [&](const DoctorGpu& gpu) {
-          return !gpu.id.empty() && gpu.pci && gpu.pci->bus_id == node.bus_id;
-        });
+    const bool is_shown = std::ranges::any_of(evidence.gpus, [&](const DoctorGpu& gpu) {
+      return !gpu.id.empty() && gpu.pci && gpu.pci->bus_id == node.bus_id;
+    });
     if (!is_shown) shown.missing += (shown.missing.empty() ? "" : ", ") + node.bus_id;
   }
   // The runtime leaves out GPUs that it does not support, and those that a container was not given.
@@ -139,8 +138,8 @@ void examine_amd_hidden(const Evidence& evidence, CheckList& list) {
       evidence, Platform::amd,
       [](const auto& listed, const auto& other) { return listed.device == other.device; });
   std::erase_if(lost, [&](const std::string& bus_id) {
-    const auto node = std::find_if(nodes.begin(), nodes.end(),
-                                   [&](const auto& one) { return one.bus_id == bus_id; });
+    const auto node =
+        std::ranges::find_if(nodes, [&](const auto& one) { return one.bus_id == bus_id; });
     return node == nodes.end() || !node->is_readable ||
            error_of_node(evidence, evidence.root / "dev/dri" / ("renderD" + node->render_minor)) !=
                0;

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 #include "machine/doctor/list.hpp"
 #include "system/numa.hpp"
@@ -36,10 +37,8 @@ void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList&
   const std::string cpus = base::read_small_file(evidence.root / "sys/devices/system/node" /
                                                  ("node" + node) / "cpulist");
   const auto near = system::parse_cpu_list(cpus);
-  const bool is_near = std::any_of(near.begin(), near.end(), [&](int cpu) {
-    return std::find(evidence.allowed_cpus.begin(), evidence.allowed_cpus.end(), cpu) !=
-           evidence.allowed_cpus.end();
-  });
+  const bool is_near = std::ranges::any_of(
+      near, [&](int cpu) { return base::contains(evidence.allowed_cpus, cpu); });
   const std::string read = gpu.name() + ": node " + node + ", CPUs " + cpus;
   const std::string bind =
       "`numactl --cpunodebind=" + node + " --membind=" + node + " hiptool ...`";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contains.hpp"
 #include "machine/doctor/list.hpp"
 
 namespace hiptool::machine {
@@ -43,8 +44,7 @@ void judge_library(const Evidence& evidence, const LibraryAnswer& library, Check
   for (const DoctorGpu* gpu : gpus_of(evidence, library.platform)) {
     const std::string target = plain_target(gpu->info.arch);
     if (target.empty() || library.targets.empty()) continue;
-    if (std::find(library.targets.begin(), library.targets.end(), target) !=
-        library.targets.end()) {
+    if (base::contains(library.targets, target)) {
       continue;
     }
     without += (without.empty() ? "" : ", ") + target + " (" + gpu->name() + ")";
@@ -70,9 +70,9 @@ void examine_libraries(const Evidence& evidence, CheckList& list) {
   for (const LibraryAnswer& library : evidence.libraries) judge_library(evidence, library, list);
   for (const PlatformAnswer& answer : evidence.platforms) {
     const Platform platform = answer.status.platform;
-    const bool is_known =
-        std::any_of(evidence.libraries.begin(), evidence.libraries.end(),
-                    [&](const LibraryAnswer& library) { return library.platform == platform; });
+    const bool is_known = std::ranges::any_of(
+        evidence.libraries,
+        [&](const LibraryAnswer& library) { return library.platform == platform; });
     if (is_known) continue;
     list.add_unknown("libraries", std::string(to_string(platform)),
                      "BLAS and DNN libraries were not loaded: no runtime answered",

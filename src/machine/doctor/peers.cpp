@@ -21,9 +21,8 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
   std::size_t most = 0;
   for (const system::KfdNode& node : system::read_kfd_nodes(evidence.root)) {
     if (!node.is_gpu) continue;
-    const auto count = std::count_if(
-        node.links.begin(), node.links.end(),
-        [](const system::KfdLink& link) { return link.type == system::KfdLink::xgmi; });
+    const auto count = std::ranges::count_if(
+        node.links, [](const system::KfdLink& link) { return link.type == system::KfdLink::xgmi; });
     links[node.bus_id] = static_cast<std::size_t>(count);
     most = std::max(most, links[node.bus_id]);
   }

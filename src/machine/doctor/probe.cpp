@@ -56,7 +56,7 @@ std::vector<DoctorGpu> read_hidden(const fs::path& root, Platform platform,
   std::vector<DoctorGpu> gpus;
   for (const system::PciDevice& pci : system::list_gpus(root)) {
     if ((pci.vendor == system::vendor_amd) != (platform == Platform::amd)) continue;
-    const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const DoctorGpu& gpu) {
+    const bool is_shown = std::ranges::any_of(shown, [&](const DoctorGpu& gpu) {
       return gpu.info.pci_bus_id && system::normalize_bus_id(*gpu.info.pci_bus_id) == pci.bus_id;
     });
     if (is_shown) continue;

@@ -139,13 +139,11 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
     judge_target(gpu.platform, gpu.id, gpu.id, gpu.info.arch, "the runtime", list);
   }
   const auto amd = gpus_of(evidence, Platform::amd);
-  const bool is_bound = std::any_of(amd.begin(), amd.end(), [](const DoctorGpu* gpu) {
-    return gpu->pci && gpu->pci->driver == "amdgpu";
-  });
+  const bool is_bound = std::ranges::any_of(
+      amd, [](const DoctorGpu* gpu) { return gpu->pci && gpu->pci->driver == "amdgpu"; });
   const auto all = system::read_kfd_nodes(evidence.root);
   const bool is_readable =
-      !all.empty() &&
-      std::all_of(all.begin(), all.end(), [](const auto& node) { return node.is_readable; });
+      !all.empty() && std::ranges::all_of(all, [](const auto& node) { return node.is_readable; });
   if (!is_amd_usable && is_bound && nodes.empty() && is_readable) {
     list.add({"gfx-target", Severity::fail, "",
               "amdgpu is loaded, but its compute driver offers none of " +

@@ -99,10 +99,9 @@ std::string bus_id_of(const Device& device) {
 const machine::LinkObservation* find_link(const std::vector<machine::LinkObservation>& links,
                                           const Device& device) {
   const std::string bus_id = bus_id_of(device);
-  const auto found =
-      std::find_if(links.begin(), links.end(), [&](const machine::LinkObservation& link) {
-        return !bus_id.empty() && link.bus_id == bus_id;
-      });
+  const auto found = std::ranges::find_if(links, [&](const machine::LinkObservation& link) {
+    return !bus_id.empty() && link.bus_id == bus_id;
+  });
   return found != links.end() && found->fastest_bytes_per_s ? &*found : nullptr;
 }
 
@@ -236,9 +235,7 @@ void CopyBench::measure_copy(CopyResult& result) {
 
 void CopyBench::remember(const std::vector<machine::LinkObservation>& seen) {
   for (const machine::LinkObservation& link : seen) {
-    const auto known = std::find_if(
-        links_.begin(), links_.end(),
-        [&](const machine::LinkObservation& old) { return old.bus_id == link.bus_id; });
+    const auto known = std::ranges::find(links_, link.bus_id, &machine::LinkObservation::bus_id);
     if (known == links_.end()) {
       links_.push_back(link);
     } else if (link.fastest_bytes_per_s.value_or(0) > known->fastest_bytes_per_s.value_or(0)) {

@@ -12,10 +12,10 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "machine/link_sampler.hpp"
+#include "measure/copy/copy_run.hpp"
 #include "measure/copy/plan.hpp"
-#include "measure/copy/run.hpp"
 #include "measure/copy/spec.hpp"
-#include "measure/sampling.hpp"
+#include "measure/sample_series.hpp"
 #include "report/measurement.hpp"
 #include "system/kfd.hpp"
 

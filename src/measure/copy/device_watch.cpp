@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/copy/device_watch.hpp"
 
-#include <algorithm>
-
+#include "base/contains.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -23,7 +22,7 @@ void merge(const hip::SensorReading& seen, hip::SensorReading& kept) {
   if (!kept.throttle_reasons) kept.throttle_reasons.emplace();
   for (const std::string& reason : *seen.throttle_reasons) {
     auto& reasons = *kept.throttle_reasons;
-    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+    if (!base::contains(reasons, reason)) {
       reasons.push_back(reason);
     }
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contains.hpp"
 #include "base/file.hpp"
 
 namespace hiptool::measure {
@@ -27,9 +28,8 @@ std::vector<HostNode> read_host_nodes(const std::filesystem::path& root) {
     HostNode node{number, system::parse_cpu_list(base::read_small_file(folder / name / "cpulist")),
                   false};
     if (node.cpus.empty()) continue;
-    node.is_usable = std::any_of(node.cpus.begin(), node.cpus.end(), [&](int cpu) {
-      return std::find(allowed.begin(), allowed.end(), cpu) != allowed.end();
-    });
+    node.is_usable =
+        std::ranges::any_of(node.cpus, [&](int cpu) { return base::contains(allowed, cpu); });
     nodes.push_back(std::move(node));
   }
   if (nodes.size() < 2) nodes.clear();
@@ -51,8 +51,8 @@ NodeBinding::NodeBinding(const HostNode& node) : cpus_(node.cpus) {
 
 NodeBinding::~NodeBinding() {
   if (!has_policy_) return;
-  const bool has_nodes = std::any_of(previous_mask_.begin(), previous_mask_.end(),
-                                     [](unsigned long word) { return word != 0; });
+  const bool has_nodes =
+      std::ranges::any_of(previous_mask_, [](unsigned long word) { return word != 0; });
   // The default policy requires an empty set of nodes.
   syscall(SYS_set_mempolicy, previous_mode_, has_nodes ? previous_mask_.data() : nullptr,
           has_nodes ? mask_words * bits_per_word : 0);

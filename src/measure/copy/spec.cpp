@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.hpp"
 #include "measure/threshold.hpp"
 #include "report/measurement.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::array<std::string_view, 2> engine_words{"copy", "kernel"};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> parse(const std::array<std::string_view, Count>& words, std::string_view text) {
-  const auto found = std::find(words.begin(), words.end(), text);
+  const auto found = std::ranges::find(words, text);
   if (found == words.end()) return {};
   return static_cast<Enum>(found - words.begin());
 }
@@ -195,7 +196,7 @@ bool is_selected(const CopySpec& spec, std::string_view selector) {
   for (std::size_t start = 0;;) {
     const std::size_t dot = selector.find('.', start);
     const std::string_view part = selector.substr(start, dot - start);
-    if (std::find(words.begin(), words.end(), part) == words.end() && !means_size(part, size)) {
+    if (!base::contains(words, part) && !means_size(part, size)) {
       return false;
     }
     if (dot == std::string_view::npos) return true;

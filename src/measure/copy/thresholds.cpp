@@ -24,8 +24,8 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
 bool is_for_copy(const Threshold& threshold, const CopySpec& spec) {
   const bool is_of_latency = threshold.of == Threshold::Of::latency_s;
   return spec.is_latency == is_of_latency && is_selected(spec, threshold.selector) &&
-         std::all_of(spec.devices.begin(), spec.devices.end(),
-                     [&](const Device& device) { return is_for(threshold, device.id()); });
+         std::ranges::all_of(spec.devices,
+                             [&](const Device& device) { return is_for(threshold, device.id()); });
 }
 
 // The ids of the measurements that a threshold of this kind can select.
@@ -100,9 +100,8 @@ report::ThresholdResult judge(const Threshold& threshold, const CopyResult& resu
 void require_selected(const std::vector<Threshold>& thresholds,
                       const std::vector<const CopySpec*>& specs) {
   for (const Threshold& threshold : thresholds) {
-    const bool is_named = std::any_of(specs.begin(), specs.end(), [&](const CopySpec* spec) {
-      return is_for_copy(threshold, *spec);
-    });
+    const bool is_named = std::ranges::any_of(
+        specs, [&](const CopySpec* spec) { return is_for_copy(threshold, *spec); });
     if (is_named) continue;
     throw refuse_threshold("'" + threshold.text + "' selects none of the measurements",
                            hint_of_measured(threshold, specs));

@@ -23,7 +23,7 @@ constexpr std::array link_rates{
 using Node = const system::KfdNode*;
 
 Node find_gpu(const std::vector<system::KfdNode>& nodes, std::string_view bus_id) {
-  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const system::KfdNode& node) {
+  const auto found = std::ranges::find_if(nodes, [&](const system::KfdNode& node) {
     return node.is_gpu && !bus_id.empty() && node.bus_id == bus_id;
   });
   return found == nodes.end() ? nullptr : &*found;
@@ -36,9 +36,7 @@ std::optional<double> xgmi_bytes_per_s(const std::vector<system::KfdNode>& nodes
   const Node start = find_gpu(nodes, from);
   const Node end = find_gpu(nodes, to);
   if (start == nullptr || end == nullptr || start->arch != end->arch) return {};
-  const auto* const rate =
-      std::find_if(link_rates.begin(), link_rates.end(),
-                   [&](const LinkRate& entry) { return entry.arch == start->arch; });
+  const auto* const rate = std::ranges::find(link_rates, start->arch, &LinkRate::arch);
   if (rate == link_rates.end()) return {};
   for (const system::KfdLink& link : start->links) {
     if (link.type == system::KfdLink::xgmi && link.to_node == end->number && link.parallel > 0) {

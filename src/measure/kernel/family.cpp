@@ -3,6 +3,14 @@
 
 namespace hiptool::measure {
 
+void note_failure(KernelResult& result, const Error& error) {
+  const bool cannot =
+      error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+  result.status = cannot ? Status::skipped : Status::failed;
+  result.reason = error.what();
+  result.error = error;
+}
+
 std::string label_of(const KernelResult& result) {
   std::string label = result.kernel;
   if (!result.dtype.empty()) label += "." + result.dtype;

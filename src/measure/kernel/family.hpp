@@ -112,6 +112,9 @@ struct KernelResult : report::Measurement {
 /// The result with what only kernels have in its details.
 report::Measurement measurement_of(const KernelResult& result);
 
+/// Says why a kernel did not run: skipped where the device or library cannot, else failed.
+void note_failure(KernelResult& result, const Error& error);
+
 /// "sum.f32.1MiB", "add.f32.4096x4096.transposed": its id without the device.
 std::string label_of(const KernelResult& result);
 

@@ -45,8 +45,7 @@ int sm_number(std::string_view arch) {
 
 std::optional<double> multiply_add_rate(std::string_view arch, std::string_view dtype) {
   const std::string_view name = base_name(arch);
-  const auto* const found = std::find_if(std::begin(rates), std::end(rates),
-                                         [&](const Rate& rate) { return rate.arch == name; });
+  const auto* const found = std::ranges::find(rates, name, &Rate::arch);
   if (found == std::end(rates)) return std::nullopt;
   double rate = 0;
   if (dtype == "f32") rate = found->f32;

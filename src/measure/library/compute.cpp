@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/contains.hpp"
 #include "hip/blas.hpp"
 #include "hip/dnn.hpp"
 #include "hiptool/backend.hpp"
@@ -13,6 +14,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/libraries.hpp"
 #include "hiptool/matmul.hpp"
+#include "ops/library_product.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -59,16 +61,6 @@ class OwnMultiplier final : public Computation {
   ops::MatmulOptions options_;
 };
 
-hip::BlasType blas_type(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return hip::BlasType::f64;
-    case DType::f16: return hip::BlasType::f16;
-    case DType::bf16: return hip::BlasType::bf16;
-    case DType::i8: return hip::BlasType::i8;
-    case DType::i32: return hip::BlasType::i32;
-    default: return hip::BlasType::f32;
-  }
-}
 hip::BlasCompute blas_compute(Compute compute) {
   switch (compute) {
     case Compute::f64: return hip::BlasCompute::f64;
@@ -82,9 +74,9 @@ hip::BlasCompute blas_compute(Compute compute) {
 hip::GemmCall make_call(const MatmulProblem& problem) {
   const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   hip::GemmCall call;
-  call.a_type = blas_type(problem.dtype);
+  call.a_type = ops::library_type(problem.dtype);
   call.b_type = call.a_type;
-  call.c_type = blas_type(problem.result);
+  call.c_type = ops::library_type(problem.result);
   call.compute = blas_compute(problem.compute);
   call.transpose_a = problem.transpose_a;
   call.transpose_b = problem.transpose_b;
@@ -198,7 +190,7 @@ class ProductConvolver final : public OwnConvolver {
 hip::ConvCall make_conv_call(const ConvProblem& problem) {
   const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   hip::ConvCall call;
-  call.type = blas_type(problem.dtype);
+  call.type = ops::library_type(problem.dtype);
   call.compute = blas_compute(problem.compute);
   call.n = size(problem.n);
   call.c = size(problem.c);
@@ -266,7 +258,7 @@ const std::vector<hip::DnnKind> conv_kinds{hip::DnnKind::miopen, hip::DnnKind::c
 template <class Kind>
 Kind kind_named(const std::vector<Kind>& kinds, const std::string& name) {
   const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](Kind kind) { return to_string(kind) == name; });
+      std::ranges::find_if(kinds, [&](Kind kind) { return to_string(kind) == name; });
   if (found != kinds.end()) return *found;
   throw Error(ErrorCode::not_found, "run-kernel", "unknown library '" + name + "'");
 }
@@ -292,7 +284,7 @@ std::unique_ptr<Computation> open_problem(const StreamRef& stream, const MatmulP
   }
   const hip::BlasKind kind = kind_named(product_kinds, name);
   const auto usable = hip::list_blas(stream.device().platform());
-  if (std::find(usable.begin(), usable.end(), kind) == usable.end()) {
+  if (!base::contains(usable, kind)) {
     refuse_platform(name, stream.device().platform());
   }
   return std::make_unique<LibraryMultiplier>(

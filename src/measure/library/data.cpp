@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 
 namespace hiptool::measure {
 namespace {

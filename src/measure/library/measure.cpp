@@ -10,9 +10,9 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "measure/kernel/rates.hpp"
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 #include "measure/peak.hpp"
-#include "measure/sampling.hpp"
+#include "measure/sample_series.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {
@@ -43,7 +43,7 @@ class GuardedMemory {
     for (const std::size_t start : {std::size_t{0}, guard_bytes + size_}) {
       copy_d2h_and_wait(bytes, buffer_.view(start, guard_bytes));
       const auto is_guard = [](std::byte one) { return one == std::byte{0xFF}; };
-      if (!std::all_of(bytes.begin(), bytes.end(), is_guard)) return false;
+      if (!std::ranges::all_of(bytes, is_guard)) return false;
     }
     return true;
   }
@@ -265,11 +265,7 @@ LibraryResult measure_problem(const Device& device, const Problem& problem,
     LibraryRun(device, options, result).run();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
-    const bool cannot =
-        error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
-    result.status = cannot ? Status::skipped : Status::failed;
-    result.reason = error.what();
-    result.error = error;
+    note_failure(result, error);
   }
   return result;
 }

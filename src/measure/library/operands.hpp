@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "measure/library/judge.hpp"
 #include "measure/library/problem.hpp"
+#include "measure/library/product_judge.hpp"
 
 namespace hiptool::measure {
 

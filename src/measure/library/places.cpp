@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -98,8 +98,8 @@ class ConvShapeReader {
   }
 
   const NumberPair* find(char letter) const {
-    const auto found = std::find_if(found_.begin(), found_.end(),
-                                    [&](const auto& one) { return one.first == letter; });
+    const auto found =
+        std::ranges::find_if(found_, [&](const auto& one) { return one.first == letter; });
     return found == found_.end() ? nullptr : &found->second;
   }
 

@@ -146,7 +146,7 @@ void PlacedTensor::write(std::span<const std::byte> elements) {
 }
 
 void PlacedTensor::poison() {
-  std::fill(image.begin(), image.end(), std::byte{0xFF});
+  std::ranges::fill(image, std::byte{0xFF});
   copy_h2d_and_wait(tensor.buffer(), image);
 }
 
@@ -175,8 +175,7 @@ bool PlacedTensor::is_intact(std::span<const std::byte> read_image) const {
   const std::size_t size = element_size_bytes(tensor.dtype());
   const Layout& layout = tensor.layout();
   const auto is_untouched = [](std::span<const std::byte> part) {
-    return std::all_of(part.begin(), part.end(),
-                       [](std::byte one) { return one == std::byte{0xFF}; });
+    return std::ranges::all_of(part, [](std::byte one) { return one == std::byte{0xFF}; });
   };
   if (layout.is_contiguous()) {
     const std::uint64_t start = layout.start_offset() * size;

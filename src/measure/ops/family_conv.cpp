@@ -25,7 +25,7 @@ InputData conv_weights(InputMaker& maker, DType dtype, const Dims& dims) {
   InputData data = maker.moderate_numbers(dtype, dims);
   Values values = reference::values_of(dtype, data.bytes, dims);
   const auto is_whole = [](long double value) { return value == std::nearbyint(value); };
-  if (std::all_of(values.at.begin(), values.at.end(), is_whole)) return data;
+  if (std::ranges::all_of(values.at, is_whole)) return data;
   for (long double& value : values.at) value /= 64;
   data.bytes = reference::bytes_of(dtype, values);
   return data;

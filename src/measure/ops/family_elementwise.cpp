@@ -63,8 +63,7 @@ void add_where(std::vector<OperationEntry>& list) {
 std::vector<DType> cast_targets(DType from, std::span<const std::uint64_t> dims) {
   std::vector<DType> targets{from == DType::f32 ? DType::f16 : DType::f32};
   const bool is_long = dims.size() == 1 && dims[0] > 1000;
-  const auto at =
-      static_cast<std::size_t>(std::find(dtypes.begin(), dtypes.end(), from) - dtypes.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(dtypes, from) - dtypes.begin());
   for (std::size_t k = 0; k < dtypes.size(); ++k) {
     const DType to = dtypes[(at + k) % dtypes.size()];
     const bool is_wanted = is_long || targets.size() < 3;

@@ -5,7 +5,7 @@
 
 #include "hiptool/ops_model.hpp"
 #include "measure/ops/operation.hpp"
-#include "reference/ops/layers.hpp"
+#include "reference/ops/attention.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/contains.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "measure/ops/operation.hpp"
 #include "reference/ops/reduce.hpp"
@@ -106,8 +107,7 @@ OperationCase reduce_case(ops::Reduce operation, DType dtype, std::span<const st
   made.variant = reduced.variant;
   made.result_dtype = is_index(operation) ? DType::u32 : dtype;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    const bool is_kept =
-        std::find(reduced.axes.begin(), reduced.axes.end(), axis) == reduced.axes.end();
+    const bool is_kept = !base::contains(reduced.axes, axis);
     if (is_kept || reduced.keeps_dims) made.result_dims.push_back(is_kept ? dims[axis] : 1);
   }
   made.run = [operation, reduced](const Backend& backend, std::span<const Tensor> in,

@@ -116,9 +116,7 @@ const std::vector<OperationEntry>& operations() {
 }
 
 const OperationEntry* find_operation(std::string_view name) {
-  const auto found =
-      std::find_if(operations().begin(), operations().end(),
-                   [&](const OperationEntry& operation) { return operation.name == name; });
+  const auto found = std::ranges::find(operations(), name, &OperationEntry::name);
   return found == operations().end() ? nullptr : &*found;
 }
 

@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
-#include "measure/ops/judge.hpp"
+#include "measure/ops/call_judge.hpp"
 
 namespace hiptool::measure {
 namespace {
-
-bool has_word(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 std::uint64_t hash_text(const std::string& text) { return base::xxh3_64(text.data(), text.size()); }
 
@@ -22,7 +19,7 @@ std::vector<DType> sweep_types(const SweepOptions& options, const OperationEntry
   if (options.dtypes.empty()) return operation.dtypes;
   std::vector<DType> chosen;
   for (const DType dtype : operation.dtypes) {
-    if (has_word(options.dtypes, to_string(dtype))) chosen.push_back(dtype);
+    if (base::contains(options.dtypes, to_string(dtype))) chosen.push_back(dtype);
   }
   return chosen;
 }
@@ -41,7 +38,7 @@ class TypeSweep {
   void run() {
     for (const Arrangement arrangement : arrangements) {
       const auto& chosen = options_.arrangements;
-      if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), arrangement) == chosen.end()) {
+      if (!chosen.empty() && !base::contains(chosen, arrangement)) {
         continue;
       }
       if (operation_.needs_contiguous && !is_in_one_piece(arrangement)) continue;
@@ -118,12 +115,8 @@ void sweep_type(const SweepOptions& options, const Backend& backend,
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
-    const bool cannot =
-        error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
-    if (!cannot && !error.is_recoverable()) fatal = error;
-    result.status = cannot ? Status::skipped : Status::failed;
-    result.reason = error.what();
-    result.error = error;
+    note_failure(result, error);
+    if (result.status == Status::failed && !error.is_recoverable()) fatal = error;
   }
 }
 
@@ -155,23 +148,21 @@ std::vector<const OperationEntry*> chosen_operations(const SweepOptions& options
     return name == "ops" || name == operation.name || name == operation.group;
   };
   for (const std::string& name : options.names) {
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const auto& one) { return is_named(one, name); })) {
+    if (std::ranges::none_of(all, [&](const auto& one) { return is_named(one, name); })) {
       throw Error(ErrorCode::not_found, "run operations", "unknown operation '" + name + "'",
                   "hiptool run-kernel --list names them");
     }
   }
   for (const OperationEntry& operation : all) {
     const auto names_it = [&](const std::string& name) { return is_named(operation, name); };
-    if (options.names.empty() ||
-        std::any_of(options.names.begin(), options.names.end(), names_it)) {
+    if (options.names.empty() || std::ranges::any_of(options.names, names_it)) {
       chosen.push_back(&operation);
     }
   }
   const auto has_type = [&](const OperationEntry* one) {
     return !sweep_types(options, *one).empty();
   };
-  if (std::any_of(chosen.begin(), chosen.end(), has_type)) return chosen;
+  if (std::ranges::any_of(chosen, has_type)) return chosen;
   throw Error(ErrorCode::invalid_argument, "run operations",
               "none of the operations has a requested type",
               "hiptool run-kernel --list names the types of each");

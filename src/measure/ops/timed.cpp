@@ -11,7 +11,7 @@
 #include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/rates.hpp"
-#include "measure/ops/judge.hpp"
+#include "measure/ops/call_judge.hpp"
 #include "measure/ops/sweep.hpp"
 #include "ops/matmul_launch.hpp"
 #include "system/host.hpp"

@@ -63,8 +63,8 @@ class Sums {
 };
 
 bool is_whole(const Values& values) {
-  return std::all_of(values.at.begin(), values.at.end(),
-                     [](long double value) { return value == std::nearbyint(value); });
+  return std::ranges::all_of(values.at,
+                             [](long double value) { return value == std::nearbyint(value); });
 }
 
 /// Whether the weights of an output channel, whose number the function tells, have many equal ones.
@@ -75,8 +75,8 @@ bool repeats_weights(const Values& weights, std::uint64_t channels, ChannelOf ch
   for (std::size_t i = 0; i < weights.at.size(); ++i) {
     of_channel[channel_of(i)].push_back(weights.at[i]);
   }
-  return std::any_of(of_channel.begin(), of_channel.end(),
-                     [](std::vector<long double>& values) { return repeats(std::move(values)); });
+  return std::ranges::any_of(
+      of_channel, [](std::vector<long double>& values) { return repeats(std::move(values)); });
 }
 
 /// The results, in parts whose products are few enough to be kept.
@@ -97,8 +97,8 @@ Expected sums_of(DType dtype, const std::array<std::uint64_t, 4>& dims, std::uin
       sums.append_to(result, dtype, static_cast<long double>(terms));
     }
   }
-  const bool has_slack = std::any_of(result.slack.begin(), result.slack.end(),
-                                     [](long double slack) { return slack > 0; });
+  const bool has_slack =
+      std::ranges::any_of(result.slack, [](long double slack) { return slack > 0; });
   if (!has_slack) result.slack.clear();
   return result;
 }

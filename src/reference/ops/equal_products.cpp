@@ -12,7 +12,7 @@ long double grouped_squares(std::vector<long double> products) {
   for (const long double product : products) {
     if (std::isnan(product)) return product;
   }
-  std::sort(products.begin(), products.end());
+  std::ranges::sort(products);
   long double squares = 0;
   for (std::size_t first = 0; first < products.size();) {
     long double sum = 0;
@@ -26,7 +26,7 @@ long double grouped_squares(std::vector<long double> products) {
 bool repeats(std::vector<long double> factors) {
   constexpr std::size_t many = 8;
   std::erase_if(factors, [](long double factor) { return std::isnan(factor); });
-  std::sort(factors.begin(), factors.end());
+  std::ranges::sort(factors);
   for (std::size_t i = many; i < factors.size(); ++i) {
     if (factors[i] == factors[i - many]) return true;
   }

@@ -121,8 +121,7 @@ Expected avg_pool2d(DType dtype, const Values& x, const ops::HeightWidth& kernel
     expected.slack.emplace_back();
     return real_average(dtype, window, expected.slack.back());
   });
-  if (std::all_of(expected.slack.begin(), expected.slack.end(),
-                  [](long double slack) { return slack == 0; })) {
+  if (std::ranges::all_of(expected.slack, [](long double slack) { return slack == 0; })) {
     expected.slack.clear();
   }
   return expected;

@@ -42,8 +42,8 @@ Judged float_sum(DType dtype, const std::vector<long double>& elements) {
   const int digits = dtype == DType::f64 ? 53 : 24;
   // By size, so that the sum itself is right to long double's last digits.
   std::vector<long double> sorted = elements;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](long double a, long double b) { return std::fabs(a) < std::fabs(b); });
+  std::ranges::stable_sort(
+      sorted, [](long double a, long double b) { return std::fabs(a) < std::fabs(b); });
   long double sum = 0;
   long double squares = 0;
   for (const long double element : sorted) {
@@ -90,10 +90,9 @@ Judged judge(ops::Reduce operation, DType dtype, const std::vector<long double>&
     case ops::Reduce::min:
     case ops::Reduce::max:
       if (!is_floating_point(dtype)) {
-        return {
-            *(operation == ops::Reduce::min ? std::min_element(elements.begin(), elements.end())
-                                            : std::max_element(elements.begin(), elements.end())),
-            0};
+        return {*(operation == ops::Reduce::min ? std::ranges::min_element(elements)
+                                                : std::ranges::max_element(elements)),
+                0};
       }
       return {best_value(operation, elements), 0};
     default: return {place_of_best(operation, elements), 0};

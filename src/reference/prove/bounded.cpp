@@ -133,7 +133,7 @@ void attend_head(const Attended& all, const double* query, double scale, double*
     std::fill_n(values, all.value_length, no_bound);
     return;
   }
-  const double highest = *std::max_element(parts.begin(), parts.end());
+  const double highest = *std::ranges::max_element(parts);
   double sum = 0;
   for (std::size_t j = 0; j < all.count; ++j) {
     errors[j] += unit * (3 * std::abs(parts[j]) + 2 * (highest - parts[j]) + 16);

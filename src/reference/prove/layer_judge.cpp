@@ -34,8 +34,7 @@ LayerJudge::LayerJudge(const ReferenceDecoder& reference, bool follows_own,
       own_caches_(reference.spec().layers.size()) {}
 
 LayerResult& LayerJudge::result_of(std::size_t layer) {
-  const auto found = std::find_if(layers_.begin(), layers_.end(),
-                                  [&](const LayerResult& one) { return one.layer == layer; });
+  const auto found = std::ranges::find(layers_, layer, &LayerResult::layer);
   if (found != layers_.end()) return *found;
   layers_.push_back({layer});
   return layers_.back();

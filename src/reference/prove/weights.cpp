@@ -159,8 +159,8 @@ Weights::Rows Weights::rows_of(const std::string& tensor, std::uint64_t columns)
 void Weights::require_finite(const std::string& tensor, const std::vector<double>& values,
                              std::uint64_t first) const {
   if (sum_of_zeros(values) == 0) return;
-  const auto bad = std::find_if_not(values.begin(), values.end(),
-                                    [](double value) { return std::isfinite(value); });
+  const auto bad =
+      std::ranges::find_if_not(values, [](double value) { return std::isfinite(value); });
   const auto element = first + static_cast<std::uint64_t>(bad - values.begin());
   throw Error(ErrorCode::corrupt_data, "read weights",
               model_.path().string() + ": tensor '" + tensor + "' has " +

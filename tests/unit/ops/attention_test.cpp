@@ -8,7 +8,7 @@
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
-#include "reference/ops/layers.hpp"
+#include "reference/ops/attention.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/copy/plan.hpp"
-#include "measure/sampling.hpp"
+#include "measure/sample_series.hpp"
 
 namespace hiptool::cli {
 

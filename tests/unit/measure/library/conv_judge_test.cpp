@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hiptool/conv.hpp"
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 #include "measure/library/shape.hpp"
 #include "reference/ops/conv.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/run.hpp"
+#include "measure/copy/copy_run.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 #include "measure/library/shape.hpp"
 
 #include <doctest/doctest.h>

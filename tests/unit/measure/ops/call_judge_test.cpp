@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/ops/judge.hpp"
+#include "measure/ops/call_judge.hpp"
 
 #include <doctest/doctest.h>
 

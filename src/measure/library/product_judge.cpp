@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/library/judge.hpp"
+#include "measure/library/product_judge.hpp"
 
 #include <algorithm>
 #include <array>
@@ -274,7 +274,7 @@ class Judge {
   /// Adds what was found in one matrix.
   void take(const Found& found) {
     judgement_.checked += found.checked;
-    if (std::none_of(found.rows.begin(), found.rows.end(), [](bool one) { return one; })) return;
+    if (std::ranges::none_of(found.rows, [](bool one) { return one; })) return;
     ++wrong_matrices_;
     if (!judgement_.where.empty()) return;
     judgement_.where =
@@ -284,7 +284,7 @@ class Judge {
   /// Judged elements in the rectangle that encloses the wrong ones.
   std::uint64_t judged_inside(const Found& found) const {
     const auto span_of = [](const std::vector<bool>& marks) {
-      const auto first = std::find(marks.begin(), marks.end(), true);
+      const auto first = std::ranges::find(marks, true);
       const auto last = std::find(marks.rbegin(), marks.rend(), true).base();
       return static_cast<std::uint64_t>(last - first);
     };
@@ -302,7 +302,7 @@ class Judge {
       places.push_back(edge);
     }
     while (places.size() < count + 4) places.push_back(random_() % size);
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     places.erase(std::unique(places.begin(), places.end()), places.end());
     return places;
   }

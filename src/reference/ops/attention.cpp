@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "reference/ops/layers.hpp"
+#include "reference/ops/attention.hpp"
 
 #include <cmath>
 #include <cstddef>

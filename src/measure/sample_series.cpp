@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/sampling.hpp"
+#include "measure/sample_series.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/run.hpp"
+#include "measure/copy/copy_run.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "base/contains.hpp"
 #include "core/call.hpp"
 #include "hiptool/device.hpp"
 
@@ -64,7 +65,7 @@ void CopyRun::enable_peers() {
   for (const CopyRoute& route : routes_of(spec_)) {
     const Device& other = *route.source == route.executor ? *route.destination : *route.source;
     const std::pair pair{route.executor.id(), other.id()};
-    if (std::find(enabled.begin(), enabled.end(), pair) != enabled.end()) continue;
+    if (base::contains(enabled, pair)) continue;
     if (!can_access_peer(route.executor, other)) {
       throw Error(ErrorCode::unsupported, "copy between devices",
                   pair.first + " has no access to the memory of " + pair.second);
@@ -80,8 +81,7 @@ bool CopyRun::may_close_gates() const {
       !spec_.memory || *spec_.memory == HostKind::pinned || *spec_.memory == HostKind::registered;
   if (!is_async || spec_.is_latency || has_gate_expired_) return false;
   if (most_tracks_ * (marks_per_track + copies_) > most_queued) return false;
-  return std::all_of(gates_.begin(), gates_.end(),
-                     [](const auto& gate) { return gate.second->can_close(); });
+  return std::ranges::all_of(gates_, [](const auto& gate) { return gate.second->can_close(); });
 }
 
 // The first run includes one-time costs and is not used.
