@@ -58,9 +58,9 @@ void note_devices(Environment& environment, Platforms& platforms,
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list{
-      devices_command(),    load_command(),   bench_copy_command(),
-      run_kernel_command(), check_command(),  inspect_command(),
-      make_model_command(), report_command(), completion_command(),
+      devices_command(),    load_command(),       prove_command(),   bench_copy_command(),
+      run_kernel_command(), check_command(),      inspect_command(), make_model_command(),
+      report_command(),     completion_command(),
   };
   return list;
 }

@@ -104,6 +104,7 @@ Command completion_command();
 Command devices_command();
 Command inspect_command();
 Command load_command();
+Command prove_command();
 Command make_model_command();
 Command report_command();
 Command run_kernel_command();

@@ -91,8 +91,8 @@ bool is_bad(const TestCase& test) {
 }
 
 // One of several models: its error or its failures are the message.
-TestCase model_case(const Value& model) {
-  TestCase test{"load " + text_of(member(model, "path")),
+TestCase model_case(const std::string& command, const Value& model) {
+  TestCase test{command + " " + text_of(member(model, "path")),
                 Outcome::passed,
                 text_of(member(model, "status")),
                 text_of(member(model, "status")),
@@ -119,15 +119,16 @@ TestCase model_case(const Value& model) {
 }
 
 bool has_models(const Report& report) {
-  return report.run.command == "load" && !elements(member(report.document, "models")).empty();
+  return loads_models(report.run) && !elements(member(report.document, "models")).empty();
 }
 
 // A load that ended in an error has no case of its own: the error is the case.
-void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
+void add_load_cases(const std::string& command, const Object& document,
+                    std::vector<TestCase>& tests) {
   if (!member(document, "error").is_absent()) return;
   const std::string status = text_of(member(document, "status"));
   const std::string path = text_of(member(member(document, "model"), "path"));
-  TestCase load{"load " + path, Outcome::passed, status, status, {}};
+  TestCase load{command + " " + path, Outcome::passed, status, status, {}};
   load.time_s = number_of(member(document, "load_time_s"));
   if (status == "mismatch" || status == "wrong") {
     load.outcome = Outcome::failed;
@@ -153,10 +154,10 @@ std::vector<TestCase> judged_cases(const Report& report) {
   std::vector<TestCase> tests;
   if (has_models(report)) {
     for (const Value& model : elements(member(report.document, "models"))) {
-      tests.push_back(model_case(model));
+      tests.push_back(model_case(report.run.command, model));
     }
-  } else if (report.run.command == "load") {
-    add_load_cases(report.document, tests);
+  } else if (loads_models(report.run)) {
+    add_load_cases(report.run.command, report.document, tests);
   } else {
     for (const Measurement& one : report.measurements) tests.push_back(measured_case(one));
   }

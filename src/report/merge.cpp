@@ -170,11 +170,13 @@ double best_over_median(const std::vector<double>& samples_s) {
   return best_s > 0 ? base::median(samples_s) / best_s : 1;
 }
 
-constexpr const char* mergeable_hint = "give documents of check, bench-copy, run-kernel or load";
+constexpr const char* mergeable_hint =
+    "give documents of check, bench-copy, run-kernel, load or prove";
 
 /// Throws Error(input_failed) for the document of a command that never measures.
 void require_mergeable(const std::string& kind, const std::string& path) {
-  constexpr std::array<std::string_view, 4> kinds{"check", "bench-copy", "run-kernel", "load"};
+  constexpr std::array<std::string_view, 5> kinds{"check", "bench-copy", "run-kernel", "load",
+                                                  "prove"};
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
   throw Error(ErrorCode::input_failed, "merge",
               fmt::format("{}: a document of `{}` (hiptool.{}), which holds no measurements", path,

@@ -198,7 +198,7 @@ std::string to_prom(const Report& report) {
   metrics.add("hiptool_start_time_seconds", "When the run started, since 1970.", labels,
               unix_time(run.started_at));
   if (run.command == "devices") add_devices(metrics, report.document);
-  if (run.command == "load") add_models(metrics, report.document);
+  if (loads_models(run)) add_models(metrics, report.document);
   add_checks(metrics, report.checks);
   add_thresholds(metrics, report.thresholds);
   add_measurements(metrics, report.measurements);

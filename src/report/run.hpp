@@ -95,6 +95,9 @@ struct Run {
   std::string error_message() const { return text_of(member(error, "message")); }
 };
 
+/// Whether a run loads models, so that its document has their fields.
+bool loads_models(const Run& run);
+
 /// A device as documents have it.
 Object device_value(const std::string& id, const DeviceTexts& texts);
 

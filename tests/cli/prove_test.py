@@ -80,6 +80,53 @@ class Prove(CliTest):
                          r"\de-0\d standard deviations of float64 over 2 tokens \(bound 1e-04\), "
                          r"3 layers; embedding rows of the prompt only, metadata as given$")
 
+    def test_the_command_proves_as_load_does(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        words = (path, "--layers", "0-1", "--device", "cpu")
+        loaded = run("load", *words[:1], "--prove", *words[1:], "--format", "json")
+        proved = run("prove", *words, "--format", "json")
+        self.assertEqual((loaded.returncode, proved.returncode), (0, 0), proved.stderr)
+        first = self.assert_document(loaded.stdout, "load.schema.json")
+        second = self.assert_document(proved.stdout, "prove.schema.json")
+        self.assertEqual((first["schema"], second["schema"]),
+                         ("hiptool.load/2", "hiptool.prove/2"))
+        self.assertEqual(first["prove"]["layers"], second["prove"]["layers"])
+        self.assertEqual((first["status"], second["status"]), ("proved", "proved"))
+        self.assertEqual(first["split"], second["split"])
+        junit = run("prove", *words, "--export", f"junit={self.folder / 'j.xml'}")
+        self.assertTrue(junit.stdout.startswith("proved: "), junit.stdout)
+        text = (self.folder / "j.xml").read_text("utf-8")
+        self.assertIn(f'name="prove {path}"', text)
+        self.assertIn('failures="0" errors="0"', text)
+
+    def test_the_command_takes_several_models_and_goldens(self):
+        one, two = (self.make(name, "--architecture", "llama") for name in ("a.gguf", "b.gguf"))
+        result = run("prove", one, two, "--device", "cpu", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.assert_document(result.stdout, "prove.schema.json")
+        self.assertEqual([model["status"] for model in document["models"]], ["proved"] * 2)
+        golden = str(self.folder / "a.golden")
+        self.assertEqual(run("prove", one, "--write-golden", golden).returncode, 0)
+        checked = run("prove", one, "--check-golden", golden, "--device", "cpu")
+        self.assertTrue(checked.stdout.startswith("proved: "), checked.stdout + checked.stderr)
+
+    def test_wrong_usage_of_the_command(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        for words, part in ((("prove",), "prove needs a model file"),
+                            (("prove", path, "--force"), "--write-golden"),
+                            (("prove", path, "--layers", "0", "--check-golden", "x"),
+                             "a golden is of all layers"),
+                            (("prove", path, "--write-golden", "x", "--check-golden", "y"),
+                             "two runs"),
+                            (("prove", path, "--write-golden", "x", "--device", "cpu"),
+                             "--device"),
+                            (("prove", path, path, "--write-golden", "x"), "hiptool prove"),
+                            (("prove", path, "--decode", "3"), "--decode"),
+                            (("prove", path, "--layers", "9"), "layer")):
+            result = run(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(part, " ".join(result.stderr.split()), words)
+
     def test_a_file_that_is_no_golden(self):
         model = self.make("m.gguf", "--architecture", "llama", "--types", "F16")
         other = self.make("other.safetensors", "--types", "F16", "--size", "1MiB")
@@ -347,7 +394,7 @@ class Prove(CliTest):
                 document["prove_needs"][field] * cores / document["model"]["parameters"],
                 of_a_weight, delta=1e-12)
         found = run("load", path, "--dry-run")
-        self.assertRegex(" ".join(found.stdout.split()), r"--prove needs 40\.\d KiB on the device "
+        self.assertRegex(" ".join(found.stdout.split()), r"a proof needs 40\.\d KiB on the device "
                          rf"besides the weights, and about 1 s of this host's {cores} cores?; "
                          r"--write-golden about 1 s")
         other = self.make("other.gguf", "--size", "1M")

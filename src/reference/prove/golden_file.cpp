@@ -50,7 +50,7 @@ std::string digest_of_data(const std::string& data, const std::string& model_dig
   return base::to_hex(base::xxh3_64(all.data(), all.size()));
 }
 
-constexpr const char* write_hint = "write it with `hiptool load MODEL --prove --write-golden FILE`";
+constexpr const char* write_hint = "write it with `hiptool prove MODEL --write-golden FILE`";
 
 [[noreturn]] void refuse_golden(const std::string& path, const std::string& cause) {
   throw Error(ErrorCode::input_failed, "check golden", path + " is the golden of " + cause,

@@ -1,141 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/input_file.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/load/decode.hpp"
-#include "cli/commands/load/models.hpp"
-#include "cli/commands/load/one_model.hpp"
-#include "cli/commands/load/prove.hpp"
-#include "cli/commands/load/report.hpp"
-#include "cli/commands/load/run.hpp"
+#include "cli/commands/load/arguments.hpp"
 #include "cli/commands/load/sampling.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/options.hpp"
-#include "cli/output/failure.hpp"
-#include "cli/process/rank.hpp"
-#include "hiptool/error.hpp"
-#include "load/manifest/manifest_text.hpp"
-#include "model/published_hash.hpp"
 
 namespace hiptool::cli {
 namespace {
-
-void check_paths(const LoadArguments& options) {
-  if (options.demo && !options.paths.empty()) {
-    throw usage_error("--demo makes its own model and takes no file",
-                      "give one or more PATHs, or --demo alone");
-  }
-  if (!options.demo && options.paths.empty()) {
-    throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
-  }
-  if (options.paths.size() < 2) return;
-  // Each is one file, which several models would overwrite, or which describes one model.
-  for (const auto& [name, value] : {std::pair("--trace", &options.trace),
-                                    std::pair("--write-manifest", &options.write_manifest),
-                                    std::pair("--check-manifest", &options.check_manifest),
-                                    std::pair("--write-golden", &options.write_golden),
-                                    std::pair("--check-golden", &options.check_golden)}) {
-    if (value->empty()) continue;
-    throw usage_error(std::string(name) + " is for one model, and several PATHs are given",
-                      "run `hiptool load` once for each model");
-  }
-}
-
-void check_options(const LoadArguments& options) {
-  const bool has_digests =
-      options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
-  if (options.self_test && (!has_digests || options.dry_run)) {
-    throw usage_error("--self-test needs a load that is verified by digests",
-                      "leave out --dry-run, and --verify or set it to auto, full or fast");
-  }
-  const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
-                          !options.check_manifest.empty() ||
-                          options.verify == VerifyMode::published;
-  if (reads_data && options.dry_run) {
-    throw usage_error(
-        "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
-        "published need",
-        "leave out --dry-run; `--device cpu` needs no GPU");
-  }
-  const bool reads_twice = options.verify == VerifyMode::automatic ||
-                           options.verify == VerifyMode::full ||
-                           options.verify == VerifyMode::published;
-  for (const std::string& text : options.sha256) {
-    if (model::parse_sha256(text)) continue;
-    throw usage_error("--sha256: '" + text + "' is not a SHA-256 of 64 hexadecimal digits",
-                      "`sha256sum FILE` prints that of a file");
-  }
-  if (!options.sha256.empty() && (!reads_twice || options.dry_run)) {
-    throw usage_error("--sha256 needs the second reading of the file, which this load does not do",
-                      "leave out --dry-run, and --verify or set it to full or published");
-  }
-  if (options.manifest_digest && options.write_manifest.empty()) {
-    throw usage_error(
-        "--manifest-digest applies only to --write-manifest",
-        "add --write-manifest FILE; --check-manifest uses the digests that the manifest has");
-  }
-  if (options.context > 0 && options.split.kind == SplitKind::proportions) {
-    throw usage_error(
-        "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
-        "does not",
-        "leave out --split, or use layer or replicate");
-  }
-  const bool has_kv_options =
-      options.kv_type || options.kv_type_k || options.kv_type_v || options.parallel != 1;
-  if (has_kv_options && options.context == 0) {
-    throw usage_error("--kv-type, --kv-type-k, --kv-type-v and --parallel require --context",
-                      "add --context N");
-  }
-  if (options.decode > 0 && options.dry_run) {
-    throw usage_error("--decode computes on a device, which --dry-run does not open",
-                      "leave out --dry-run; `--device cpu` needs no GPU");
-  }
-  if (options.decode == 0 && !options.prove && !options.prompt_ids.empty()) {
-    throw usage_error("--prompt-ids applies only to --decode and --prove", "add --decode N");
-  }
-  if (options.decode == 0 && options.sampling.are_given()) {
-    throw usage_error("--temperature, --top-k, --top-p and --seed apply only to --decode",
-                      "add --decode N");
-  }
-  parse_sampling(options.sampling);
-  check_paths(options);
-}
-
-int run_one(const LoadArguments& options, Context& context) {
-  // Opened now, so that a wrong path is reported before the work starts.
-  std::optional<ExportFile> trace;
-  if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
-  LoadSession session(context);
-  const ModelResult result = load_one_model(options, context, session, 0);
-  const Error* error = result.error ? &*result.error : nullptr;
-  const LoadOutcome& outcome = result.outcome;
-  if (error != nullptr && !outcome.model) throw Error(*error);
-  if (error != nullptr) {
-    print_error(context.environment.console, *error);
-  } else {
-    require_tensors_for_self_test(options, outcome);
-  }
-  if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
-  const report::Report report = report_of_model(result, options, context.environment);
-  // The table of a failed load would only repeat the error, except for a fit; programs get the
-  // known fields.
-  const bool says_more = error == nullptr || error->code() == ErrorCode::cancelled ||
-                         context.output.format() != OutputFormat::table ||
-                         (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty() ||
-                         has_differences(outcome);
-  if (says_more) {
-    context.output.write(report);
-  } else {
-    context.output.write_exports(report);
-  }
-  return result.exit_code;
-}
 
 // add_choice() has checked the words of both.
 VerifyMode parse_verify(const std::string& word) {
@@ -151,35 +28,6 @@ ReadMode parse_io(const std::string& word) {
   return word == "direct" ? ReadMode::direct : ReadMode::automatic;
 }
 
-// The ranks of a job must not overwrite each other's files.
-void name_outputs(LoadArguments& options, const Context& context) {
-  for (std::string* file : {&options.trace, &options.write_manifest, &options.write_golden}) {
-    if (file->empty()) continue;
-    *file = name_for_this_rank(*file, context.environment, context.quiet).string();
-  }
-}
-
-CommandFiles files_of_load(const LoadArguments& options, const Environment& environment) {
-  CommandFiles files;
-  for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
-  files.inputs.push_back({options.check_manifest, "--check-manifest"});
-  files.inputs.push_back({options.check_golden, "--check-golden"});
-  const auto add_output = [&](const std::string& path, const char* option,
-                              bool (*is_of_its_kind)(const std::filesystem::path&)) {
-    if (path.empty()) return;
-    constexpr bool is_quiet = true;  // name_outputs reports the name
-    files.outputs.push_back(
-        {name_for_this_rank(path, environment, is_quiet), option, is_of_its_kind});
-  };
-  add_output(options.trace, "--trace", nullptr);
-  add_output(options.write_manifest, "--write-manifest", load::is_manifest);
-  add_output(options.write_golden, "--write-golden", [](const std::filesystem::path& path) {
-    return base::names_format(path, "hiptool.golden/");
-  });
-  files.force = options.force;
-  return files;
-}
-
 // As llama.cpp's --cache-type-k and --cache-type-v.
 const std::vector<std::string> kv_types{"f32",  "f16",    "bf16", "q8_0", "q4_0",
                                         "q4_1", "iq4_nl", "q5_0", "q5_1"};
@@ -192,8 +40,7 @@ Runner add_load(CLI::App& app) {
   auto split = std::make_shared<std::string>();
   auto verify = std::make_shared<std::optional<std::string>>();
   auto io = std::make_shared<std::optional<std::string>>();
-  auto prompt_ids = std::make_shared<std::string>();
-  auto layers = std::make_shared<std::string>();
+  auto texts = std::make_shared<ProofTexts>();
   add_words(
       app, "PATH", options->paths,
       "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, or the "
@@ -246,16 +93,13 @@ Runner add_load(CLI::App& app) {
             "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
             "logits; llama, qwen2 and qwen3",
             1, std::uint64_t{1} << 20);
-  add_text(app, "--prompt-ids", "LIST", *prompt_ids,
+  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
-  add_flag(app, "--prove", options->prove,
-           "then compare all that the device computes for a prompt with float64 on the host, layer "
-           "by layer and the logits end to end; exit 5 and the first wrong tensor if it differs");
-  add_text(app, "--layers", "LIST", *layers, "compare only these layers, such as 0,3-5");
-  add_text(app, "--write-golden", "FILE", options->write_golden,
-           "write what --prove compares with, computed once on the host; opens no device");
-  add_text(app, "--check-golden", "FILE", options->check_golden,
-           "compare with such a file of this model, in the time of the device alone");
+  add_flag(
+      app, "--prove", options->prove,
+      "then do what `hiptool prove` does: compare all that the device computes for a prompt with "
+      "float64 on the host; exit 5 and the first wrong tensor if it differs");
+  add_proof_options(app, *options, *texts);
   add_sampling_options(app, options->sampling);
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
@@ -270,9 +114,8 @@ Runner add_load(CLI::App& app) {
            "earlier ones of their kind");
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
   return {
-      [options, split, verify, io, prompt_ids, layers](Context& context) {
-        if (!prompt_ids->empty()) options->prompt_ids = parse_prompt_ids(*prompt_ids);
-        if (!layers->empty()) options->layers = parse_layers(*layers);
+      [options, split, verify, io, texts](Context& context) {
+        parse_proof_options(*texts, *options);
         if (!split->empty()) {
           options->split = parse_split(*split);
         } else if (options->decode > 0 || options->prove) {
@@ -280,12 +123,7 @@ Runner add_load(CLI::App& app) {
         }
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
-        name_outputs(*options, context);
-        options->paths = without_shards(*options, context.environment);
-        check_options(*options);
-        if (!options->sha256.empty()) options->verify = VerifyMode::published;
-        return options->paths.size() > 1 ? run_models(*options, context)
-                                         : run_one(*options, context);
+        return run_load(*options, context);
       },
       [options](const Environment& environment) { return files_of_load(*options, environment); },
       // A fit also reports the splits over other devices that would hold the model.
@@ -297,21 +135,6 @@ Runner add_load(CLI::App& app) {
 std::vector<OptionRule> rules_of_load() {
   std::vector<OptionRule> rules{
       {"--force", {"--write-manifest", "--write-golden"}},
-      {"--layers", {"--prove"}},
-      {"--write-golden", {"--prove"}},
-      {"--check-golden", {"--prove"}},
-      {"--layers",
-       {},
-       {"--write-golden", "--check-golden"},
-       {},
-       "a golden is of all layers",
-       "leave out --layers"},
-      {"--write-golden",
-       {},
-       {"--check-golden"},
-       {},
-       "--write-golden and --check-golden are two runs",
-       "give one of them"},
       {"--prove", {}, {"--decode"}, {}, "--prove and --decode are two runs", "give one of them"},
       {"--prove",
        {},
@@ -322,11 +145,7 @@ std::vector<OptionRule> rules_of_load() {
       {"--split", {"--context", "--device", "--platform"}, {}, {"--dry-run"}},
       {"--verify", {}, {"--dry-run"}},
       {"--io", {}, {"--dry-run"}}};
-  // A golden is computed on the host: nothing is loaded, and no device is opened.
-  for (const char* option : {"--verify", "--sha256", "--io", "--split", "--context", "--self-test",
-                             "--check-tensors", "--device", "--platform"}) {
-    rules.push_back({option, {}, {"--write-golden"}});
-  }
+  for (OptionRule& rule : rules_of_proof("--prove")) rules.push_back(std::move(rule));
   return rules;
 }
 
@@ -357,8 +176,7 @@ Command load_command() {
           "that of the worst. --dry-run reports whether each fits alone. The shards of a set are "
           "one "
           "model, however many of them are named.\n\n"
-          "--prove computes the model on the device and compares every layer with a "
-          "computation in double precision on the processor. --decode continues a prompt. "
+          "--decode continues a prompt; `hiptool prove` checks what the device computes. "
           "--demo makes a small model first, for a trial without a model of your own.",
       .examples = {{"hiptool load model.gguf", "onto the largest GPU, verified"},
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
@@ -368,7 +186,6 @@ Command load_command() {
                    {"hiptool load m.gguf --dry-run --context 8k", "does it fit with this context"},
                    {"hiptool load m.gguf --check-manifest m.json", "compare with a manifest"},
                    {"hiptool load m.gguf --decode 32", "continue a prompt; tokens/s"},
-                   {"hiptool load m.gguf --prove", "check the computation"},
                    {"hiptool load --demo", "without a model of your own"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,

@@ -234,7 +234,7 @@ class ModelsRun {
 
   int finish() {
     const ModelLoad& worst = worst_of(loads_);
-    report::Run run = make_run(environment_, "load", worst.report.run.status);
+    report::Run run = make_run(environment_, arguments_.command, worst.report.run.status);
     if (worst.error) run.set_error(*worst.error);
     std::vector<report::Failure> failures;
     for (const ModelLoad& load : loads_) {

@@ -54,7 +54,7 @@ void require_tensors_for_self_test(const LoadArguments& arguments, const LoadOut
 report::Report report_of_model(const ModelResult& result, const LoadArguments& arguments,
                                const Environment& environment) {
   const Error* error = result.error ? &*result.error : nullptr;
-  report::Run run = make_run(environment, "load", status_text(result.outcome, error));
+  report::Run run = make_run(environment, arguments.command, status_text(result.outcome, error));
   if (error != nullptr) run.set_error(*error);
   run.end(result.exit_code, load_failures(result.outcome));
   return make_load_report(std::move(run), result.outcome, error, arguments);

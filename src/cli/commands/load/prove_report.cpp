@@ -156,7 +156,7 @@ report::Value needs_value(const reference::Needs& needs) {
 
 report::Line needs_line(const reference::Needs& needs) {
   return {report::Tone::plain,
-          fmt::format("prove   --prove needs {} on the device besides the weights, and about {} of "
+          fmt::format("prove   a proof needs {} on the device besides the weights, and about {} of "
                       "this host's {}; --write-golden about {}",
                       format_size(needs.device_bytes), about(needs.host_time_s),
                       base::count_of(std::max(1u, std::thread::hardware_concurrency()), "core"),

@@ -378,28 +378,6 @@ std::vector<report::Table> listing_tables(const LoadOutcome& outcome,
   return tables;
 }
 
-std::vector<std::string> load_warnings(const LoadOutcome& outcome) {
-  std::vector<std::string> warnings;
-  const auto add = [&warnings](const auto& more) {
-    warnings.insert(warnings.end(), more.begin(), more.end());
-  };
-  if (outcome.model) {
-    if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
-      warnings.push_back("this is no model by itself: " + report::one_line(use));
-    }
-    add(outcome.model->warnings());
-  }
-  if (outcome.plan) add(outcome.plan->warnings);
-  if (outcome.summary) add(outcome.summary->warnings);
-  if (outcome.fit) add(fit_warnings(*outcome.fit, *outcome.summary));
-  if (outcome.values) {
-    if (std::string zeros = zeros_text(outcome); !zeros.empty()) {
-      warnings.push_back(std::move(zeros));
-    }
-  }
-  return warnings;
-}
-
 std::string found_text(const LoadOutcome& outcome) {
   return outcome.found_for + " at " + outcome.model->path().string();
 }

@@ -17,6 +17,7 @@
 namespace hiptool::cli {
 
 struct LoadArguments {
+  std::string command = "load";  ///< or "prove", which always proves
   std::vector<std::string> paths;
   VerifyMode verify = VerifyMode::automatic;
   ReadMode io = ReadMode::automatic;

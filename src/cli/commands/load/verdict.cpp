@@ -7,6 +7,8 @@
 #include "base/units.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output/text.hpp"
+#include "model/model_kind.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -98,6 +100,28 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
 std::string failed_check_text(const LoadOutcome& outcome) {
   if (!missed_faults(outcome).empty()) return missed_faults_text(outcome);
   return has_bad_values(outcome) ? bad_values_text(outcome) : std::string();
+}
+
+std::vector<std::string> load_warnings(const LoadOutcome& outcome) {
+  std::vector<std::string> warnings;
+  const auto add = [&warnings](const auto& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  };
+  if (outcome.model) {
+    if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
+      warnings.push_back("this is no model by itself: " + report::one_line(use));
+    }
+    add(outcome.model->warnings());
+  }
+  if (outcome.plan) add(outcome.plan->warnings);
+  if (outcome.summary) add(outcome.summary->warnings);
+  if (outcome.fit) add(fit_warnings(*outcome.fit, *outcome.summary));
+  if (outcome.values) {
+    if (std::string zeros = zeros_text(outcome); !zeros.empty()) {
+      warnings.push_back(std::move(zeros));
+    }
+  }
+  return warnings;
 }
 
 }  // namespace hiptool::cli

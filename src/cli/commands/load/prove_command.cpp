@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/load/arguments.hpp"
+#include "cli/commands/load/split.hpp"
+#include "cli/options.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+Runner add_prove(CLI::App& app) {
+  auto options = std::make_shared<LoadArguments>();
+  auto split = std::make_shared<std::string>();
+  auto texts = std::make_shared<ProofTexts>();
+  options->command = "prove";
+  options->prove = true;
+  add_words(app, "PATH", options->paths,
+            "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, "
+            "or the name of a model in a local cache, such as org/name or llama3.2:1b");
+  add_proof_options(app, *options, *texts);
+  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
+           "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
+  add_text(app, "--split", "HOW", *split,
+           "over several devices: by layer (the default) or replicate");
+  add_text(app, "--trace", "FILE", options->trace,
+           "write a timeline, for ui.perfetto.dev or chrome://tracing");
+  add_flag(app, "--strict", options->strict,
+           "reject files that violate the specification of their format");
+  add_flag(app, "--force", options->force,
+           "let --write-golden replace any file; without it it replaces only an earlier golden");
+  return {
+      [options, split, texts](Context& context) {
+        parse_proof_options(*texts, *options);
+        options->split = split->empty() ? LoadSplit{SplitKind::layer, {}} : parse_split(*split);
+        return run_load(*options, context);
+      },
+      [options](const Environment& environment) { return files_of_load(*options, environment); }};
+}
+
+std::vector<OptionRule> rules_of_prove() {
+  std::vector<OptionRule> rules = rules_of_proof(nullptr);
+  rules.insert(rules.begin(), {"--force", {"--write-golden"}});
+  return rules;
+}
+
+std::vector<CompletionWords> words_of_prove() { return {{"--split", {"layer", "replicate"}}}; }
+
+}  // namespace
+
+Command prove_command() {
+  return {
+      .name = "prove",
+      .summary = "prove that a device computes a model right, layer by layer",
+      .description =
+          "Loads a model onto a device, verifies every byte, computes a prompt there and compares "
+          "every layer, and the logits end to end, with a computation in double precision on the "
+          "processor. Exit 5 names the first wrong tensor, the device and the element. What is "
+          "within the bound of the arithmetic is right, whatever the order of additions.\n\n"
+          "It takes llama, mistral, qwen2 and qwen3 in every type that `load` decodes, as GGUF or "
+          "as a Hugging Face folder; `inspect` says whether a model can be proved, and how much "
+          "memory that takes. The reference takes most of the time: --write-golden computes it "
+          "once, without a device, and --check-golden compares a device with it in seconds.",
+      .examples = {{"hiptool prove model.gguf", "on the largest GPU"},
+                   {"hiptool prove model.gguf --device all", "its layers over all GPUs"},
+                   {"hiptool prove model.gguf --layers 0-3", "only these layers"},
+                   {"hiptool prove model.gguf --write-golden m.golden", "without a device"},
+                   {"hiptool prove model.gguf --check-golden m.golden", "in seconds"}},
+      .formats = usual_formats,
+      .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
+                         OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
+      .takes_devices = true,
+      .add = add_prove,
+      .rules = rules_of_prove(),
+      .completion_words = words_of_prove,
+  };
+}
+
+}  // namespace hiptool::cli
