@@ -18,10 +18,11 @@ namespace {
 
 const std::string choices_mark = "choices ";
 
-// Messages use the long name.
+// Messages use the first long name; further ones are old spellings, which are not shown.
 std::string long_name(const std::string& names) {
   const auto dashes = names.find("--");
-  return dashes == std::string::npos ? names : names.substr(dashes);
+  if (dashes == std::string::npos) return names;
+  return names.substr(dashes, names.find(',', dashes) - dashes);
 }
 
 // Every option and argument that takes a value is declared through this: an empty one would mean

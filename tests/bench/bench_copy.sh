@@ -35,7 +35,7 @@ print(next(d["id"] for d in json.load(open(sys.argv[1]))["devices"] if d["platfo
 
 bench quick 0 --device "$first"
 bench again 0 --device "$first"
-bench ci 0 --device "$first" --preset ci
+bench ci 0 --device "$first" --level ci
 bench sweep 0 --device "$first" --kind h2d,d2h,d2d --size 4KiB..1GiB
 bench memories 0 --device "$first" --kind h2d,d2h --memory pinned,pageable,registered
 bench kernel 0 --device "$first" --kind h2d,d2h,d2d,bidir --engine kernel

@@ -59,7 +59,7 @@ class BenchCopy(CliTest):
                 self.assertTrue(0 <= cell["overlap"] <= 1)
 
     def test_all_kinds_memories_and_engines_on_four_devices(self):
-        document = self.bench("--preset", "full", *FEW, devices=4)
+        document = self.bench("--level", "full", *FEW, devices=4)
         cells = document["measurements"]
         self.assertEqual({cell["status"] for cell in cells}, {"ok"})
         self.assertEqual(len({cell["id"] for cell in cells}), len(cells))

@@ -130,7 +130,7 @@ class Accepted(Check):
 
     def test_a_real_model_may_differ_more_than_the_made_one(self):
         model = self.folder / "tiny.gguf"
-        made = run("make-model", model, "--architecture", "qwen3", "--types", "F32")
+        made = run("make-model", model, "--architecture", "qwen3", "--dtype", "F32")
         self.assertEqual(made.returncode, 0, made.stderr)
         # A mantissa bit of a weight has the effect of the many layers of a real model.
         found = self.document(*small("model"), "--device", "nvidia:0", "--model",

@@ -120,6 +120,28 @@ class WrongUsage(CliTest):
                 self.assertTrue(result.stderr.startswith("error: "))
                 self.assertIn(hint, result.stderr)
 
+    def test_old_names_of_options_are_accepted_and_not_shown(self):
+        for command, old, new, value, more in (
+                ("run-kernel", "--seconds", "--time", "1",
+                 ("memset", "--device", "cpu", "--size", "64KiB", "--samples", "1")),
+                ("bench-copy", "--preset", "--level", "ci",
+                 ("--device", "cpu", "--kind", "h2d", "--size", "64KiB", "--samples", "5")),
+                ("make-model", "--types", "--dtype", "F16", (str(self.folder / "m.gguf"),
+                                                             "--size", "64KiB", "--force")),
+                ("make-model", "--tensors", "--tensor-count", "3", (str(self.folder / "n.gguf"),
+                                                                    "--size", "64KiB", "--force"))):
+            for name in (old, new):
+                done = run(command, *more, name, value)
+                self.assertEqual(done.returncode, 0, (name, done.stderr))
+                refused = run(command, *more, name, "")
+                self.assertEqual(refused.returncode, 2, name)
+                self.assertIn(f"{new} has an empty value", refused.stderr)
+            for words in ((command, "--help"), ("help", "man", command), ("completion", "bash")):
+                text = run(*words).stdout.replace("\\-", "-")
+                self.assertIn(new, text)
+                if words[0] != "completion" and old != "--tensors":   # a flag of other commands
+                    self.assertNotIn(old, text, words)
+
     def test_as_json(self):
         for words in (["devices", "--format", "json", "--nothing"],
                       ["--format=json", "devices", "too", "many"]):

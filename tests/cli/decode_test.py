@@ -29,7 +29,7 @@ class Decode(CliTest):
         return document["decode"]
 
     def test_ids_do_not_depend_on_where_the_prompt_ends(self):
-        path = self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_0")
+        path = self.make("m.gguf", "--architecture", "qwen3", "--dtype", "Q4_0")
         found = self.decode(path, 5)
         self.assertEqual(found["prompt_ids"], [(7 * i * i + 3 * i + 1) % 331 for i in range(8)])
         self.assertEqual(len(found["ids"]), 5)
@@ -43,7 +43,7 @@ class Decode(CliTest):
         self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
 
     def test_more_tokens_than_the_model_was_trained_for(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "Q8_0")
         trained = json.loads(run("inspect", path, "--format", "json").stdout)
         trained = trained["models"][0]["context_length"]
         words = ("load", path, "--device", "cpu", "--decode", "1", "--prompt-ids")
@@ -53,14 +53,14 @@ class Decode(CliTest):
                       f"tokens are {trained + 1}", " ".join(text.split()))
 
     def test_safetensors_need_their_configuration(self):
-        path = self.make("m.safetensors", "--types", "F16", "--size", "1MiB")
+        path = self.make("m.safetensors", "--dtype", "F16", "--size", "1MiB")
         (self.folder / "config.json").unlink(missing_ok=True)
         result = run("load", path, "--device", "cpu", "--decode", "1")
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("its folder has no config.json", result.stderr)
 
     def test_sampled_ids_depend_on_seed_and_position_alone(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "Q8_0")
         words = ["--temperature", "1.5", "--top-k", "200", "--top-p", "0.99", "--seed"]
         found = self.decode(path, 8, *words, "7")
         self.assertEqual(found["sampling"],
@@ -87,7 +87,7 @@ class Decode(CliTest):
         return found, json.loads(found.stdout)
 
     def test_several_devices_compute_what_one_does(self):
-        for architecture, *words in [("llama", "--types", "Q6_K"), ("qwen2", "--tied")]:
+        for architecture, *words in [("llama", "--dtype", "Q6_K"), ("qwen2", "--tied")]:
             path = self.make(architecture + ".gguf", "--architecture", architecture,
                              *words)
             alone = self.decode(path, 6)
@@ -124,7 +124,7 @@ class Decode(CliTest):
                 if device["id"] == "nvidia:0"][0]
         self.assertGreater(peak, 0)
         for name, *words in [("untied",), ("tied", "--tied")]:
-            path = self.make(name + ".gguf", "--architecture", "qwen3", "--types", "Q8_0", *words)
+            path = self.make(name + ".gguf", "--architecture", "qwen3", "--dtype", "Q8_0", *words)
             for device in ("nvidia:0", "nvidia:0,nvidia:1"):
                 with self.subTest(name=name, device=device):
                     found = run("load", path, "--device", device, "--tensors", "--format", "json",
@@ -185,7 +185,7 @@ class Decode(CliTest):
 
     def test_what_cannot_be_decoded(self):
         decoder = self.make("m.gguf", "--architecture", "llama")
-        small = self.make("m.safetensors", "--architecture", "llama", "--types", "F8_E4M3")
+        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E4M3")
         other = self.make("other.gguf", "--size", "1M")
         whole = pathlib.Path(decoder).read_bytes()
         truncated = str(self.folder / "truncated.gguf")

@@ -63,16 +63,16 @@ SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r">
            (r"hiptool check", "hiptool check --size 64KiB"),
            (r"hiptool check (?!.*--stage)", "hiptool check --stage memory "),
            (r"check (.*)--level standard", r"check \1"),
-           (r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
+           (r"--time \d+", "--time 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
-           (r"--preset ci|--size 64KiB(?=.*--size)", ""),
+           (r"--level ci|--size 64KiB(?=.*--size)", ""),
            (r"run-kernel ops(?= |$)", "run-kernel ops --dtype f16 --layout transposed"),
            (r"--shape 512x4096", "--shape 64x256"), (r"--shape 512x512x512", "--shape 64x64x64"),
            (r"--shape 256x256x300", "--shape 32x32x30"),
            (r"--sweep full --dtype u8,f16", "--sweep full --dtype u8 --layout packed"),
-           (r"run-kernel (?!.*(--module|--list|--seconds|--size|--shape|--sweep|\bops\b))",
+           (r"run-kernel (?!.*(--module|--list|--time|--size|--shape|--sweep|\bops\b))",
             "run-kernel --size 64KiB "),
-           (r"run-kernel (?!.*(--module|--list|--seconds|--samples|--sweep|\bops\b))",
+           (r"run-kernel (?!.*(--module|--list|--time|--samples|--sweep|\bops\b))",
             "run-kernel --samples 1 "))
 
 

@@ -42,7 +42,7 @@ class HostFaults(CliTest):
         return next(one["file_offset"] for one in tensors if one["name"] == tensor)
 
     def test_one_bad_read_is_not_the_device(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         at = self.offset_of(path, "blk.1.attn_k.weight") + 43    # an exponent
         words = ["load", path, "--device", "cpu", "--verify", "fast", "--io", "buffered", "--prove"]
         self.check_plain(run(*words, environment=failing()), [0])
@@ -58,7 +58,7 @@ class HostFaults(CliTest):
         self.assertGreaterEqual(refused, 2)    # of the load, and of the reference
 
     def test_check_blames_no_device_for_a_model(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         words = ["check", "--model", path, "--stage", "model", "--device", "cpu"]
         at = self.offset_of(path, "blk.1.attn_k.weight")
         data = bytearray(pathlib.Path(path).read_bytes())
@@ -78,7 +78,7 @@ class HostFaults(CliTest):
     def test_input_and_output_errors(self):
         folder = self.folder / "model"
         folder.mkdir()
-        path = self.make("model/m.gguf", "--architecture", "llama", "--types", "F16")
+        path = self.make("model/m.gguf", "--architecture", "llama", "--dtype", "F16")
         for words, end in ((["inspect", path], "m.gguf"), (["inspect", str(folder)], "/model"),
                            (["load", path, "--device", "cpu"], "m.gguf"),
                            (["load", path, "--device", "cpu", "--io", "buffered"], "m.gguf"),
@@ -93,7 +93,7 @@ class HostFaults(CliTest):
             self.check_plain(found, [0, 7])
 
     def test_no_thread_to_be_had(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F16")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F16")
         for words in (["load", path, "--device", "cpu"],
                       ["load", path, "--device", "cpu", "--prove"],
                       ["run-kernel", "add", "--device", "cpu", "--size", "64KiB", "--samples", "2"],
@@ -104,7 +104,7 @@ class HostFaults(CliTest):
                     self.check_plain(run(*words, environment=failing(threads=first)), [0, 7])
 
     def test_memory_that_ends(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F16")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F16")
         for first in range(1, 25):     # before main(), and at its start
             with self.subTest(first=first):
                 self.check_plain(run("--version", environment=failing(malloc=first)), [0, 7])

@@ -131,7 +131,7 @@ class OneModel(Inspect):
     def test_a_model_of_plain_types_has_no_version_of_quantisation(self):
         for types, is_shown in (("F32", False), ("F32,Q8_0", True)):
             path = self.folder / f"plain-{is_shown}.gguf"
-            self.assertEqual(run("make-model", path, "--size", "1MiB", "--types",
+            self.assertEqual(run("make-model", path, "--size", "1MiB", "--dtype",
                                  types).returncode, 0)
             self.assertEqual("quantised" in run("inspect", path).stdout, is_shown, types)
 

@@ -47,7 +47,7 @@ class MakeModel(CliTest):
 
     def test_gguf_set(self):
         types = ",".join(sorted(GGUF_TYPES))
-        model = self.make("m.gguf", "--types", types, "--shards", "3", "--size", "3MiB",
+        model = self.make("m.gguf", "--dtype", types, "--shards", "3", "--size", "3MiB",
                           "--vocabulary", "1000")["model"]
         shards = [f"m-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
         self.assertEqual(self.names(), shards)
@@ -88,7 +88,7 @@ class MakeModel(CliTest):
         self.assertEqual(parts, whole)
 
     def test_safetensors_set(self):
-        model = self.make("model.safetensors", "--types", "F32,F16,BF16,I8,I64,U8,BOOL,F8_E4M3",
+        model = self.make("model.safetensors", "--dtype", "F32,F16,BF16,I8,I64,U8,BOOL,F8_E4M3",
                           "--shards", "2", "--size", "1MiB")["model"]
         shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
         self.assertEqual(self.names(), shards + ["model.safetensors.index.json"])
@@ -105,10 +105,10 @@ class MakeModel(CliTest):
         self.assertEqual(size, model["bytes"])
 
     def test_all_types_are_there_without_a_count(self):
-        self.make("all.gguf", "--types", "all", "--size", "1MiB")
+        self.make("all.gguf", "--dtype", "all", "--size", "1MiB")
         self.assertLessEqual(GGUF_TYPES | LEFT_OUT,
                              set(self.planned_types(self.folder / "all.gguf").values()))
-        model = self.make("all.safetensors", "--types", "all", "--size", "1MiB")["model"]
+        model = self.make("all.safetensors", "--dtype", "all", "--size", "1MiB")["model"]
         path = self.folder / "all.safetensors"
         types = set(self.planned_types(path).values())
         self.assertLessEqual(NEWER_SAFETENSORS, types)
@@ -127,7 +127,7 @@ class MakeModel(CliTest):
         self.assertEqual(document["fit"]["kv_cache_bytes"], 256 * 2 * 8 * 256 * 2)
 
     def test_decoder(self):
-        self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_K", "--rope", "yarn",
+        self.make("m.gguf", "--architecture", "qwen3", "--dtype", "Q4_K", "--rope", "yarn",
                   "--window", "5", "--shards", "2")
         reader = gguf.GGUFReader(self.folder / "m-00001-of-00002.gguf")
         keys = {"qwen3.block_count": 3, "qwen3.attention.sliding_window": 5,
@@ -140,7 +140,7 @@ class MakeModel(CliTest):
         self.assertEqual(tensors["blk.2.ffn_down.weight"].tensor_type.name, "Q4_K")
         self.assertEqual(tensors["blk.2.attn_k_norm.weight"].tensor_type.name, "F32")
         self.assertIn("output.weight", tensors)
-        model = self.make("model.safetensors", "--architecture", "mistral", "--types", "BF16",
+        model = self.make("model.safetensors", "--architecture", "mistral", "--dtype", "BF16",
                           "--tied", "--window", "7")["model"]
         self.assertEqual(model["path"], str(self.folder / "model.safetensors"))
         config = json.loads((self.folder / "config.json").read_text("utf-8"))
@@ -157,7 +157,7 @@ class MakeModel(CliTest):
         self.assertIn("config.json already exists", result.stderr)
 
     def test_a_decoder_of_a_size(self):
-        model = self.make("m.gguf", "--architecture", "llama", "--types", "q4_k,q6_k", "--size",
+        model = self.make("m.gguf", "--architecture", "llama", "--dtype", "q4_k,q6_k", "--size",
                           "3MiB")["model"]
         self.assertLess(abs(model["bytes"] - (3 << 20)), 1 << 19)
         reader = gguf.GGUFReader(self.folder / "m.gguf")
@@ -224,7 +224,7 @@ class MakeModel(CliTest):
                       ["m.gguf", "--architecture", "llama", "--tensors", "9"],
                       ["m.gguf", "--architecture", "llama", "--vocabulary", "9"],
                       ["m.gguf", "--architecture", "gemma3"],
-                      ["m.gguf", "--architecture", "llama", "--types", "I8"],
+                      ["m.gguf", "--architecture", "llama", "--dtype", "I8"],
                       ["m.gguf", "--architecture", "llama", "--rope", "ntk"]):
             with self.subTest(words):
                 result = run("make-model", str(self.folder / words[0]), *words[1:])

@@ -332,7 +332,7 @@ class Manifest(CliTest):
         self.assertIn("sha256 of all its tensors", self.check(manifest, self.model, 4)["message"])
 
     def test_the_manifest_of_another_model(self):
-        other = self.make("other.gguf", "--types", "F16", seed="2")
+        other = self.make("other.gguf", "--dtype", "F16", seed="2")
         for kind in ("json", "sha256"):
             manifest = self.write("other." + kind, other)
             error = self.check(manifest, self.model, 4)

@@ -57,7 +57,7 @@ class Prove(CliTest):
         return " ".join(text.split("\nprompt ")[0].split())
 
     def test_a_small_model_is_proved(self):
-        path = self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_0")
+        path = self.make("m.gguf", "--architecture", "qwen3", "--dtype", "Q4_0")
         document = check_one_verdict(self, ["load", path, "--device", "cpu", "--prove"], 0,
                                      stdout_formats=())
         self.assertEqual(document["status"], "proved")
@@ -128,8 +128,8 @@ class Prove(CliTest):
             self.assertIn(part, " ".join(result.stderr.split()), words)
 
     def test_a_file_that_is_no_golden(self):
-        model = self.make("m.gguf", "--architecture", "llama", "--types", "F16")
-        other = self.make("other.safetensors", "--types", "F16", "--size", "1MiB")
+        model = self.make("m.gguf", "--architecture", "llama", "--dtype", "F16")
+        other = self.make("other.safetensors", "--dtype", "F16", "--size", "1MiB")
         result = run("load", model, "--device", "cpu", "--prove", "--check-golden", other)
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("other.safetensors was not written by --write-golden", result.stderr)
@@ -185,7 +185,7 @@ class Prove(CliTest):
         return found, json.loads(found.stdout)
 
     def test_several_devices_are_proved_by_layer(self):
-        for architecture, *words in [("llama", "--types", "Q4_1"), ("qwen2", "--tied")]:
+        for architecture, *words in [("llama", "--dtype", "Q4_1"), ("qwen2", "--tied")]:
             path = self.make(architecture + ".gguf", "--architecture", architecture, *words)
             golden = str(self.folder / (architecture + ".golden"))
             self.golden(path, golden)
@@ -222,7 +222,7 @@ class Prove(CliTest):
         self.assertEqual((found.returncode, document["prove"]["device"]), (0, "cpu:0"))
 
     def test_a_fault_on_the_second_of_two_devices(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         golden = str(self.folder / "golden")
         self.golden(path, golden)
         # Matrix 19 is "up" of layer 2.
@@ -240,7 +240,7 @@ class Prove(CliTest):
                           self.first_line(table.stdout))
 
     def test_planted_faults_of_weights_and_rows(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         words = ["load", path, "--device", "nvidia:0", "--prove"]
         self.assertEqual(run(*words, environment=fake_cuda()).returncode, 0)
         # An exponent bit of the eleventh weight of k in layer 1; "down" of layer 0.
@@ -261,7 +261,7 @@ class Prove(CliTest):
                               f"row {row} of ", self.first_line(table.stdout))
 
     def test_the_copy_of_a_model_that_computes_wrong_was_right(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         found = run("load", path, "--device", "nvidia:0", "--prove", "--export",
                     f"prom={self.folder / 'm.prom'}",
                     environment=fake_cuda(FAKE_CUDA_SHORT_ROW="6:60"))
@@ -297,7 +297,7 @@ class Prove(CliTest):
         return written
 
     def test_a_golden_is_of_one_model(self):
-        path = self.make("m.safetensors", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F32")
         golden = str(self.folder / "golden")
         written = self.golden(path, golden)
         self.assertRegex(self.first_line(written.stdout),
@@ -314,9 +314,9 @@ class Prove(CliTest):
         other, wider = self.folder / "other", self.folder / "wider"
         other.mkdir()
         wider.mkdir()
-        other = self.make("other/m.safetensors", "--architecture", "llama", "--types", "F32",
+        other = self.make("other/m.safetensors", "--architecture", "llama", "--dtype", "F32",
                           "--seed", "9")
-        wider = self.make("wider/m.safetensors", "--architecture", "qwen3", "--types", "F32")
+        wider = self.make("wider/m.safetensors", "--architecture", "qwen3", "--dtype", "F32")
         damaged = self.folder / "damaged"
         data = bytearray(pathlib.Path(golden).read_bytes())
         data[-500] ^= 1
@@ -341,7 +341,7 @@ class Prove(CliTest):
                 self.assertIn(part, " ".join(found.stderr.split()))
 
     def test_a_golden_can_be_read_and_made_elsewhere(self):
-        path = self.make("m.safetensors", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F32")
         golden = str(self.folder / "golden")
         self.golden(path, golden, "--prompt-ids", "5,300")
         header, tensors = read_safetensors(golden)
@@ -361,7 +361,7 @@ class Prove(CliTest):
                 self.assertAlmostEqual(tensors["projections"][token * 16 + r], wanted, 12)
 
     def test_interrupted_within_a_step(self):
-        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         words = ["load", path, "--prove", "--prompt-ids", ",".join(["7"] * 20_000)]
         # Each takes minutes: what does not stop in the middle of a step reports a hang.
         golden = self.folder / "golden"
@@ -443,7 +443,7 @@ class Prove(CliTest):
 
     def test_what_cannot_be_proved(self):
         decoder = self.make("m.gguf", "--architecture", "llama")
-        small = self.make("m.safetensors", "--architecture", "llama", "--types", "F8_E4M3")
+        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E4M3")
         other = self.make("other.gguf", "--size", "1M")
         for code, part, path, *words in [
                 (2, "token 331 is not in", decoder, "--prove", "--prompt-ids", "1,331"),

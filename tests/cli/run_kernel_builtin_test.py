@@ -141,7 +141,7 @@ class Run(BuiltIn):
 
     def test_soak_takes_its_time_and_checks_all_along(self):
         start = time.monotonic()
-        result = self.document("memset", "--seconds", "1", *QUICK)["measurements"][0]
+        result = self.document("memset", "--time", "1", *QUICK)["measurements"][0]
         self.assertGreater(time.monotonic() - start, 1)
         self.assertGreater(len(result["samples_s"]), 10)
         self.assertEqual(result["checked"], len(result["samples_s"]) * 2 * 65536 // 4)
@@ -285,7 +285,7 @@ class WrongWords(BuiltIn):
                 (("memset", "--size", "101%"), "101%", "80%"),
                 (("memset", "--size", "x"), "x", ""),
                 (("memset", "--samples", "0"), "--samples", ""),
-                (("memset", "--seconds", "-1"), "--seconds", ""),
+                (("memset", "--time", "-1"), "--time", ""),
                 (("memset", "--grid", "4"), "--grid", "--module"),
                 (("memset", "--module", "k.hip"), "NAME", "leave"),
                 (("--list", "--module", "k.hip", "--grid", "4"), "--grid", "leave")):

@@ -173,7 +173,7 @@ class Suite:
         return path
 
     def load(self):
-        model = self.make("model.gguf", "--size", "1MiB", "--types", "F16,F32,Q8_0,Q4_K")
+        model = self.make("model.gguf", "--size", "1MiB", "--dtype", "F16,F32,Q8_0,Q4_K")
         expected = self.machine.on_cpu("load", model).document["verify"]["digest"]
         for mode in ("full", "fast", "readback"):
             def is_right(document):

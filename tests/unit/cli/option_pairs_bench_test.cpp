@@ -48,7 +48,7 @@ TEST_CASE("pairs of options of bench-copy") {
                   {"--memory", {"--memory", "pinned,pageable"}},
                   {"--engine", {"--engine", "copy,kernel"}},
                   {"--size", {"--size", "4KiB,8KiB"}},
-                  {"--preset", {"--preset", "ci"}},
+                  {"--level", {"--level", "ci"}},
                   {"--samples", {"--samples", "2"}},
                   {"--testcase", {"--testcase", "host_to_device_memcpy_ce"}},
                   {"--fail-below", too_high},
@@ -120,7 +120,7 @@ TEST_CASE("pairs of options of run-kernel: an operation") {
                 {{"--samples", "1"}, {"--sweep"}}};
   walk.measured = "got|reason";
   check_walk(walk,
-             "--list --lib --shapes --transpose --batch --compute --seconds --module --name --grid "
+             "--list --lib --shapes --transpose --batch --compute --time --module --name --grid "
              "--block --shared --arg --out --expect --tolerance --bytes --flops");
 }
 
@@ -148,8 +148,7 @@ TEST_CASE("pairs of options of run-kernel: products of matrices") {
        {"--dtype --compute", "--seed --compute", "--compute --fail-below", "--compute --samples"}) {
     walk.unseen[option] = "nothing on the processor sums in another type";
   }
-  check_walk(
-      walk,
-      "--list --sweep --seconds --module --name --grid --block --shared --arg --out --expect "
-      "--tolerance --bytes --flops");
+  check_walk(walk,
+             "--list --sweep --time --module --name --grid --block --shared --arg --out --expect "
+             "--tolerance --bytes --flops");
 }

@@ -105,8 +105,8 @@ TEST_CASE("pairs of options of make-model") {
   const PairFiles files;
   PairWalk walk = files.walk({"make-model", files.output("m.gguf"), "--quiet"},
                              {{"--size", {"--size", "96KiB"}},
-                              {"--tensors", {"--tensors", "5"}, {{{"--size", "64KiB"}}}},
-                              {"--types", {"--types", "F16"}, {{{"--size", "64KiB"}}}},
+                              {"--tensor-count", {"--tensor-count", "5"}, {{{"--size", "64KiB"}}}},
+                              {"--dtype", {"--dtype", "F16"}, {{{"--size", "64KiB"}}}},
                               {"--seed", {"--seed", "9"}, {{{"--size", "64KiB"}}}},
                               {"--shards", {"--shards", "2"}, {{{"--size", "64KiB"}}}},
                               {"--vocabulary", {"--vocabulary", "7"}, {{{"--size", "64KiB"}}}},

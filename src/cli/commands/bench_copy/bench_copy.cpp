@@ -53,7 +53,7 @@ Runner add_bench_copy(CLI::App& app) {
            "host memory: pinned, pageable, registered, managed");
   add_text(app, "--engine", "LIST", options->engines, "copy engine (copy) or a kernel (kernel)");
   add_text(app, "--size", "SIZES", options->sizes, "64MiB, a list 4K,1M or a range 4KiB..1GiB");
-  add_choice(app, "--preset", "NAME", options->preset, {"quick", "full", "ci"},
+  add_choice(app, "--level,--preset", "LEVEL", options->preset, {"quick", "full", "ci"},
              "amount of work; ci takes less than a minute");
   add_count(app, "--samples", options->samples, "exact number of samples of each measurement", 1,
             100000);

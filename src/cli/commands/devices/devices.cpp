@@ -226,8 +226,7 @@ void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
 
 // Devices that work may still compute a model wrong.
 report::Line prove_hint() {
-  return {report::Tone::plain,
-          "does it compute a model right? hiptool prove MODEL"};
+  return {report::Tone::plain, "does it compute a model right? hiptool prove MODEL"};
 }
 
 int run_devices(DevicesOptions options, Context& context) {

@@ -76,7 +76,7 @@ void check_decoder_options(const MakeModelOptions& options) {
   if (is_decoder && (options.tensors > 0 || options.vocabulary > 0)) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "--architecture determines the tensors of the model",
-                "omit --tensors and --vocabulary; --size chooses the shape");
+                "omit --tensor-count and --vocabulary; --size chooses the shape");
   }
 }
 
@@ -124,7 +124,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   writer.path = options.path;
   writer.format = format;
   writer.size_bytes = options.size_bytes > 0 ? options.size_bytes : default_size_bytes;
-  if (!options.types.empty()) writer.types = split_list(options.types, "--types");
+  if (!options.types.empty()) writer.types = split_list(options.types, "--dtype");
   writer.tensors = choose_tensors(options, writer.types, format);
   writer.seed = options.seed;
   writer.shards = static_cast<std::uint32_t>(options.shards);
@@ -152,9 +152,10 @@ Runner add_make_model(CLI::App& app) {
              "model format, if the extension of OUT does not imply it");
   add_size(app, "--size", options->size_bytes,
            "total size of the tensors, default 64MiB; of a decoder the nearest published shape");
-  add_count(app, "--tensors", options->tensors,
+  add_count(app, "--tensor-count,--tensors", options->tensors,
             "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
-  add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
+  add_text(app, "--dtype,--types", "LIST", options->types,
+           "element types: all, or names such as F16,Q8_0");
   add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
   add_count(app, "--shards", options->shards,
             "number of files to split the tensors over, default 1", 1, 65'535);
@@ -193,9 +194,9 @@ Command make_model_command() {
           "small decoder that programs can compute with; with --size too it has the shape of the "
           "published model that is nearest to that size.",
       .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
-                   {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
-                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
-                   {"hiptool make-model m.gguf --types all --shards 3",
+                   {"hiptool make-model m.safetensors --dtype BF16", "all tensors bfloat16"},
+                   {"hiptool make-model m.gguf --seed 7", "reproducible contents"},
+                   {"hiptool make-model m.gguf --dtype all --shards 3",
                     "every type, in three files"},
                    {"hiptool make-model m.gguf --architecture qwen3",
                     "a small decoder that works"}},

@@ -28,7 +28,7 @@ std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
   return {{"NAME", !options.names.empty()},
           {"--dtype", !options.dtypes.empty()},
           {"--size", !options.size.empty()},
-          {"--seconds", options.seconds > 0},
+          {"--time", options.seconds > 0},
           {"--fail-below", !options.fail_below.empty()},
           {"--shape", !options.shape.empty()},
           {"--layout", !options.layouts.empty()},
@@ -163,8 +163,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_choice(
       app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
       "of matmul and conv2d: what a library sums in; f64 for f64, else f32 (conv2d: not f16)");
-  add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
-            1'000'000);
+  add_count(app, "--time,--seconds", options->seconds,
+            "repeat each kernel, checked, for that many seconds", 1, 1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
             "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
             "exit 1 if missed; see hiptool help thresholds");
@@ -204,7 +204,7 @@ Runner add_run_kernel(CLI::App& app) {
 std::vector<OptionRule> rules_of_run_kernel() {
   std::vector<OptionRule> rules;
   for (const char* option :
-       {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--seconds",
+       {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--time",
         "--fail-below", "--samples", "--device", "--platform"}) {
     rules.push_back({option, {}, {"--list"}});
   }
@@ -251,7 +251,7 @@ Command run_kernel_command() {
           "--fail-below makes a rate that is too low exit 1. A wrong result always exits 5.",
       .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
                    {"hiptool run-kernel memtest --size 90%", "test the memory"},
-                   {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
+                   {"hiptool run-kernel fma --time 60", "keep it busy, and check"},
                    {"hiptool run-kernel ops", "judge every operation"},
                    {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
                    {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},

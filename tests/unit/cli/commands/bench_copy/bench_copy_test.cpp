@@ -293,7 +293,7 @@ TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened")
       {{"--testcase", "device_local_copy", "--kind", "h2d"}, "--testcase"},
       {{"--kind", "d2d", "--memory", "pinned"}, "none of the copies uses host memory"},
       {{"--engine", "kernel", "--memory", "pageable"}, "cannot reach pageable"},
-      {{"--preset", "quik"}, "--preset"},
+      {{"--level", "quik"}, "--level"},
   };
   for (const auto& entry : wrong) {
     Words words = entry.first;

@@ -36,8 +36,8 @@ TEST_CASE("a file that cannot be written is exit 7, an unknown type is exit 2") 
   const TemporaryFolder folder;
   Machine machine;
   CHECK(machine.run({"make-model", folder / "none/a.gguf", "--size", "1M"}) == 7);
-  CHECK(machine.run({"make-model", folder / "a.gguf", "--types", "F16,"}) == 2);
-  CHECK(machine.run({"make-model", folder / "a.gguf", "--types", "NOTYPE"}) == 2);
+  CHECK(machine.run({"make-model", folder / "a.gguf", "--dtype", "F16,"}) == 2);
+  CHECK(machine.run({"make-model", folder / "a.gguf", "--dtype", "NOTYPE"}) == 2);
 }
 
 TEST_CASE("an interrupted run is exit 130") {
