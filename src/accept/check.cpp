@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 
+#include "accept/stages.hpp"
 #include "base/text.hpp"
 #include "report/verdict.hpp"
 
@@ -68,10 +69,23 @@ std::string_view to_string(StageStatus status) noexcept {
   return "skipped";
 }
 
-const std::vector<std::string>& check_stages() {
-  static const std::vector<std::string> stages{"doctor",     "copy",      "memory", "kernels",
-                                               "operations", "libraries", "model"};
+const std::vector<Stage>& all_stages() {
+  static const std::vector<Stage> stages{{"doctor"},
+                                         {"copy", true, true},
+                                         {"memory", true, true, memory_stage},
+                                         {"kernels", true, true, kernels_stage},
+                                         {"operations", false, true, operations_stage},
+                                         {"libraries", true, true, libraries_stage},
+                                         {"model", false, false, model_stage}};
   return stages;
+}
+
+std::vector<std::string> names_of_stages(bool Stage::*property) {
+  std::vector<std::string> names;
+  for (const Stage& stage : all_stages()) {
+    if (property == nullptr || stage.*property) names.push_back(stage.name);
+  }
+  return names;
 }
 
 int exit_code_of(const Fault& fault) noexcept {

@@ -32,8 +32,26 @@ enum class StageStatus { passed, failed, skipped };
 /// "passed", "failed", "skipped".
 std::string_view to_string(StageStatus status) noexcept;
 
-/// "doctor", "copy", "memory", "kernels", "operations", "libraries", "model": their order.
-const std::vector<std::string>& check_stages();
+struct StageContext;
+class Heartbeat;
+class StageWork;
+
+/// A stage, and what it does.
+struct Stage {
+  std::string name;
+  bool is_rated = false;    ///< measures rates, which expectations and siblings judge
+  bool has_levels = false;  ///< does more at a higher level
+  /// Uses one device, while the same is done on the others. Null for the doctor, who examines the
+  /// machine, and for copies, which are made one after the other.
+  void (*use)(const Device&, const StageContext&, Heartbeat&, StageWork&) = nullptr;
+};
+
+/// All stages in their order: "doctor", "copy", "memory", "kernels", "operations", "libraries",
+/// "model".
+const std::vector<Stage>& all_stages();
+
+/// The names of all of them, or of those that have a property: `names_of_stages(&Stage::is_rated)`.
+std::vector<std::string> names_of_stages(bool Stage::*property = nullptr);
 
 /// One reason to refuse a device.
 struct Fault {
@@ -113,7 +131,7 @@ struct CheckModel {
 
 struct CheckOptions {
   CheckLevel level = CheckLevel::quick;
-  std::vector<std::string> stages = check_stages();  ///< that run
+  std::vector<std::string> stages = names_of_stages();  ///< that run
   std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   double patience_s = 30;        ///< for one step
   double spread = 0.05;          ///< a device may be so much slower than its siblings

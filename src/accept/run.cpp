@@ -23,7 +23,7 @@
 namespace hiptool::accept {
 namespace {
 
-using StageFunction = void (*)(const Device&, const StageContext&, Heartbeat&, StageWork&);
+using StageFunction = decltype(Stage::use);
 using SharedWork = std::shared_ptr<StageWork>;
 
 // After these the process cannot use the device any more; a library's own process may hang.
@@ -58,15 +58,16 @@ class CheckRun {
     context->kernels = options_.kernels;
     context->operations = options_.operations;
     context->model = options_.model;
-    if (is_chosen("copy")) run_copies(context);
-    const std::pair<const char*, StageFunction> stages[] = {{"memory", memory_stage},
-                                                            {"kernels", kernels_stage},
-                                                            {"operations", operations_stage},
-                                                            {"libraries", libraries_stage}};
-    for (const auto& [name, function] : stages) {
-      if (is_chosen(name)) run_everywhere(name, function, context);
+    for (const Stage& stage : all_stages()) {
+      if (!is_chosen(stage.name)) continue;
+      if (stage.name == "copy") {
+        run_copies(context);
+      } else if (stage.use == model_stage) {
+        run_model(context);
+      } else if (stage.use != nullptr) {
+        run_everywhere(stage.name, stage.use, context);
+      }
     }
-    if (is_chosen("model")) run_model(context);
     result_.was_cancelled = options_.cancel->is_cancelled();
   }
 

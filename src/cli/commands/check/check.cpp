@@ -70,8 +70,8 @@ Runner add_check(CLI::App& app) {
 }
 
 std::vector<OptionRule> rules_of_check() {
-  const OptionUse rated{"--stage", {"copy", "memory", "kernels", "libraries"}};
-  const OptionUse leveled{"--stage", {"copy", "memory", "kernels", "operations", "libraries"}};
+  const OptionUse rated{"--stage", accept::names_of_stages(&accept::Stage::is_rated)};
+  const OptionUse leveled{"--stage", accept::names_of_stages(&accept::Stage::has_levels)};
   return {{"--model", {OptionUse{"--stage", {"model"}}}, {}, {"--stage"}},
           {"--size", {rated}, {}, {"--stage"}},
           {"--spread", {rated}, {}, {"--stage"}},
@@ -79,7 +79,7 @@ std::vector<OptionRule> rules_of_check() {
           {"--force", {"--write-expect"}}};
 }
 
-std::vector<CompletionWords> words_of_check() { return {{"--stage", accept::check_stages()}}; }
+std::vector<CompletionWords> words_of_check() { return {{"--stage", accept::names_of_stages()}}; }
 
 }  // namespace
 

@@ -69,7 +69,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   if (!options.stages.empty()) {
     request.options.stages.clear();
     for (const std::string& stage : split_list(options.stages, "--stage")) {
-      add_once(request.options.stages, choice_of(stage, accept::check_stages(), "--stage"));
+      add_once(request.options.stages, choice_of(stage, accept::names_of_stages(), "--stage"));
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
@@ -93,7 +93,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   if (!options.margin.empty() && options.write_expect.empty()) {
     throw usage_error("--margin is for --write-expect", "give --write-expect FILE too");
   }
-  const std::vector<std::string> rated{"copy", "memory", "kernels", "libraries"};
+  const std::vector<std::string> rated = accept::names_of_stages(&accept::Stage::is_rated);
   if (!options.write_expect.empty() && !has_any(request.options.stages, rated)) {
     throw usage_error("--write-expect: none of the chosen stages measures a rate",
                       fmt::format("add one of {} to --stage", fmt::join(rated, ", ")));
