@@ -89,6 +89,27 @@ TEST_CASE("pairs of options of load") {
   check_walk(walk, "--kv-type --kv-type-k --kv-type-v --parallel --strict --opaque --demo");
 }
 
+TEST_CASE("pairs of options of prove") {
+  const PairFiles files;
+  const std::string model = files.input("m.gguf");
+  run_first({"make-model", model, "--architecture", "llama"});
+  run_first({"prove", model, "--prompt-ids", "5", "--write-golden", files.input("golden")});
+  const Words short_prompt{"--prompt-ids", "5"};
+  PairWalk walk = files.walk(
+      {"prove", model},
+      {{"--layers", {"--layers", "0"}, {{short_prompt}}},
+       {"--write-golden", {"--write-golden", files.output("golden")}, {{short_prompt}}},
+       {"--check-golden", {"--check-golden", files.input("golden")}, {{short_prompt}}},
+       {"--prompt-ids", {"--prompt-ids", "3"}},
+       {"--split", {"--split", "replicate"}, {{short_prompt, {"--device", "cpu:0,cpu:1"}}}},
+       {"--trace", {"--trace", files.output("trace")}, {{short_prompt}}},
+       {"--force", {}, {{short_prompt, {"--write-golden", files.output("foreign")}}}},
+       {"--device", {"--device", "cpu:1"}, {{short_prompt}}}});
+  walk.unseen["--write-golden --force"] = "the output is new";
+  walk.unseen["--split --device"] = "one device holds all";
+  check_walk(walk, "--strict");
+}
+
 TEST_CASE("pairs of options of inspect") {
   const PairFiles files;
   const std::string model = files.input("m.gguf");
