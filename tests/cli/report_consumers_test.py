@@ -86,26 +86,33 @@ class Junit(samples.RenderTest):
         failed = {**samples.head("bench-copy", status="failed"),
                   "error": {"code": "unavailable", "message": "no device", "hint": None,
                             "native": None}}
+        not_passed = {"exit_code": 1, "passed": False}
         wrong = samples.load(status="mismatch")
         wrong["verify"]["mismatches"] = [{"tensor": "t", "file": "f", "file_offset": 1,
                                           "device_offset": 2, "bytes": 3}]
-        nan = {**samples.load(), "values": {"checked": 9, "nan": 1, "inf": 0, "tensors": []}}
-        doctor = {**samples.head("devices"), "platforms": [], "devices": [], "checks": [
+        nan = {**samples.load(), **not_passed,
+               "values": {"checked": 9, "nan": 1, "inf": 0, "tensors": []}}
+        doctor = {**samples.head("devices"), **not_passed, "platforms": [], "devices": [],
+                  "checks": [
             {"id": "iommu", "severity": "fail", "device": None, "read": "on", "source": "x",
              "expected": "pt", "fix": "set iommu=pt"}]}
-        limit = {"threshold": "h2d>=60GB/s", "cell": samples.cell()["id"],
+        limit = {"threshold": "h2d>=60GB/s", "measurement": samples.cell()["id"],
                  "least_bytes_per_s": 60e9, "measured_bytes_per_s": 52e9, "met": 0, "measured": 1}
-        missed = {**samples.bench_copy([samples.cell()]),
+        missed = {**samples.bench_copy([samples.cell()]), **not_passed,
                   "thresholds": [{**limit, "is_met": False}, {**limit, "is_met": True}]}
-        slower = {**samples.bench_copy([samples.cell()]), "baseline": [
+        slower = {**samples.bench_copy([samples.cell()]), **not_passed, "comparisons": [
             {"id": samples.cell()["id"], "verdict": "SLOWER", "change": 0.1, "low": 0.09,
              "high": 0.11, "reason": None}]}
         interrupted = samples.bench_copy([samples.cell()], status="interrupted")
-        for document in (failed, wrong, nan, doctor, missed, slower, interrupted):
+        old_ones = [samples.first_version(samples.load(status="mismatch")),
+                    {**samples.first_version(samples.load()), "values": nan["values"]},
+                    {**samples.first_version(samples.bench_copy([samples.cell()])),
+                     "baseline": slower["comparisons"]}]
+        for document in (failed, wrong, nan, doctor, missed, slower, interrupted, *old_ones):
             suites = junitparser.JUnitXml.fromstring(self.render(document, "junit").encode())
             self.assertEqual(suites.failures + suites.errors, 1, document["status"])
-        for document in (samples.load(), samples.head("devices"),
-                         samples.bench_copy([])):
+        for document in (samples.load(), samples.head("devices"), samples.bench_copy([]),
+                         samples.first_version(samples.load())):
             suites = junitparser.JUnitXml.fromstring(self.render(document, "junit").encode())
             self.assertEqual((suites.tests > 0, suites.failures + suites.errors), (True, 0))
 
