@@ -102,14 +102,11 @@ std::string StageResult::text_of(const Fault& fault) const {
 }
 
 Fault fault_of(const report::Measurement& measured) {
+  Fault fault;
   const bool is_of_one = measured.devices.size() == 1;
-  return {is_of_one ? measured.label : measured.id,
-          is_of_one ? measured.devices.front() : "",
-          {},
-          {},
-          {},
-          {},
-          {}};
+  fault.what = is_of_one ? measured.label : measured.id;
+  if (is_of_one) fault.device = measured.devices.front();
+  return fault;
 }
 
 std::string StageResult::text() const {

@@ -41,8 +41,9 @@ struct Stage {
   std::string name;
   bool is_rated = false;    ///< measures rates, which expectations and siblings judge
   bool has_levels = false;  ///< does more at a higher level
-  /// Uses one device, while the same is done on the others. Null for the doctor, who examines the
-  /// machine, and for copies, which are made one after the other.
+  /// Uses one device, while the same is done on the others; for the model the reference is computed
+  /// first. Null for the doctor, who examines the machine, and for copies, which are made one after
+  /// the other.
   void (*use)(const Device&, const StageContext&, Heartbeat&, StageWork&) = nullptr;
 };
 

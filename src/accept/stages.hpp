@@ -80,7 +80,7 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
 /// computed with.
 void compute_reference(StageContext& context, Heartbeat& heart);
 
-/// Adds a measurement to those of the stage, and as a fault if it failed or gave wrong data.
+/// Adds a measurement to the stage, and a fault if it failed or gave wrong data.
 /// `action` is what to do about wrong data.
 void add_measured(const std::string& stage, const report::Measurement& measured,
                   const std::string& action, StageWork& work);

@@ -10,26 +10,9 @@
 namespace hiptool::report {
 namespace {
 
-// Keys of several commands that a field of a measurement has in the table of measurements.
-constexpr std::string_view spread_plainly = "details";
-
 Value flag_where(bool condition, bool flag) { return condition ? Value(flag) : Value(); }
 
 Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(); }
-
-void read_samples(const Value& samples, Measurement& result) {
-  for (const Value& sample : elements(samples)) {
-    const auto time_s = number_of(sample);
-    if (time_s && *time_s > 0) {
-      result.samples_s.push_back(*time_s);
-    } else {
-      result.has_bad_sample = true;
-    }
-  }
-  if (!result.median_s && !result.samples_s.empty()) {
-    result.median_s = base::median(result.samples_s);
-  }
-}
 
 bool is_list(const Value& value) { return std::holds_alternative<Array>(value.data()); }
 
@@ -44,7 +27,7 @@ class Spread {
     for (const auto& [key, value] : fields) {
       if (is_list(value)) continue;
       if (const auto* members = std::get_if<Object>(&value.data())) {
-        add(key == spread_plainly ? prefix : prefix + key + "_", *members);
+        add(key == "details" ? prefix : prefix + key + "_", *members);
         continue;
       }
       const std::string name = prefix + key;
@@ -62,6 +45,21 @@ class Spread {
 };
 
 }  // namespace
+
+void read_times(const Value& entry, Measurement& result) {
+  for (const Value& sample : elements(member(entry, "samples_s"))) {
+    const auto time_s = number_of(sample);
+    if (time_s && *time_s > 0) {
+      result.samples_s.push_back(*time_s);
+    } else {
+      result.has_bad_sample = true;
+    }
+  }
+  result.median_s = number_of(member(entry, "median_s"));
+  if (!result.median_s && !result.samples_s.empty()) {
+    result.median_s = base::median(result.samples_s);
+  }
+}
 
 Value wrong_value(const std::optional<WrongData>& wrong) {
   if (!wrong) return {};
@@ -136,8 +134,7 @@ Measurement read_measurement(const Value& entry) {
   result.library = text("library");
   result.status = parse_status(text("status"));
   result.reason = text("reason");
-  result.median_s = number("median_s");
-  read_samples(member(entry, "samples_s"), result);
+  read_times(entry, result);
   result.bytes_per_s = number("bytes_per_s");
   result.low_bytes_per_s = number("p05_bytes_per_s");
   result.high_bytes_per_s = number("p95_bytes_per_s");

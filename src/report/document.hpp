@@ -13,6 +13,10 @@ Object measurement_value(const Measurement& measured);
 /// Without `details`, which no command reads.
 Measurement read_measurement(const Value& entry);
 
+/// Samples and median of a measurement of any version; the median is that of the samples where the
+/// document has none.
+void read_times(const Value& entry, Measurement& result);
+
 /// `wrong` of a measurement, or null.
 Value wrong_value(const std::optional<WrongData>& wrong);
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/statistics.hpp"
 #include "report/document.hpp"
 
 namespace hiptool::report {
@@ -45,17 +44,6 @@ std::string joined(std::initializer_list<std::string> parts) {
   return text;
 }
 
-void read_samples_v1(const Value& samples, Measurement& result) {
-  for (const Value& sample : elements(samples)) {
-    const auto time_s = number_of(sample);
-    if (time_s && *time_s > 0) {
-      result.samples_s.push_back(*time_s);
-    } else {
-      result.has_bad_sample = true;
-    }
-  }
-}
-
 // What copies and kernels have in common.
 Measurement common_v1(const Value& entry) {
   Measurement result;
@@ -63,27 +51,31 @@ Measurement common_v1(const Value& entry) {
   result.size_bytes = count_of(member(entry, "size_bytes")).value_or(0);
   result.status = parse_status(text_of(member(entry, "status")));
   result.reason = text_of(member(entry, "reason"));
-  read_samples_v1(member(entry, "samples_s"), result);
-  result.median_s = number_of(member(entry, "median_s"));
-  if (!result.median_s && !result.samples_s.empty()) {
-    result.median_s = base::median(result.samples_s);
-  }
+  read_times(entry, result);
   return result;
 }
 
-Measurement copy_v1(const Value& entry) {
+// Of `check`: a copy, a kernel or a product.
+Measurement stage_v1(const Value& entry) {
   Measurement result = common_v1(entry);
   result.source = text_of(member(entry, "source"));
   result.destination = text_of(member(entry, "destination"));
   result.bytes_per_s = number_of(member(entry, "median_bytes_per_s"));
   result.low_bytes_per_s = number_of(member(entry, "p05_bytes_per_s"));
   result.high_bytes_per_s = number_of(member(entry, "p95_bytes_per_s"));
+  result.flops_per_s = number_of(member(entry, "flops_per_s"));
   result.share_of_limit = number_of(member(entry, "share_of_limit"));
+  result.set_names();
+  return result;
+}
+
+Measurement copy_v1(const Value& entry) {
+  Measurement result = stage_v1(entry);
+  if (!result.label.empty()) return result;
   // Where the id has no label, the fields have to do.
   result.series = joined({text_of(member(entry, "kind")), text_of(member(entry, "memory")),
                           text_of(member(entry, "engine"))});
   result.label = joined({result.series, size_word(result.size_bytes)});
-  result.set_names();
   if (result.id.empty()) result.id = joined({result.label, result.source, result.destination});
   return result;
 }
@@ -101,19 +93,6 @@ Measurement kernel_v1(const Value& entry) {
   result.set_names();
   result.series = series;
   if (result.id.empty()) result.id = joined({result.label, result.destination});
-  return result;
-}
-
-Measurement stage_v1(const Value& entry) {
-  Measurement result = common_v1(entry);
-  result.source = text_of(member(entry, "source"));
-  result.destination = text_of(member(entry, "destination"));
-  result.bytes_per_s = number_of(member(entry, "median_bytes_per_s"));
-  result.low_bytes_per_s = number_of(member(entry, "p05_bytes_per_s"));
-  result.high_bytes_per_s = number_of(member(entry, "p95_bytes_per_s"));
-  result.flops_per_s = number_of(member(entry, "flops_per_s"));
-  result.share_of_limit = number_of(member(entry, "share_of_limit"));
-  result.set_names();
   return result;
 }
 

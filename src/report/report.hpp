@@ -60,9 +60,8 @@ struct PartsEnd {
   std::size_t wrong = 0;           ///< parts with wrong results
   const Error* error = nullptr;    ///< that ended the run or a part; may be null
   std::string missed = {};         ///< the thresholds that were missed; empty: none
-  std::string counts;              ///< "3 of 4 kernel runs right on cpu:0"; empty: no part was done
+  std::string counts = {};         ///< "3 of 4 kernel runs right on cpu:0"; empty: no part was done
   std::string passed = {};         ///< behind the counts of a run that passed: ", seed 1"
-  const char* noun = "RESULTS";    ///< that are wrong: "WRONG RESULTS of 2"
   const char* first = "a kernel";  ///< that no part was done of: "interrupted before a kernel ..."
 };
 

@@ -99,8 +99,7 @@ std::vector<Line> parts_verdict(const PartsEnd& end) {
     return {failure_line(std::string("interrupted before ") + end.first + " was done")};
   }
   if (end.wrong > 0) {
-    return {failure_line("WRONG " + std::string(end.noun) + " of " + std::to_string(end.wrong) +
-                         ": " + end.counts)};
+    return {failure_line("WRONG RESULTS of " + std::to_string(end.wrong) + ": " + end.counts)};
   }
   if (end.error != nullptr && end.error->code() == ErrorCode::cancelled) {
     return {failure_line("interrupted: " + end.counts)};

@@ -123,6 +123,24 @@ TEST_CASE("no line of a run that did not pass is good, and the first one says so
   CHECK(verdict_lines({}).front().text == "FAILED: no exit code");
 }
 
+TEST_CASE("the first lines of a run of several parts: what is worst comes first") {
+  const Error lost(ErrorCode::device_lost, "copy", "nvidia:0 is gone");
+  const Error stopped(ErrorCode::cancelled, "run", "interrupted");
+  const auto first = [](PartsEnd end) {
+    const std::vector<Line> lines = parts_verdict(end);
+    CHECK(lines.front().names_failure == (lines.front().tone == Tone::bad));
+    return lines.front().text + (lines.size() > 1 ? " / " + lines[1].text : "");
+  };
+  CHECK(first({.wrong = 2, .error = &lost, .missed = "m", .counts = "1 of 3"}) ==
+        "WRONG RESULTS of 2: 1 of 3");
+  CHECK(first({.error = &stopped, .missed = "m", .counts = "1 of 3"}) == "interrupted: 1 of 3");
+  CHECK(first({.error = &lost, .missed = "m", .counts = "1 of 3"}) ==
+        "FAILED: nvidia:0 is gone / 1 of 3");
+  CHECK(first({.missed = "m", .counts = "1 of 3"}) == "FAILED: m / 1 of 3");
+  CHECK(first({.counts = "3 of 3", .passed = ", all"}) == "3 of 3, all");
+  CHECK(first({.error = &stopped}) == "interrupted before a kernel was done");
+}
+
 TEST_CASE("no line of a run that passed is bad") {
   const std::vector<Line> lines =
       verdict_lines(report_ending(0, {{Tone::bad, "odd"}, {Tone::good, "fine"}}));

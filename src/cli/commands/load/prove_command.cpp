@@ -58,15 +58,15 @@ Command prove_command() {
           "every layer, and the logits end to end, with a computation in double precision on the "
           "processor. Exit 5 names the first wrong tensor, the device and the element. What is "
           "within the bound of the arithmetic is right, whatever the order of additions.\n\n"
-          "It takes llama, mistral, qwen2 and qwen3 in every type that `load` decodes, as GGUF or "
-          "as a Hugging Face folder; `inspect` says whether a model can be proved, and how much "
-          "memory that takes. The reference takes most of the time: --write-golden computes it "
-          "once, without a device, and --check-golden compares a device with it in seconds.",
+          "It takes llama, mistral, qwen2 and qwen3, as GGUF or as a Hugging Face folder; `hiptool "
+          "load MODEL --dry-run` says how much memory and time a proof needs. The reference takes "
+          "most of the time: --write-golden computes it once, without a device, and "
+          "--check-golden compares a device with it.",
       .examples = {{"hiptool prove model.gguf", "on the largest GPU"},
                    {"hiptool prove model.gguf --device all", "its layers over all GPUs"},
                    {"hiptool prove model.gguf --layers 0-3", "only these layers"},
                    {"hiptool prove model.gguf --write-golden m.golden", "without a device"},
-                   {"hiptool prove model.gguf --check-golden m.golden", "in seconds"}},
+                   {"hiptool prove model.gguf --check-golden m.golden", "with that file"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},

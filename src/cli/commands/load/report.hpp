@@ -19,7 +19,7 @@ namespace hiptool::cli {
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options);
 
-/// What was measured; `status` is that of the run.
+/// What was measured, of a run with that status.
 report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status);
 
 /// Of the model, its summary, the plan and the fit, without "warning: ".
