@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What hiptool 0.2.0 wrote is read on: documents of the first version, expectations, a manifest and
-a golden, as they were written then (first_version/, with another host in them).
+"""What hiptool 0.2.0 wrote is read on: documents of the first version, expectations and a
+manifest, as commit 35dd8cd1 wrote them (first_version/, with another host in them). The golden is of
+the commit before version 2: those of 0.2.0 had another digest of the description.
 
 Usage: first_version_test.py PROGRAM [unittest options].
 """
