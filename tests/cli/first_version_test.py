@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What hiptool 0.2.0 wrote is read on: documents of the first version, expectations and a
-manifest, as commit 35dd8cd1 wrote them (first_version/, with another host in them). The golden is of
-the commit before version 2: those of 0.2.0 had another digest of the description.
+"""What hiptool 0.2.0 wrote is read on: documents of the first version, expectations, a manifest and
+a golden, as commit 35dd8cd1 wrote them (first_version/, with another host in them).
 
 Usage: first_version_test.py PROGRAM [unittest options].
 """

@@ -54,6 +54,9 @@ inline constexpr double projection_bound = 3e-5;
 /// Error(cancelled).
 std::uint64_t digest_of_files(const ModelFile& model, const CancelToken* cancel);
 std::uint64_t numbers_digest(const DecoderSpec& spec);
+/// The same as hiptool 0.2.0 computed it, with the trained context even where it changes nothing.
+/// Its goldens have no settings.
+std::uint64_t first_numbers_digest(const DecoderSpec& spec);
 
 /// The description's numbers as "name=value;name=value".
 std::string golden_settings(const DecoderSpec& spec);

@@ -81,7 +81,9 @@ class GoldenReader {
     Golden golden;
     golden.model_digest = digest("model_digest");
     golden.numbers_digest = digest("numbers_digest");
-    if (golden.numbers_digest != numbers_digest(spec_)) {
+    const bool is_of_first_version =
+        settings.empty() && golden.numbers_digest == first_numbers_digest(spec_);
+    if (golden.numbers_digest != numbers_digest(spec_) && !is_of_first_version) {
       const std::string setting = different_setting(settings, spec_);
       refuse_golden(path_, setting.empty() ? "a model of other sizes, settings or tensors"
                                            : "a model with " + setting);

@@ -48,7 +48,7 @@ class Description {
     add(matrix.rows);
     add(matrix.columns);
   }
-  void add(const RopeSpec& rope) {
+  void add(const RopeSpec& rope, std::uint64_t original_context) {
     add(static_cast<std::uint64_t>(rope.pairs));
     add(rope.dimensions);
     add(rope.base);
@@ -57,7 +57,7 @@ class Description {
                                 rope.low_frequency_factor, rope.high_frequency_factor}) {
       add(number);
     }
-    add(original_context_of(rope));
+    add(original_context);
     add(rope.truncates);
     add(rope.divisors_tensor);
     add(rope.long_divisors_tensor);
@@ -163,7 +163,9 @@ std::string different_setting(std::string_view text, const DecoderSpec& spec) {
   return {};
 }
 
-std::uint64_t numbers_digest(const DecoderSpec& spec) {
+namespace {
+
+std::uint64_t numbers_digest_with(const DecoderSpec& spec, std::uint64_t original_context) {
   Description all;
   all.add(spec.architecture);
   for (const std::uint64_t number :
@@ -173,12 +175,22 @@ std::uint64_t numbers_digest(const DecoderSpec& spec) {
   all.add(spec.norm_epsilon);
   all.add(spec.attention_scale);
   all.add(static_cast<std::uint64_t>(spec.gate));
-  all.add(spec.rope);
+  all.add(spec.rope, original_context);
   all.add(spec.embedding_tensor);
   all.add(spec.output_norm);
   all.add(spec.output);
   for (const DecoderLayer& layer : spec.layers) all.add(layer);
   return all.digest();
+}
+
+}  // namespace
+
+std::uint64_t numbers_digest(const DecoderSpec& spec) {
+  return numbers_digest_with(spec, original_context_of(spec.rope));
+}
+
+std::uint64_t first_numbers_digest(const DecoderSpec& spec) {
+  return numbers_digest_with(spec, spec.rope.original_context);
 }
 
 }  // namespace hiptool::reference
