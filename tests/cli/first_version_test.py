@@ -142,6 +142,12 @@ class FirstVersion(program.CliTest):
                      str(OLD / "golden.safetensors"))
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertTrue(result.stdout.startswith("proved"), result.stdout)
+        other = str(self.folder / "qwen2.gguf")
+        run("make-model", other, "--architecture", "qwen2")
+        result = run("load", other, "--device", "cpu", "--prove", "--check-golden",
+                     str(OLD / "golden.safetensors"))
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn("is the golden of a model of other sizes", result.stderr)
 
     def test_made_documents(self):
         """The samples of the other tests, as 0.2.0 would have written them."""
