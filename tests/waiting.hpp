@@ -6,11 +6,11 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include "base/file.hpp"
 
 namespace hiptool::test {
 
@@ -34,8 +34,7 @@ inline bool others_sleep() {
   std::error_code ended;  // a thread may go meanwhile
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ended)) {
     if (task.path().filename() == own) continue;
-    std::ifstream file(task.path() / "stat");
-    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::string text = base::read_small_file(task.path() / "stat");
     const auto name_end = text.rfind(')');
     if (name_end == std::string::npos || name_end + 2 >= text.size()) continue;
     const char state = text[name_end + 2];

@@ -31,7 +31,9 @@ class LoaderCache {
     const auto size = fs::file_size(file, failed);
     if (failed || size > longest_cache_bytes) return;
     std::ifstream stream(file, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(stream), {});
+    bytes_.resize(size);
+    stream.read(bytes_.data(), static_cast<std::streamsize>(size));
+    bytes_.resize(static_cast<std::size_t>(stream.gcount()));
     const std::size_t start = bytes_.find(magic);
     bytes_.erase(0, start == std::string::npos ? bytes_.size() : start);
   }

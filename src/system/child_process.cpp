@@ -15,8 +15,9 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "hiptool/error.hpp"
 
@@ -240,7 +241,9 @@ class ProcessGroup {
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();  // unlike an iterator, it throws nothing at a read that fails
+  return std::move(text).str();
 }
 
 ChildRun run_child(const std::vector<std::string>& words, const WorkFolder& folder,

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "base/file.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
 #include "waiting.hpp"
@@ -27,7 +28,7 @@ using namespace std::chrono_literals;
 bool dies(pid_t process) {
   const std::string stat = "/proc/" + std::to_string(process) + "/stat";
   return test::comes_true([&] {
-    const std::string text = read_text(stat);
+    const std::string text = base::read_small_file(stat);
     const auto name_end = text.rfind(')');
     return name_end == std::string::npos || text[name_end + 2] == 'Z';
   });
@@ -127,4 +128,10 @@ TEST_CASE("compilers that got no more memory are recognised") {
   CHECK(is_out_of_memory("c++: fatal error: Killed signal terminated program cc1plus"));
   CHECK(is_out_of_memory("LLVM ERROR: out of memory"));
   CHECK_FALSE(is_out_of_memory("k.cu:3:1: error: expected ';'"));
+}
+
+TEST_CASE("a text that cannot be read is empty") {
+  const test::TemporaryFolder folder;
+  CHECK(read_text(folder / "missing").empty());
+  CHECK(read_text(folder / ".").empty());  // opens, and every read fails
 }
