@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/units.hpp"
 
@@ -156,6 +155,24 @@ std::string one_line_of(std::string_view message) {
   }
   if (!line.empty() && line.back() == ':') line.pop_back();
   return line;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string first_of(const std::vector<std::string>& words, std::size_t most,
+                     std::string_view between) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < most; ++i) {
+    if (i > 0) text += between;
+    text += words[i];
+  }
+  if (words.size() > most) text += " and " + std::to_string(words.size() - most) + " more";
+  return text;
 }
 
 }  // namespace hiptool::base

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hiptool::base {
 
@@ -51,5 +52,12 @@ std::string quoted_for_shell(const std::string& text);
 /// first line, then the first diagnostic ("file:3:5: error: ..."), or where there is none the first
 /// two lines of output, without hints.
 std::string one_line_of(std::string_view message);
+
+/// The text with each `from` replaced.
+std::string replaced(std::string text, std::string_view from, std::string_view to);
+
+/// "a, b": at most that many of them, then " and 3 more".
+std::string first_of(const std::vector<std::string>& words, std::size_t most,
+                     std::string_view between = ", ");
 
 }  // namespace hiptool::base

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/suggest.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -37,7 +37,7 @@ Error unknown_word(const CLI::App& root, const std::string& word) {
     if (subcommand != nullptr) collect_option_names(*subcommand, candidates);
     collect_option_names(root, candidates);
     return usage_error("unknown option '" + name + "'",
-                       join_lines(suggestion(name, candidates), help_hint(root)));
+                       join_lines(base::suggestion(name, candidates), help_hint(root)));
   }
   if (subcommand != nullptr) {
     return usage_error("unexpected argument '" + word + "'", help_hint(root));
@@ -46,7 +46,7 @@ Error unknown_word(const CLI::App& root, const std::string& word) {
     candidates.push_back(command->get_name());
   }
   return usage_error("unknown command '" + word + "'",
-                     join_lines(suggestion(word, candidates), help_hint(root)));
+                     join_lines(base::suggestion(word, candidates), help_hint(root)));
 }
 
 // Errors of CLI11 that no check of an option reports first.

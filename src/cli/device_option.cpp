@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/device_option.hpp"
+#include "base/contains.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,6 @@
 
 #include "base/text.hpp"
 #include "cli/options.hpp"
-#include "cli/output/text.hpp"
 #include "core/default_device.hpp"
 #include "hiptool/error.hpp"
 
@@ -70,7 +70,7 @@ std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& 
   std::vector<Device> chosen;
   for (const std::string& id : selection.ids) {
     if (id == "all") {
-      for (const Device& device : all_devices(platforms, selection)) add_once(chosen, device);
+      for (const Device& device : all_devices(platforms, selection)) base::add_once(chosen, device);
       continue;
     }
     const Device device = find_device(platforms, id);
@@ -80,7 +80,7 @@ std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& 
                               to_string(*selection.platform)),
                   "remove --device or --platform");
     }
-    add_once(chosen, device);
+    base::add_once(chosen, device);
   }
   return chosen;
 }

@@ -54,23 +54,4 @@ report::Report failure_report(const Environment& environment, std::string_view c
   return report;
 }
 
-report::Table table_of_keys(const std::vector<std::string>& keys) {
-  report::Table table;
-  for (const std::string& key : keys) table.columns.push_back({key, key});
-  return table;
-}
-
-report::Array objects_of(report::Table table, std::string_view first_key) {
-  report::Array objects;
-  for (auto& row : table.rows) {
-    report::Object object;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool is_renamed = i == 0 && !first_key.empty();
-      object.emplace_back(is_renamed ? first_key : table.columns[i].key, std::move(row[i]));
-    }
-    objects.push_back(std::move(object));
-  }
-  return objects;
-}
-
 }  // namespace hiptool::cli

@@ -27,12 +27,4 @@ report::Report failure_report(const Environment& environment, std::string_view c
 /// "2026-03-01T12:00:00Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
 
-/// The rows as objects with the columns' keys, of which the first may have another name.
-report::Array objects_of(report::Table table, std::string_view first_key = {});
-
-/// An empty table whose columns' titles are their keys, for programs.
-report::Table table_of_keys(const std::vector<std::string>& keys);
-
-using report::text_or_absent;
-
 }  // namespace hiptool::cli

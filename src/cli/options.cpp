@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -202,7 +202,7 @@ std::string choice_of(std::string_view word, const std::vector<std::string>& cho
   };
   const auto found = std::find_if(choices.begin(), choices.end(), is_word);
   if (found != choices.end()) return *found;
-  const std::string near = suggestion(word, choices);
+  const std::string near = base::suggestion(word, choices);
   throw Error(ErrorCode::invalid_argument, "parse choice",
               fmt::format("invalid value '{}' for {}: expected one of {}", word, what,
                           fmt::join(choices, ", ")),

@@ -275,4 +275,23 @@ Table table_of_objects(const std::vector<Object>& objects) {
   return table;
 }
 
+Table table_of_keys(const std::vector<std::string>& keys) {
+  Table table;
+  for (const std::string& key : keys) table.columns.push_back({key, key});
+  return table;
+}
+
+Array objects_of(Table table, std::string_view first_key) {
+  Array objects;
+  for (auto& row : table.rows) {
+    Object object;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_renamed = i == 0 && !first_key.empty();
+      object.emplace_back(is_renamed ? first_key : table.columns[i].key, std::move(row[i]));
+    }
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
 }  // namespace hiptool::report

@@ -42,4 +42,10 @@ void set_comparisons(Report& report, std::vector<Comparison> comparisons);
 /// object. Objects named `details` and `wrong` are spread over columns; lists are left out.
 Table table_of_objects(const std::vector<Object>& objects);
 
+/// The rows as objects with the columns' keys, of which the first may have another name.
+Array objects_of(Table table, std::string_view first_key = {});
+
+/// An empty table whose columns' titles are their keys, for programs.
+Table table_of_keys(const std::vector<std::string>& keys);
+
 }  // namespace hiptool::report

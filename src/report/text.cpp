@@ -75,6 +75,14 @@ std::string_view without_trailing_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
+// Never cuts inside a character: the bytes that continue one in UTF-8 are 10xxxxxx.
+std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -97,6 +105,22 @@ std::string printable(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return safe;
+}
+
+std::string printable_lines(std::string_view text, std::size_t line_bytes) {
+  const bool is_cut = text.size() > most_text_bytes;
+  text = begin_of(text, most_text_bytes);
+  std::string safe;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view line = text.substr(begin, end - begin);
+    safe += printable(begin_of(line, line_bytes));
+    if (line.size() > line_bytes) safe += "...";
+    if (end == std::string_view::npos) break;
+    safe += '\n';
+    begin = end + 1;
+  }
+  return is_cut ? safe + "..." : safe;
 }
 
 std::string fixed_text(double value, int decimals) {

@@ -13,6 +13,13 @@ namespace hiptool::report {
 /// A second pass changes nothing.
 std::string printable(std::string_view text);
 
+inline constexpr std::size_t most_line_bytes = 4096;
+inline constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< a compiler's output
+
+/// Text from files and users, safe to print: printable() for each line, so that a name
+/// cannot send escape sequences to the terminal. Long lines and texts are cut and end in "...".
+std::string printable_lines(std::string_view text, std::size_t line_bytes = most_line_bytes);
+
 /// A number in fixed notation, however many digits it has: "12.50" for two decimals, of which there
 /// are at most 20.
 std::string fixed_text(double value, int decimals);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/help/help.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "cli/output/text.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -60,8 +60,8 @@ std::string names_line(const std::string& start, const std::vector<std::string>&
 std::string options_table(const std::vector<OptionDoc>& options) {
   std::string text = "| option | meaning |\n|---|---|\n";
   for (const OptionDoc& option : options) {
-    const std::string name = replaced(option.spelled(), "|", "\\|");
-    text += "| `" + name + "` | " + replaced(option.help, "|", "\\|") + " |\n";
+    const std::string name = base::replaced(option.spelled(), "|", "\\|");
+    text += "| `" + name + "` | " + base::replaced(option.help, "|", "\\|") + " |\n";
   }
   return text + "\n";
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <string_view>
 
+#include "base/suggest.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/suggest.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -131,7 +131,7 @@ std::string topic_text(const std::string& topic) {
   if (topic == "units") return std::string(units_text);
   std::vector<std::string> topics = help_topics();
   for (const Command& command : commands()) topics.push_back(command.name);
-  const std::string near = suggestion(topic, topics);
+  const std::string near = base::suggestion(topic, topics);
   throw usage_error("no help topic '" + topic + "'", join_lines(near, "see 'hiptool help'"));
 }
 

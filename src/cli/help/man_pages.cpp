@@ -13,10 +13,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/suggest.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/suggest.hpp"
 #include "hiptool/version.hpp"
 
 namespace hiptool::cli {
@@ -210,7 +210,7 @@ std::string man_page_text(const ProgramDoc& program, const std::string& command,
     names.push_back(doc.name);
   }
   throw usage_error("unknown command '" + command + "'",
-                    join_lines(suggestion(command, names), "see 'hiptool help'"));
+                    join_lines(base::suggestion(command, names), "see 'hiptool help'"));
 }
 
 std::string manual_date(const GetEnvironment& environment) {

@@ -42,14 +42,6 @@ bool is_dumb_terminal(const GetEnvironment& environment) {
   return term.empty() || term == "dumb";
 }
 
-// Never cuts inside a character: the bytes that continue one in UTF-8 are 10xxxxxx.
-std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes) return text;
-  std::size_t end = most_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
-  return text.substr(0, end);
-}
-
 }  // namespace
 
 int DescriptorStream::write(std::string_view text) noexcept {
@@ -141,22 +133,6 @@ int Console::finish(int exit_code) {
 std::string styled(std::string_view text, std::string_view style, bool color) {
   if (!color) return std::string(text);
   return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::string printable(std::string_view text, std::size_t line_bytes) {
-  const bool is_cut = text.size() > most_text_bytes;
-  text = begin_of(text, most_text_bytes);
-  std::string safe;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = text.find('\n', begin);
-    const std::string_view line = text.substr(begin, end - begin);
-    safe += report::printable(begin_of(line, line_bytes));
-    if (line.size() > line_bytes) safe += "...";
-    if (end == std::string_view::npos) break;
-    safe += '\n';
-    begin = end + 1;
-  }
-  return is_cut ? safe + "..." : safe;
 }
 
 }  // namespace hiptool::cli

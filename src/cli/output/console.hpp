@@ -91,11 +91,4 @@ class Console {
 /// Wraps text in a terminal style (SGR parameters such as "1;31") if colour is on.
 std::string styled(std::string_view text, std::string_view style, bool color);
 
-inline constexpr std::size_t most_line_bytes = 4096;
-inline constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< a compiler's output
-
-/// Text from files and users, safe to print: report::printable() for each line, so that a name
-/// cannot send escape sequences to the terminal. Long lines and texts are cut and end in "...".
-std::string printable(std::string_view text, std::size_t line_bytes = most_line_bytes);
-
 }  // namespace hiptool::cli

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/failure.hpp"
+#include "base/text.hpp"
+#include "report/text.hpp"
 
 #include <utility>
 
 #include "base/host_error.hpp"
-#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 // Lines after the first are causes.
-std::string indented(std::string text) { return replaced(std::move(text), "\n", "\n  "); }
+std::string indented(std::string text) { return base::replaced(std::move(text), "\n", "\n  "); }
 
 }  // namespace
 
 void print_error(Console& console, const Error& error) {
   const bool color = console.has_color_err();
-  const std::string message = printable(error.what());
+  const std::string message = report::printable_lines(error.what());
   std::string text = styled("error:", "1;31", color) + " " + indented(message) + "\n";
   const auto& native = error.native();
   if (native && message.find(native->name) == std::string::npos) {
@@ -24,7 +25,8 @@ void print_error(Console& console, const Error& error) {
             std::to_string(native->code) + ")\n";
   }
   if (!error.hint().empty()) {
-    text += styled("hint:", "36", color) + " " + indented(printable(error.hint())) + "\n";
+    text +=
+        styled("hint:", "36", color) + " " + indented(report::printable_lines(error.hint())) + "\n";
   }
   console.err(text);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/notes.hpp"
+#include "report/text.hpp"
 
 #include <algorithm>
 #include <new>
@@ -40,7 +41,7 @@ void NoteCollector::write(Console& console, const std::string& kind,
                           const std::vector<Note>& list) {
   for (const Note& note : list) {
     const std::string times = note.times > 1 ? " (" + std::to_string(note.times) + " times)" : "";
-    console.err(kind + printable(note.text) + times + "\n");
+    console.err(kind + report::printable_lines(note.text) + times + "\n");
   }
 }
 

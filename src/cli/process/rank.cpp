@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/rank.hpp"
+#include "report/text.hpp"
 
 #include <array>
 
@@ -60,9 +61,10 @@ std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host) {
   if (path.empty() || is_standard_output(path.string())) return path;
   // A host name must not add folders to the path.
-  const std::string with_host = replaced(path.string(), "{host}", replaced(host, "/", "_"));
+  const std::string with_host =
+      base::replaced(path.string(), "{host}", base::replaced(host, "/", "_"));
   const std::string number = std::to_string(rank ? rank->number : 0);
-  const std::string text = replaced(with_host, "{rank}", number);
+  const std::string text = base::replaced(with_host, "{rank}", number);
   if (has_placeholder(with_host) || !rank || !rank->has_others) return text;
   std::error_code ignored;
   const auto status = std::filesystem::status(text, ignored);
@@ -78,7 +80,7 @@ std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
   const std::string host = system::read_host(environment.system_root).name;
   std::filesystem::path named = name_for_rank(path, rank, host);
   if (!is_quiet && !has_placeholder(path) && named != name_for_rank(path, std::nullopt, host)) {
-    environment.console.err("note: writing " + printable(named.string()) + " (rank " +
+    environment.console.err("note: writing " + report::printable_lines(named.string()) + " (rank " +
                             std::to_string(rank->number) + ")\n");
   }
   return named;

@@ -24,6 +24,21 @@ TEST_CASE("printable: what could steer a terminal becomes \\xNN") {
   CHECK(printable(printable("\x1b\xff")) == printable("\x1b\xff"));
 }
 
+TEST_CASE("printable lines: safe, and not too long") {
+  CHECK(printable_lines("a\x1b[31mb\nc\x7f\t") == "a\\x1B[31mb\nc\\x7F\\x09");
+  CHECK(printable_lines("a\xc2\x9b"
+                        "31m\xe2\x80\xae"
+                        "b\xff\n\n") == "a\\xC2\\x9B31m\\xE2\\x80\\xAEb\\xFF\n\n");
+  CHECK(printable_lines("größer") == "größer");
+  // Cut before the character that the limit falls into.
+  CHECK(printable_lines("größer", 3) == "gr...");
+  CHECK(printable_lines("größer", 4) == "grö...");
+  CHECK(printable_lines(std::string(60'000, 'x')).size() == most_line_bytes + 3);
+  std::string lines;
+  for (int i = 0; i < 1'000'000; ++i) lines += "line\n";
+  CHECK(printable_lines(lines).size() == most_text_bytes + 3);
+}
+
 TEST_CASE("display width counts columns, not bytes") {
   CHECK(display_width("") == 0);
   CHECK(display_width("abc") == 3);

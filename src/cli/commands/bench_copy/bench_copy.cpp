@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/outcome.hpp"
+#include "cli/commands/bench_copy/run.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
@@ -15,7 +15,7 @@ using measure::CopyResult;
 using report::Status;
 
 // The first measurement that failed.
-std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
+std::optional<Error> failed_measurement(const results::BenchCopyOutcome& outcome) {
   for (const CopyResult& result : outcome.results) {
     if (result.error) return result.error;
   }
@@ -24,11 +24,11 @@ std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
 
 int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   Environment& environment = context.environment;
-  BenchCopyOutcome outcome;
+  results::BenchCopyOutcome outcome;
   try {
     run_bench_copy_steps(options, context, outcome);
     outcome.error = failed_measurement(outcome);
-    if (!outcome.error) outcome.error = nothing_measured(outcome);
+    if (!outcome.error) outcome.error = results::nothing_measured(outcome);
   } catch (const Error& error) {
     if (outcome.results.empty()) throw;
     outcome.error = error;
@@ -40,7 +40,7 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
                                    failures_of(outcome), is_wrong);
   context.output.write(
-      bench_copy_report(std::move(run), outcome, environment.console.has_unicode()));
+      results::bench_copy_report(std::move(run), outcome, environment.console.has_unicode()));
   return exit_code;
 }
 

@@ -6,9 +6,10 @@
 #include <array>
 
 #include "base/units.hpp"
-#include "cli/commands/bench_copy/outcome.hpp"
+#include "cli/commands/bench_copy/run.hpp"
 #include "cli/document.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -71,7 +72,7 @@ void tell_progress(Context& context, const CopyResult& result, std::size_t numbe
     text += format_rate(*result.bytes_per_s);
   }
   if (result.wrong) text += ", WRONG DATA";
-  context.environment.console.err(printable(text) + "\n");
+  context.environment.console.err(report::printable_lines(text) + "\n");
 }
 
 // Repeats a measurement until its threshold is met often enough or cannot be met any more.
@@ -110,7 +111,7 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
   }
 }
 
-void mark_unmeasured(const std::vector<PlannedCopy>& plan, BenchCopyOutcome& outcome) {
+void mark_unmeasured(const std::vector<PlannedCopy>& plan, results::BenchCopyOutcome& outcome) {
   for (std::size_t i = outcome.results.size(); i < plan.size(); ++i) {
     CopyResult result(plan[i].spec);
     result.status = Status::skipped;
@@ -121,7 +122,7 @@ void mark_unmeasured(const std::vector<PlannedCopy>& plan, BenchCopyOutcome& out
 
 void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Threshold>& thresholds,
                  const measure::Retry& retry, CopyBench& bench, Context& context,
-                 BenchCopyOutcome& outcome) {
+                 results::BenchCopyOutcome& outcome) {
   // A threshold that cannot be judged is reported after all measurements.
   std::optional<Error> unjudged;
   try {
@@ -148,14 +149,15 @@ void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Thresho
 }  // namespace
 
 void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
-                          BenchCopyOutcome& outcome) {
+                          results::BenchCopyOutcome& outcome) {
   Environment& environment = context.environment;
   BenchCopyRequest request = parse_bench_copy(options);
   const measure::Retry retry =
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
   measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
   std::optional<report::RunFile> baseline;
-  if (!options.baseline.empty()) baseline = read_baseline(options.baseline, environment.cancel);
+  if (!options.baseline.empty())
+    baseline = results::read_baseline(options.baseline, environment.cancel);
 
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
@@ -203,7 +205,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   finish();
   if (outcome.count(Status::skipped) == outcome.results.size()) return;
   if (baseline && outcome.measured() > 0) {
-    outcome.baseline = compare_with_baseline(*baseline, outcome);
+    outcome.baseline = results::compare_with_baseline(*baseline, outcome);
     outcome.baseline->is_strict = options.strict_baseline;
   }
   measure::require_selected(thresholds,

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/input_file.hpp"
-#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/check/run.hpp"
 #include "cli/document.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 int run_check_command(const CheckCommandOptions& options, Context& context) {
   Environment& environment = context.environment;
-  CheckOutcome outcome;
+  results::CheckOutcome outcome;
   run_check_steps(options, context, outcome);
   outcome.wall_time_s = environment.elapsed_s();
   // A thread that a driver holds would keep the process from its end.
@@ -23,7 +23,7 @@ int run_check_command(const CheckCommandOptions& options, Context& context) {
   report::Run run = make_run(environment, "check", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
                                    failures_of(outcome), is_wrong);
-  context.output.write(check_report(std::move(run), outcome));
+  context.output.write(results::check_report(std::move(run), outcome));
   return exit_code;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/document.hpp"
-#include "cli/reports/devices_report.hpp"
+#include "results/devices/inventory.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -23,7 +23,7 @@ using accept::StageStatus;
 accept::GpuCounts count_gpus(const accept::CheckResult& result) {
   accept::GpuCounts counts;
   for (const CheckedDevice& device : result.devices) {
-    if (is_gpu(device.platform)) ++counts[device.info.name];
+    if (results::is_gpu(device.platform)) ++counts[device.info.name];
   }
   return counts;
 }
@@ -31,7 +31,8 @@ accept::GpuCounts count_gpus(const accept::CheckResult& result) {
 }  // namespace
 
 std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations,
-                                        const CheckedMachine& machine, CheckOutcome& outcome) {
+                                        const CheckedMachine& machine,
+                                        results::CheckOutcome& outcome) {
   if (!machine.is_whole || !machine.dead.empty()) return {};
   auto& compared = outcome.result.expectations.gpus;
   compared = accept::compare_counts(expectations, count_gpus(outcome.result));
@@ -53,7 +54,7 @@ std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations
                fmt::format("{}", fmt::join(got, ", "))};
 }
 
-void compare_expectations(const accept::CheckOptions& options, CheckOutcome& outcome) {
+void compare_expectations(const accept::CheckOptions& options, results::CheckOutcome& outcome) {
   if (!options.expectations) return;
   accept::CheckResult& result = outcome.result;
   const auto level = accept::parse_check_level(options.expectations->level);
@@ -85,7 +86,7 @@ void compare_expectations(const accept::CheckOptions& options, CheckOutcome& out
 }
 
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
-                        const std::string& path, CheckOutcome& outcome) {
+                        const std::string& path, results::CheckOutcome& outcome) {
   const accept::CheckResult& result = outcome.result;
   std::vector<accept::RatedMeasurement> measurements;
   for (const accept::StageMeasurement& measured : result.measurements) {

@@ -6,7 +6,7 @@
 
 #include "accept/check.hpp"
 #include "cli/commands/check/machine.hpp"
-#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/check/run.hpp"
 #include "cli/output/output.hpp"
 
 namespace hiptool::cli {
@@ -15,14 +15,14 @@ namespace hiptool::cli {
 /// drivers answer: which GPUs are missing.
 std::optional<accept::Fault> compare_gpu_counts(const accept::Expectations& expectations,
                                                 const CheckedMachine& machine,
-                                                CheckOutcome& outcome);
+                                                results::CheckOutcome& outcome);
 
 /// Finds what a file expects and this level does not measure. The outcome gets an error if this
 /// level should have measured it.
-void compare_expectations(const accept::CheckOptions& options, CheckOutcome& outcome);
+void compare_expectations(const accept::CheckOptions& options, results::CheckOutcome& outcome);
 
 /// Writes the file of --write-expect, `path`.
 void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
-                        const std::string& path, CheckOutcome& outcome);
+                        const std::string& path, results::CheckOutcome& outcome);
 
 }  // namespace hiptool::cli

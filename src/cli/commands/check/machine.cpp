@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/check/machine.hpp"
+#include "report/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "cli/document.hpp"
-#include "cli/reports/devices_report.hpp"
+#include "results/devices/inventory.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -62,7 +63,7 @@ std::vector<Device> choose_answering(Platforms& platforms, const DeviceSelection
     for (const Device& device : platforms.devices(platform)) {
       const bool is_named =
           std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-            return (id == "all" && is_gpu(platform)) || id == device.id() ||
+            return (id == "all" && results::is_gpu(platform)) || id == device.id() ||
                    (id == to_string(platform) && device.ordinal() == 0);
           });
       if (is_named) devices.push_back(device);
@@ -129,18 +130,19 @@ void examine_machine(const machine::ProbePatience& patience, Context& context, P
   machine.doctor_s = base::seconds_since(start);
   machine.dead = dead_platforms(machine.diagnosis, machine.selection);
   machine.devices = choose_answering(platforms, machine.selection, machine.dead);
-  machine.has_no_gpu = machine.dead.empty() && !is_for_cpu_only(machine.selection) &&
-                       std::none_of(machine.devices.begin(), machine.devices.end(),
-                                    [](const Device& one) { return is_gpu(one.platform()); });
+  machine.has_no_gpu =
+      machine.dead.empty() && !is_for_cpu_only(machine.selection) &&
+      std::none_of(machine.devices.begin(), machine.devices.end(),
+                   [](const Device& one) { return results::is_gpu(one.platform()); });
 }
 
 void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault>& missing,
-                Context& context, CheckOutcome& outcome) {
+                Context& context, results::CheckOutcome& outcome) {
   accept::CheckResult& result = outcome.result;
   std::vector<StageResult> stages;
   const bool has_gpu =
       std::any_of(result.devices.begin(), result.devices.end(),
-                  [](const CheckedDevice& device) { return is_gpu(device.platform); });
+                  [](const CheckedDevice& device) { return results::is_gpu(device.platform); });
   std::vector<machine::Check> checks = machine.diagnosis.checks;
   std::erase_if(checks, [&](const machine::Check& check) {
     // The platform has a line of its own for that.
@@ -177,7 +179,7 @@ void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault
 
 void report_stage(Context& context, const StageResult& stage) {
   if (context.quiet) return;
-  context.environment.console.err(printable(describe_stage(stage)) + "\n");
+  context.environment.console.err(report::printable_lines(results::describe_stage(stage)) + "\n");
 }
 
 }  // namespace hiptool::cli

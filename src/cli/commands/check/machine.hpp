@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/check/run.hpp"
 #include "cli/device_option.hpp"
 #include "cli/diagnosis.hpp"
 #include "hiptool/device.hpp"
@@ -34,7 +34,7 @@ void examine_machine(const machine::ProbePatience& patience, Context& context, P
 /// Adds the results of the doctor to the outcome, which has the devices, and reports them;
 /// `missing` are GPUs that are expected and were not found.
 void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault>& missing,
-                Context& context, CheckOutcome& outcome);
+                Context& context, results::CheckOutcome& outcome);
 
 /// Reports a finished stage on standard error.
 void report_stage(Context& context, const accept::StageResult& stage);

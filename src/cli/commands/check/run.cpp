@@ -5,21 +5,21 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/check/expectations.hpp"
 #include "cli/commands/check/machine.hpp"
-#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/check/run.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_path.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/output.hpp"
-#include "cli/output/text.hpp"
-#include "cli/reports/devices_report.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "model_writer/sample_model.hpp"
+#include "results/devices/inventory.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -69,7 +69,8 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   if (!options.stages.empty()) {
     request.options.stages.clear();
     for (const std::string& stage : split_list(options.stages, "--stage")) {
-      add_once(request.options.stages, choice_of(stage, accept::names_of_stages(), "--stage"));
+      base::add_once(request.options.stages,
+                     choice_of(stage, accept::names_of_stages(), "--stage"));
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
@@ -139,7 +140,7 @@ model_writer::ModelWriterOptions small_model() {
 
 /// Whether a stage that was chosen was run on a device, or for an empty id on any. The doctor
 /// counts only where nothing else was chosen.
-bool has_run_on(const CheckOutcome& outcome, const std::string& device) {
+bool has_run_on(const results::CheckOutcome& outcome, const std::string& device) {
   const bool has_measuring =
       std::any_of(outcome.stages.begin(), outcome.stages.end(),
                   [](const std::string& stage) { return stage != "doctor"; });
@@ -152,7 +153,7 @@ bool has_run_on(const CheckOutcome& outcome, const std::string& device) {
   });
 }
 
-std::optional<Error> nothing_run(const CheckOutcome& outcome) {
+std::optional<Error> nothing_run(const results::CheckOutcome& outcome) {
   if (!has_run_on(outcome, "")) {
     return Error(ErrorCode::unavailable, "check", "no stage could be run",
                  "see the reasons of the skipped stages");
@@ -166,7 +167,7 @@ std::optional<Error> nothing_run(const CheckOutcome& outcome) {
 }
 
 /// Devices pass or fail each by themselves only in a run that came to its end.
-void judge_devices(CheckOutcome& outcome) {
+void judge_devices(results::CheckOutcome& outcome) {
   accept::CheckResult& result = outcome.result;
   const int exit_code = outcome.error               ? exit_code_of(outcome.error->code())
                         : result.worst() != nullptr ? exit_check_failed
@@ -184,7 +185,7 @@ void judge_devices(CheckOutcome& outcome) {
   }
 }
 
-void judge_outcome(CheckOutcome& outcome) {
+void judge_outcome(results::CheckOutcome& outcome) {
   accept::CheckResult& result = outcome.result;
   const StageResult* const worst = result.worst();
   if (worst != nullptr) outcome.error = worst->faults.front().error;
@@ -199,7 +200,8 @@ void judge_outcome(CheckOutcome& outcome) {
 
 }  // namespace
 
-void run_check_steps(const CheckCommandOptions& options, Context& context, CheckOutcome& outcome) {
+void run_check_steps(const CheckCommandOptions& options, Context& context,
+                     results::CheckOutcome& outcome) {
   Environment& environment = context.environment;
   CheckRequest request = read_request(options, context);
   std::optional<ExportFile> expectations;

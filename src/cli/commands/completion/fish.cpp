@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "cli/commands/completion/scripts.hpp"
-#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 std::string fish_text(const std::string& text) {
-  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
+  return "'" + base::replaced(base::replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
 // __fish_seen_subcommand_from would take the value of an option for a command.

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "cli/commands/completion/scripts.hpp"
-#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 // For a specification of _arguments inside single quotes.
 std::string zsh_text(const std::string& text) {
-  std::string safe = replaced(text, "\\", "\\\\");
-  for (const char* mark : {"[", "]", ":"}) safe = replaced(safe, mark, std::string("\\") + mark);
-  return replaced(safe, "'", "'\\''");
+  std::string safe = base::replaced(text, "\\", "\\\\");
+  for (const char* mark : {"[", "]", ":"})
+    safe = base::replaced(safe, mark, std::string("\\") + mark);
+  return base::replaced(safe, "'", "'\\''");
 }
 
 std::string safe_words(const std::vector<std::string>& words) {
-  return replaced(join(words), ":", "\\:");
+  return base::replaced(join(words), ":", "\\:");
 }
 
 // The action of a specification, in which colons are escaped.

@@ -6,17 +6,19 @@
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/devices/topology.hpp"
 #include "cli/commands/devices/watch.hpp"
 #include "cli/diagnosis.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/reports/devices_report.hpp"
-#include "cli/reports/doctor_report.hpp"
-#include "cli/reports/sensors_report.hpp"
 #include "machine/inventory.hpp"
+#include "report/document.hpp"
+#include "report/text.hpp"
+#include "results/devices/doctor.hpp"
+#include "results/devices/inventory.hpp"
+#include "results/devices/sensors.hpp"
+#include "results/devices/topology.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -52,7 +54,7 @@ Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Contex
 bool is_met(const std::string& requirement, const Inventory& inventory) {
   for (const DeviceFacts& device : inventory.devices) {
     if (requirement == to_string(device.platform)) return true;
-    if (requirement == "gpu" && is_gpu(device.platform)) return true;
+    if (requirement == "gpu" && results::is_gpu(device.platform)) return true;
   }
   return false;
 }
@@ -84,7 +86,7 @@ struct Findings {
   Inventory inventory;
   std::optional<std::vector<machine::Check>> checks;  ///< with --doctor
   std::vector<machine::LibraryAnswer> libraries;      ///< with --doctor
-  std::optional<TopologyFindings> topology;           ///< with --topology
+  std::optional<results::TopologyFindings> topology;  ///< with --topology
 };
 
 // Answers from the child processes, so that no driver is opened here.
@@ -111,8 +113,8 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
     findings.checks = std::move(diagnosis.checks);
     findings.libraries = std::move(diagnosis.evidence.libraries);
     if (options.topology) {
-      findings.topology = find_topology(findings.inventory, environment.system_root,
-                                        peers_answered(diagnosis.evidence.peers));
+      findings.topology = results::find_topology(findings.inventory, environment.system_root,
+                                                 peers_answered(diagnosis.evidence.peers));
     }
     return findings;
   }
@@ -125,8 +127,8 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   machine::SensorReader sensors(environment.system_root);
   for (DeviceFacts& device : findings.inventory.devices) sensors.read(device);
   if (options.topology) {
-    findings.topology =
-        find_topology(findings.inventory, environment.system_root, peers_of(*platforms));
+    findings.topology = results::find_topology(findings.inventory, environment.system_root,
+                                               results::peers_of(*platforms));
   }
   return findings;
 }
@@ -134,11 +136,11 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
 bool has_gpu(const Inventory& inventory) {
   return !inventory.hardware.empty() ||
          std::any_of(inventory.devices.begin(), inventory.devices.end(),
-                     [](const DeviceFacts& device) { return is_gpu(device.platform); });
+                     [](const DeviceFacts& device) { return results::is_gpu(device.platform); });
 }
 
 bool has_checked_only_host(const Findings& findings) {
-  return findings.checks && doctor_exit_code(*findings.checks) == exit_done &&
+  return findings.checks && results::doctor_exit_code(*findings.checks) == exit_done &&
          !has_gpu(findings.inventory);
 }
 
@@ -155,29 +157,32 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
 
 void add_checks(const Findings& findings, bool verbose, report::Report& report) {
   const std::vector<machine::Check>& checks = *findings.checks;
-  report.csv_tables = {checks_table(checks)};
-  report.document.emplace_back("checks", objects_of(report.csv_tables->front()));
+  report.csv_tables = {results::checks_table(checks)};
+  report.document.emplace_back("checks", report::objects_of(report.csv_tables->front()));
   for (const machine::Check& one : checks) {
     report.checks.push_back({one.id, std::string(to_string(one.severity)), one.device,
-                             printable(one.read), printable(one.expected), printable(one.fix)});
+                             report::printable_lines(one.read),
+                             report::printable_lines(one.expected),
+                             report::printable_lines(one.fix)});
   }
   report.verdict.insert(report.verdict.begin(),
-                        doctor_verdict(checks, has_gpu(findings.inventory)));
-  std::vector<report::Line> lines = finding_lines(checks, verbose);
+                        results::doctor_verdict(checks, has_gpu(findings.inventory)));
+  std::vector<report::Line> lines = results::finding_lines(checks, verbose);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
 
 constexpr std::size_t few_pairs = 12;  // of four devices
 
-void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report) {
-  report.document.emplace_back("topology", topology_value(topology));
-  report.csv_tables = {topology_pairs(topology)};
-  for (report::Table& table : topology_tables(topology)) report.tables.push_back(std::move(table));
+void add_topology(const results::TopologyFindings& topology, bool verbose, report::Report& report) {
+  report.document.emplace_back("topology", results::topology_value(topology));
+  report.csv_tables = {results::topology_pairs(topology)};
+  for (report::Table& table : results::topology_tables(topology))
+    report.tables.push_back(std::move(table));
   const std::size_t pairs = topology.pairs.size() + topology.to_nics.size();
   if (pairs > 0 && (verbose || pairs <= few_pairs)) {
-    report.tables.push_back(topology_pairs(topology));
+    report.tables.push_back(results::topology_pairs(topology));
   }
-  const std::vector<report::Line> lines = topology_notes(topology);
+  const std::vector<report::Line> lines = results::topology_notes(topology);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
 
@@ -215,11 +220,11 @@ int watch(const DevicesOptions& options, Context& context) {
 void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
                report::Report& report) {
   constexpr std::size_t most_processes = 20;
-  report::Table state = state_table(inventory.devices, unicode);
+  report::Table state = results::state_table(inventory.devices, unicode);
   if (!is_one_in_full && !state.rows.empty()) report.tables.push_back(std::move(state));
-  report::Table processes = process_table(inventory.devices, most_processes);
+  report::Table processes = results::process_table(inventory.devices, most_processes);
   if (!processes.rows.empty()) report.tables.push_back(std::move(processes));
-  for (report::Line& line : sensor_notes(inventory.devices)) {
+  for (report::Line& line : results::sensor_notes(inventory.devices)) {
     report.notes.push_back(std::move(line));
   }
 }
@@ -243,26 +248,26 @@ int run_devices(DevicesOptions options, Context& context) {
   std::optional<report::RunFile> costs;
   if (!options.costs.empty()) costs = report::read_run_file(options.costs, &environment.cancel);
   Findings findings = find_out(options, selection, context);
-  if (costs) add_costs(*costs, environment.system_root, *findings.topology);
+  if (costs) results::add_costs(*costs, environment.system_root, *findings.topology);
   const Inventory& inventory = findings.inventory;
 
   const std::optional<Error> failure = failure_of(options, findings);
   report::Run run = make_run(environment, "devices", "ok");
-  const int exit_code = finish_run(
-      run, environment, failure ? &*failure : nullptr,
-      findings.checks ? doctor_failures(*findings.checks) : std::vector<report::Failure>());
+  const int exit_code = finish_run(run, environment, failure ? &*failure : nullptr,
+                                   findings.checks ? results::doctor_failures(*findings.checks)
+                                                   : std::vector<report::Failure>());
   report::Report report = report::start_report(std::move(run));
-  report.document.emplace_back("platforms", platforms_value(inventory));
-  report.document.emplace_back("devices", devices_value(inventory));
-  report.notes = platform_lines(inventory, context.verbose);
-  report.csv_tables = {full_table(inventory)};
+  report.document.emplace_back("platforms", results::platforms_value(inventory));
+  report.document.emplace_back("devices", results::devices_value(inventory));
+  report.notes = results::platform_lines(inventory, context.verbose);
+  report.csv_tables = {results::full_table(inventory)};
   const bool is_one_in_full = selection.ids.size() == 1 && inventory.devices.size() == 1;
   if (is_one_in_full) {
-    report.verdict = {one_device_verdict(inventory.devices.front())};
+    report.verdict = {results::one_device_verdict(inventory.devices.front())};
     report.tables = *report.csv_tables;
   } else {
-    report.verdict = {inventory_verdict(inventory)};
-    report.tables = {short_table(inventory, environment.console.has_unicode())};
+    report.verdict = {results::inventory_verdict(inventory)};
+    report.tables = {results::short_table(inventory, environment.console.has_unicode())};
   }
   if (!findings.topology && !findings.checks) {
     add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
@@ -270,7 +275,8 @@ int run_devices(DevicesOptions options, Context& context) {
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
     add_checks(findings, context.verbose, report);
-    report.document.emplace_back("libraries", objects_of(libraries_table(findings.libraries)));
+    report.document.emplace_back("libraries",
+                                 report::objects_of(results::libraries_table(findings.libraries)));
   }
   if (!failure && !inventory.devices.empty()) report.notes.push_back(prove_hint());
   if (exit_code != exit_done) show_failure(failure, report);

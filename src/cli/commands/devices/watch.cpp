@@ -15,9 +15,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/screen_terminal.hpp"
-#include "cli/reports/devices_report.hpp"
-#include "cli/reports/sensors_report.hpp"
 #include "report/text.hpp"
+#include "results/devices/inventory.hpp"
+#include "results/devices/sensors.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -57,10 +57,10 @@ std::string screen_of(const std::vector<DeviceFacts>& devices, double interval_s
   frame.run.passed = true;
   frame.verdict = {
       {report::Tone::plain, fmt::format("{}, every {:g} s; q quits", time_now(), interval_s)}};
-  frame.tables.push_back(watch_table(devices, console.has_unicode()));
-  report::Table processes = process_table(devices, most_processes);
+  frame.tables.push_back(results::watch_table(devices, console.has_unicode()));
+  report::Table processes = results::process_table(devices, most_processes);
   if (!processes.rows.empty()) frame.tables.push_back(std::move(processes));
-  frame.notes = sensor_notes(devices);
+  frame.notes = results::sensor_notes(devices);
   // Some terminals wrap a line that fills all columns.
   const std::size_t columns = std::max<std::size_t>(console.width_out(), 2) - 1;
   const std::string text =
@@ -99,7 +99,8 @@ void write_lines(const std::vector<DeviceFacts>& devices, bool is_csv, Console& 
   const std::string time = time_now();
   std::string text;
   for (const DeviceFacts& device : devices) {
-    text += is_csv ? csv_line(device, time) : time + " " + printable(sensor_line(device)) + "\n";
+    text += is_csv ? csv_line(device, time)
+                   : time + " " + report::printable_lines(results::sensor_line(device)) + "\n";
   }
   console.out(text);
 }

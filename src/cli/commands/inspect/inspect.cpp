@@ -13,18 +13,24 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/inspect/facts.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/output/text.hpp"
 #include "hiptool/error.hpp"
 #include "load/manifest/manifest.hpp"
 #include "report/text.hpp"
+#include "results/model/facts.hpp"
 
 namespace hiptool::cli {
 namespace {
+
+struct InspectOptions : results::InspectionLists {
+  std::vector<std::string> paths;
+  bool chat_template = false;  ///< print only the chat template
+  bool strict = false;
+  bool opaque = false;
+};
 
 using report::Tone;
 using report::Unit;
@@ -51,21 +57,22 @@ void check_inspect_options(const InspectOptions& options) {
 }
 
 // All shards of a set lead to the same model, which is shown once.
-bool is_known_set(const ModelFile& model, const Inspection& inspection) {
+bool is_known_set(const ModelFile& model, const results::Inspection& inspection) {
   if (model.files().size() < 2) return false;
   return std::any_of(inspection.models.begin(), inspection.models.end(),
-                     [&](const ModelFacts& known) {
+                     [&](const results::ModelFacts& known) {
                        return known.model.files().front().path == model.files().front().path;
                      });
 }
 
-Inspection read_models(const InspectOptions& options, const Context& context) {
-  Inspection inspection;
+results::Inspection read_models(const InspectOptions& options, const Context& context) {
+  results::Inspection inspection;
   for (const std::string& path : options.paths) {
     context.environment.cancel.throw_if_cancelled("inspect");
     try {
       const ModelFile model = context.open_model(path, {options.strict, options.opaque});
-      if (!is_known_set(model, inspection)) inspection.models.push_back(read_facts(path, model));
+      if (!is_known_set(model, inspection))
+        inspection.models.push_back(results::read_facts(path, model));
     } catch (const FilesCollide&) {
       throw;
     } catch (const Error& error) {
@@ -76,9 +83,9 @@ Inspection read_models(const InspectOptions& options, const Context& context) {
 }
 
 // A file that cannot be read outranks a path that names several models.
-const Error* worst_of(const std::vector<ModelRefusal>& refusals) {
+const Error* worst_of(const std::vector<results::ModelRefusal>& refusals) {
   const Error* worst = nullptr;
-  for (const ModelRefusal& refusal : refusals) {
+  for (const results::ModelRefusal& refusal : refusals) {
     if (worst == nullptr || severity_of(exit_code_of(refusal.error.code())) >
                                 severity_of(exit_code_of(worst->code()))) {
       worst = &refusal.error;
@@ -87,7 +94,7 @@ const Error* worst_of(const std::vector<ModelRefusal>& refusals) {
   return worst;
 }
 
-report::Table short_tensors_table(const ModelFacts& facts) {
+report::Table short_tensors_table(const results::ModelFacts& facts) {
   report::Table table{"Tensors",
                       {{"name", "Name", Unit::none},
                        {"dtype", "Type", Unit::none},
@@ -101,7 +108,8 @@ report::Table short_tensors_table(const ModelFacts& facts) {
   return table;
 }
 
-void add_warning_notes(const ModelFacts& facts, const std::string& prefix, report::Report& report) {
+void add_warning_notes(const results::ModelFacts& facts, const std::string& prefix,
+                       report::Report& report) {
   if (facts.model.path() != facts.path) {
     report.notes.push_back(
         {Tone::plain, "found " + facts.path + " at " + facts.model.path().string()});
@@ -114,45 +122,46 @@ void add_warning_notes(const ModelFacts& facts, const std::string& prefix, repor
   for (const std::string& warning : facts.tokenizer.warnings) add(warning);
 }
 
-void add_details(const ModelFacts& facts, const InspectOptions& options, const Console& console,
-                 report::Report& report) {
+void add_details(const results::ModelFacts& facts, const InspectOptions& options,
+                 const Console& console, report::Report& report) {
   if (options.metadata) {
-    report.tables.push_back(metadata_table(facts, console.width_out(), console.has_unicode()));
+    report.tables.push_back(
+        results::metadata_table(facts, console.width_out(), console.has_unicode()));
   }
   if (options.tensors) report.tables.push_back(short_tensors_table(facts));
 }
 
-void show_model(const ModelFacts& facts, const InspectOptions& options, const Console& console,
-                report::Report& report) {
-  report.verdict = {{Tone::good, facts.name + ": " + summary_text(facts)}};
-  report.tables.push_back(facts_table(facts, console.has_unicode()));
-  if (facts.model.files().size() > 1) report.tables.push_back(files_table(facts));
+void show_model(const results::ModelFacts& facts, const InspectOptions& options,
+                const Console& console, report::Report& report) {
+  report.verdict = {{Tone::good, facts.name + ": " + results::summary_text(facts)}};
+  report.tables.push_back(results::facts_table(facts, console.has_unicode()));
+  if (facts.model.files().size() > 1) report.tables.push_back(results::files_table(facts));
   if (!facts.model.tensors().empty()) {
-    report.tables.push_back(inspected_types_table(facts));
-    report.tables.push_back(layers_table(facts));
+    report.tables.push_back(results::inspected_types_table(facts));
+    report.tables.push_back(results::layers_table(facts));
   }
   add_details(facts, options, console, report);
   add_warning_notes(facts, "", report);
 }
 
-void show_models(const Inspection& inspection, const InspectOptions& options,
+void show_models(const results::Inspection& inspection, const InspectOptions& options,
                  const Console& console, report::Report& report) {
   constexpr std::size_t most_named = 3;
   std::uint64_t file_bytes = 0;
-  for (const ModelFacts& facts : inspection.models) file_bytes += facts.model.file_bytes();
+  for (const results::ModelFacts& facts : inspection.models) file_bytes += facts.model.file_bytes();
   const std::string read =
       base::count_of(inspection.models.size(), "model") + ", " + format_size(file_bytes);
   if (inspection.refusals.empty()) {
     report.verdict = {{Tone::good, read}};
   } else {
     std::vector<std::string> paths;
-    for (const ModelRefusal& refusal : inspection.refusals) paths.push_back(refusal.path);
+    for (const results::ModelRefusal& refusal : inspection.refusals) paths.push_back(refusal.path);
     report.verdict = {{Tone::bad, fmt::format("{} of {} could not be read: {}", paths.size(),
                                               base::count_of(options.paths.size(), "model"),
-                                              first_of(paths, most_named))}};
+                                              base::first_of(paths, most_named))}};
   }
-  if (!inspection.models.empty()) report.tables.push_back(models_table(inspection.models));
-  for (const ModelFacts& facts : inspection.models) {
+  if (!inspection.models.empty()) report.tables.push_back(results::models_table(inspection.models));
+  for (const results::ModelFacts& facts : inspection.models) {
     const std::size_t first = report.tables.size();
     add_details(facts, options, console, report);
     for (std::size_t i = first; i < report.tables.size(); ++i) {
@@ -162,16 +171,16 @@ void show_models(const Inspection& inspection, const InspectOptions& options,
   }
 }
 
-report::Report make_inspect_report(report::Run run, const Inspection& inspection,
+report::Report make_inspect_report(report::Run run, const results::Inspection& inspection,
                                    const InspectOptions& options, const Console& console) {
   report::Report report = report::start_report(std::move(run));
   report::Array models;
-  for (const ModelFacts& facts : inspection.models) {
-    models.push_back(model_document(facts, options));
+  for (const results::ModelFacts& facts : inspection.models) {
+    models.push_back(results::model_document(facts, options));
   }
   report::Array refused;
-  for (const ModelRefusal& refusal : inspection.refusals) {
-    refused.push_back(refusal_document(refusal));
+  for (const results::ModelRefusal& refusal : inspection.refusals) {
+    refused.push_back(results::refusal_document(refusal));
   }
   report.document.emplace_back("models", std::move(models));
   report.document.emplace_back("refused", std::move(refused));
@@ -180,25 +189,26 @@ report::Report make_inspect_report(report::Run run, const Inspection& inspection
   } else {
     show_models(inspection, options, console, report);
   }
-  report.csv_tables = inspection_csv(inspection, options);
+  report.csv_tables = results::inspection_csv(inspection, options);
   return report;
 }
 
 // The one value that was asked for: exact in a pipe or file, safe on a terminal.
-std::string requested_text(const ModelFacts& facts, const InspectOptions& options, bool is_exact) {
-  if (!options.key.empty()) return value_text(facts, options.key, is_exact);
+std::string requested_text(const results::ModelFacts& facts, const InspectOptions& options,
+                           bool is_exact) {
+  if (!options.key.empty()) return results::value_text(facts, options.key, is_exact);
   if (facts.tokenizer.templates.empty()) {
     throw Error(ErrorCode::not_found, "inspect", facts.path + " has no chat template",
                 "models without one are prompted with plain text");
   }
   const std::string& text = facts.tokenizer.templates.front().text;
-  return (is_exact ? text : printable(text)) + (text.ends_with('\n') ? "" : "\n");
+  return (is_exact ? text : report::printable_lines(text)) + (text.ends_with('\n') ? "" : "\n");
 }
 
 int run_inspect(const InspectOptions& options, Context& context) {
   check_inspect_options(options);
   Environment& environment = context.environment;
-  const Inspection inspection = read_models(options, context);
+  const results::Inspection inspection = read_models(options, context);
   const Error* error = worst_of(inspection.refusals);
   std::optional<std::string> text;  // before anything is written: there may be no such value
   if (prints_value(options) && error == nullptr) {
@@ -209,7 +219,7 @@ int run_inspect(const InspectOptions& options, Context& context) {
   const int exit_code = finish_run(run, environment, error);
   const report::Report report =
       make_inspect_report(std::move(run), inspection, options, environment.console);
-  for (const ModelRefusal& refusal : inspection.refusals) {
+  for (const results::ModelRefusal& refusal : inspection.refusals) {
     print_error(environment.console, refusal.error);
   }
   const bool is_table = context.output.format() == OutputFormat::table;

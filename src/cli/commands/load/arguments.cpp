@@ -8,7 +8,6 @@
 #include "base/input_file.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/commands/load/one_model.hpp"
-#include "cli/commands/load/report.hpp"
 #include "cli/commands/load/sampling.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
@@ -16,6 +15,7 @@
 #include "hiptool/error.hpp"
 #include "load/manifest/manifest_text.hpp"
 #include "model/published_hash.hpp"
+#include "results/load/report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -112,7 +112,7 @@ int run_one(const LoadArguments& options, Context& context) {
   LoadSession session(context);
   const ModelResult result = load_one_model(options, context, session, 0);
   const Error* error = result.error ? &*result.error : nullptr;
-  const LoadOutcome& outcome = result.outcome;
+  const results::LoadOutcome& outcome = result.outcome;
   if (error != nullptr && !outcome.model) throw Error(*error);
   if (error != nullptr) {
     print_error(context.environment.console, *error);
@@ -123,10 +123,10 @@ int run_one(const LoadArguments& options, Context& context) {
   const report::Report report = report_of_model(result, options, context.environment);
   // The table of a failed load would only repeat the error, except for a fit; programs get the
   // known fields.
-  const bool says_more = error == nullptr || error->code() == ErrorCode::cancelled ||
-                         context.output.format() != OutputFormat::table ||
-                         (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty() ||
-                         has_differences(outcome);
+  const bool says_more =
+      error == nullptr || error->code() == ErrorCode::cancelled ||
+      context.output.format() != OutputFormat::table || (options.dry_run && outcome.fit) ||
+      !results::failed_check_text(outcome).empty() || results::has_differences(outcome);
   if (says_more) {
     context.output.write(report);
   } else {

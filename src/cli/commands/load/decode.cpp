@@ -63,7 +63,7 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 
 void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
                 const SamplingOptions& sampling, const CancelToken& cancel,
-                DecodeOutcome& outcome) {
+                results::DecodeOutcome& outcome) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
   const std::vector<Backend> backends = decoding_backends(model);
   for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
@@ -89,64 +89,6 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
     outcome.tokens_per_s = 1 / *found.step_time_s;
     outcome.share_of_peak = share_of_peak(model, spec, backends, *found.step_time_s);
   }
-}
-
-report::Value decode_value(const DecodeOutcome& decode) {
-  const auto list = [](const std::vector<std::uint32_t>& ids) {
-    report::Array values;
-    for (const std::uint32_t id : ids) values.push_back(std::uint64_t{id});
-    return values;
-  };
-  return report::Object{
-      {"prompt_ids", list(decode.prompt_ids)},
-      {"ids", list(decode.ids)},
-      {"text", decode.text ? report::Value(*decode.text) : report::Value()},
-      {"logits_digest",
-       decode.is_complete() ? report::Value(base::to_hex(decode.logits_digest)) : report::Value()},
-      {"tokens_per_s", decode.tokens_per_s},
-      {"share_of_peak", decode.share_of_peak},
-      {"sampling", sampling_value(decode.sampling)}};
-}
-
-std::string decode_verdict(const DecodeOutcome& decode) {
-  std::string rate;
-  if (decode.tokens_per_s) rate = fmt::format(", {:.1f} tokens/s", *decode.tokens_per_s);
-  if (decode.share_of_peak) {
-    rate += ", " + format_share(*decode.share_of_peak) + " of the memory bandwidth";
-  }
-  const std::string count =
-      decode.is_complete()
-          ? base::count_of(decode.ids.size(), "token")
-          : fmt::format("{} of {}", decode.ids.size(), base::count_of(decode.wanted, "token"));
-  return fmt::format("decoded {} on {}{}", count, fmt::join(decode.devices, " and "), rate);
-}
-
-std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
-  std::vector<report::Line> lines;
-  const auto add = [&](std::string text) {
-    lines.push_back({report::Tone::plain, std::move(text)});
-  };
-  add(fmt::format("prompt  {}", fmt::join(decode.prompt_ids, ",")));
-  add(fmt::format("ids     {}", fmt::join(decode.ids, ",")));
-  if (decode.text) {
-    std::string text = *decode.text;
-    // One line, and nothing that moves a terminal's cursor.
-    for (char& character : text) {
-      if (static_cast<unsigned char>(character) < 0x20 || character == 0x7f) character = ' ';
-    }
-    add("text    " + text);
-  }
-  if (decode.is_complete()) add("logits  " + base::to_hex(decode.logits_digest));
-  if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
-  const std::uint64_t tokens = decode.prompt_ids.size() + decode.wanted;
-  if (decode.trained_tokens > 0 && tokens > decode.trained_tokens) {
-    lines.push_back(
-        {report::Tone::warning,
-         fmt::format("warning: the model was trained for {}; prompt and decoded "
-                     "tokens are {}",
-                     base::count_of(decode.trained_tokens, "token"), format_count(tokens))});
-  }
-  return lines;
 }
 
 }  // namespace hiptool::cli

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/load/outcome.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/sampling.hpp"
 #include "report/report.hpp"
+#include "results/load/outcome.hpp"
 
 namespace hiptool::cli {
 
@@ -24,13 +24,7 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 /// hold the model. After an exception the outcome has the ids so far. Throws Error(input_failed)
 /// for weights without kernels, and what DecoderSpec::read, ModelRuntime and sample_token throw.
 void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
-                const SamplingOptions& sampling, const CancelToken& cancel, DecodeOutcome& outcome);
-
-/// The field `decode` of `hiptool.load/1`.
-report::Value decode_value(const DecodeOutcome& decode);
-/// "decoded 4 tokens on nvidia:0, 35.1 tokens/s".
-std::string decode_verdict(const DecodeOutcome& decode);
-/// What follows it: the prompt, the ids and their text.
-std::vector<report::Line> decode_lines(const DecodeOutcome& decode);
+                const SamplingOptions& sampling, const CancelToken& cancel,
+                results::DecodeOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -34,7 +34,7 @@ void show_progress(const load::FileHashes& hashes, Progress& progress) {
 
 }  // namespace
 
-LoadHashes::LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome,
+LoadHashes::LoadHashes(const LoadArguments& arguments, results::LoadOutcome& outcome,
                        const CancelToken& cancel)
     : arguments_(arguments), outcome_(outcome), cancel_(cancel) {
   want_manifest();
@@ -114,7 +114,7 @@ load::ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tens
 
 void LoadHashes::compare(const load::ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
-  ManifestCheck& check = outcome_.manifest_check.emplace();
+  results::ManifestCheck& check = outcome_.manifest_check.emplace();
   check.algorithm = manifest_->kind         ? to_string(*manifest_->kind)
                     : manifest_->has_sha256 ? "sha256"
                                             : "xxh3-64 of 16 KiB leaves";

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/output_file.hpp"
-#include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/output/progress.hpp"
 #include "load/manifest/file_hashes.hpp"
 #include "load/manifest/manifest.hpp"
+#include "results/load/outcome.hpp"
 
 namespace hiptool::cli {
 
@@ -23,7 +23,8 @@ class LoadHashes {
  public:
   /// Reads the manifest, opens the output and starts to hash files. Throws as read_manifest() does,
   /// and Error(output_failed) if the output cannot be written.
-  LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
+  LoadHashes(const LoadArguments& arguments, results::LoadOutcome& outcome,
+             const CancelToken& cancel);
 
   /// After the load and its verification: waits for the hashes, compares and writes. A difference
   /// is Error(manifest_mismatch), hashes of other bytes than the verified ones Error(input_failed).
@@ -40,7 +41,7 @@ class LoadHashes {
   std::vector<std::uint64_t> digest_files() const;
 
   const LoadArguments& arguments_;
-  LoadOutcome& outcome_;
+  results::LoadOutcome& outcome_;
   const CancelToken& cancel_;
   std::optional<load::Manifest> manifest_;
   std::optional<base::OutputFile> output_;

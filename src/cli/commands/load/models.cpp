@@ -16,12 +16,12 @@
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
-#include "cli/commands/load/report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_path.hpp"
 #include "cli/output/failure.hpp"
 #include "report/text.hpp"
+#include "results/load/report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -98,44 +98,48 @@ std::vector<std::vector<std::string>> hashes_by_model(const LoadArguments& argum
       "to SHA256SUMS next to the files, as sha256sum prints them, and use --verify published");
 }
 
-bool is_named(const std::string& text, const ModelLoad& load) {
+bool is_named(const std::string& text, const results::ModelLoad& load) {
   return text.find(load.path) != std::string::npos || text.find(load.name) != std::string::npos;
 }
 
 // Every message among those of several models names its own.
-Error named(const Error& error, const ModelLoad& load) {
+Error named(const Error& error, const results::ModelLoad& load) {
   return is_named(error.what(), load) ? error.about(load.path)
                                       : error.with_context(load.name).about(load.name);
 }
 
-std::string reason_of(const ModelResult& result, const ModelLoad& load) {
-  const LoadOutcome& outcome = result.outcome;
+std::string reason_of(const ModelResult& result, const results::ModelLoad& load) {
+  const results::LoadOutcome& outcome = result.outcome;
   if (result.exit_code == exit_done) return {};
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   const bool is_wrong = result.exit_code == exit_code_of(ErrorCode::data_mismatch);
   if (result.error && !is_refused && !is_wrong) return result.error->cause();
-  const std::string failed_check = failed_check_text(outcome);
+  const std::string failed_check = results::failed_check_text(outcome);
   return failed_check.empty() ? load.report.verdict.front().text : failed_check;
 }
 
-void add_notes(const ModelResult& result, ModelLoad& load) {
-  const LoadOutcome& outcome = result.outcome;
+void add_notes(const ModelResult& result, results::ModelLoad& load) {
+  const results::LoadOutcome& outcome = result.outcome;
   if (outcome.prove) {
-    load.notes.push_back(prove_verdict(*outcome.prove, load.name));
+    load.notes.push_back(results::prove_verdict(*outcome.prove, load.name));
     load.notes.back().tone = report::Tone::plain;
-    for (const report::Line& line : prove_lines(*outcome.prove)) load.notes.push_back(line);
+    for (const report::Line& line : results::prove_lines(*outcome.prove))
+      load.notes.push_back(line);
   }
   if (outcome.decode) {
-    load.notes.push_back({report::Tone::plain, load.name + ": " + decode_verdict(*outcome.decode)});
-    for (const report::Line& line : decode_lines(*outcome.decode)) load.notes.push_back(line);
+    load.notes.push_back(
+        {report::Tone::plain, load.name + ": " + results::decode_verdict(*outcome.decode)});
+    for (const report::Line& line : results::decode_lines(*outcome.decode))
+      load.notes.push_back(line);
   }
   if (!outcome.found_for.empty()) {
-    load.shared_notes.push_back({report::Tone::plain, "found " + found_text(outcome)});
+    load.shared_notes.push_back({report::Tone::plain, "found " + results::found_text(outcome)});
   }
   if (!outcome.uncompared_hashes.empty()) {
-    load.shared_notes.push_back({report::Tone::plain, load.name + ": " + uncompared_text(outcome)});
+    load.shared_notes.push_back(
+        {report::Tone::plain, load.name + ": " + results::uncompared_text(outcome)});
   }
-  for (const std::string& warning : load_warnings(outcome)) {
+  for (const std::string& warning : results::load_warnings(outcome)) {
     load.shared_notes.push_back({report::Tone::warning, "warning: " + load.name + ": " + warning});
   }
   for (const report::Line& line : load.report.notes) {
@@ -143,19 +147,19 @@ void add_notes(const ModelResult& result, ModelLoad& load) {
   }
 }
 
-ModelLoad finished(ModelLoad load, const ModelResult& result, const LoadArguments& arguments,
-                   const Environment& environment) {
+results::ModelLoad finished(results::ModelLoad load, const ModelResult& result,
+                            const LoadArguments& arguments, const Environment& environment) {
   load.report = report_of_model(result, arguments, environment);
-  load.figures = figures_of(result.outcome, load.report.run.status);
+  load.figures = results::figures_of(result.outcome, load.report.run.status);
   load.figures.path = load.path;
   load.error = result.error;
-  const LoadOutcome& outcome = result.outcome;
+  const results::LoadOutcome& outcome = result.outcome;
   if (outcome.fit && outcome.status == LoadStatus::planned) {
-    load.fit = fit_text(*outcome.fit, outcome.chosen_devices);
+    load.fit = results::fit_text(*outcome.fit, outcome.chosen_devices);
   }
   load.reason = reason_of(result, load);
-  load.tables = finding_tables(result.outcome);
-  for (report::Table& table : listing_tables(result.outcome, arguments)) {
+  load.tables = results::finding_tables(result.outcome);
+  for (report::Table& table : results::listing_tables(result.outcome, arguments)) {
     load.tables.push_back(std::move(table));
   }
   for (report::Table& table : load.tables) table.title += " of " + load.name;
@@ -176,7 +180,7 @@ class ModelsRun {
     const auto hashes = hashes_by_model(arguments_, environment_);
     const std::vector<std::string> names = names_of(arguments_.paths);
     for (std::size_t i = 0; i < names.size(); ++i) {
-      ModelLoad load;
+      results::ModelLoad load;
       load.path = arguments_.paths[i];
       load.name = names[i];
       if (environment_.cancel.is_cancelled()) {
@@ -191,14 +195,15 @@ class ModelsRun {
   }
 
  private:
-  LoadArguments arguments_of(const ModelLoad& load, std::vector<std::string> sha256) const {
+  LoadArguments arguments_of(const results::ModelLoad& load,
+                             std::vector<std::string> sha256) const {
     LoadArguments one = arguments_;
     one.paths = {load.path};
     one.sha256 = std::move(sha256);
     return one;
   }
 
-  ModelLoad run_one(ModelLoad load, const std::vector<std::string>& sha256) {
+  results::ModelLoad run_one(results::ModelLoad load, const std::vector<std::string>& sha256) {
     const LoadArguments one = arguments_of(load, sha256);
     const double origin_s = environment_.elapsed_s();
     ModelResult result;
@@ -216,14 +221,14 @@ class ModelsRun {
   }
 
   // The same failure of a device is shown once; each model has it in its row.
-  void show(const Error& error, const ModelLoad& load, ModelResult& result) {
+  void show(const Error& error, const results::ModelLoad& load, ModelResult& result) {
     const bool is_new = shown_error_ != error.what();
     shown_error_ = error.what();
     result.error = session_.lacks_devices() ? error : named(error, load);
     if (is_new) print_error(environment_.console, *result.error);
   }
 
-  ModelLoad not_started(ModelLoad load) {
+  results::ModelLoad not_started(results::ModelLoad load) {
     ModelResult result;
     result.outcome.status = LoadStatus::interrupted;
     result.error = Error(ErrorCode::cancelled, "load", load.name + ": not started");
@@ -233,11 +238,11 @@ class ModelsRun {
   }
 
   int finish() {
-    const ModelLoad& worst = worst_of(loads_);
+    const results::ModelLoad& worst = results::worst_of(loads_);
     report::Run run = make_run(environment_, arguments_.command, worst.report.run.status);
     if (worst.error) run.set_error(*worst.error);
     std::vector<report::Failure> failures;
-    for (const ModelLoad& load : loads_) {
+    for (const results::ModelLoad& load : loads_) {
       for (report::Failure failure : load.report.run.failures) {
         failure.what = load.name + ": " + failure.what;
         failures.push_back(std::move(failure));
@@ -245,8 +250,9 @@ class ModelsRun {
     }
     const int exit_code = worst.report.run.exit_code.value_or(exit_done);
     run.end(exit_code, std::move(failures));
-    context_.output.write(make_models_report(std::move(run), std::move(loads_), verdict_time_s_,
-                                             environment_.elapsed_s(), environment_.console));
+    context_.output.write(results::make_models_report(std::move(run), std::move(loads_),
+                                                      verdict_time_s_, environment_.elapsed_s(),
+                                                      environment_.console.width_out()));
     return exit_code;
   }
 
@@ -254,7 +260,7 @@ class ModelsRun {
   Context& context_;
   Environment& environment_;
   LoadSession session_;
-  std::vector<ModelLoad> loads_;
+  std::vector<results::ModelLoad> loads_;
   std::string shown_error_;
   double verdict_time_s_ = 0;
 };

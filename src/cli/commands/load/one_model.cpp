@@ -4,15 +4,15 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/commands/load/report.hpp"
 #include "cli/document.hpp"
 #include "hiptool/model_summary.hpp"
+#include "results/load/report.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 // The last step that was done.
-std::string_view status_text(const LoadOutcome& outcome, const Error* error) {
+std::string_view status_text(const results::LoadOutcome& outcome, const Error* error) {
   if (outcome.prove && !outcome.prove->result.is_right()) return "wrong";
   if (outcome.prove && !outcome.prove->written_golden.empty()) return to_string(outcome.status);
   if (error == nullptr && outcome.prove) return "proved";
@@ -27,7 +27,7 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
   const Environment& environment = context.environment;
   const double start_s = environment.elapsed_s() - origin_s;
   ModelResult result;
-  LoadOutcome& outcome = result.outcome;
+  results::LoadOutcome& outcome = result.outcome;
   try {
     run_load_steps(arguments, context, session, outcome);
   } catch (const Error& error) {
@@ -40,12 +40,13 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
   outcome.wall_time_s = environment.elapsed_s() - origin_s;
   outcome.process_verdict_time_s =
       outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
-  result.exit_code =
-      load_exit_code(outcome, result.error ? &*result.error : nullptr, environment.signal());
+  result.exit_code = results::load_exit_code(outcome, result.error ? &*result.error : nullptr,
+                                             environment.signal());
   return result;
 }
 
-void require_tensors_for_self_test(const LoadArguments& arguments, const LoadOutcome& outcome) {
+void require_tensors_for_self_test(const LoadArguments& arguments,
+                                   const results::LoadOutcome& outcome) {
   if (!arguments.self_test || outcome.status != LoadStatus::empty) return;
   throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model has no tensors",
               "take a larger model, or `hiptool load --demo --self-test`");
@@ -56,8 +57,8 @@ report::Report report_of_model(const ModelResult& result, const LoadArguments& a
   const Error* error = result.error ? &*result.error : nullptr;
   report::Run run = make_run(environment, arguments.command, status_text(result.outcome, error));
   if (error != nullptr) run.set_error(*error);
-  run.end(result.exit_code, load_failures(result.outcome));
-  return make_load_report(std::move(run), result.outcome, error, arguments);
+  run.end(result.exit_code, results::load_failures(result.outcome));
+  return results::make_load_report(std::move(run), result.outcome, error, arguments);
 }
 
 }  // namespace hiptool::cli

@@ -3,17 +3,17 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "hiptool/error.hpp"
 #include "report/report.hpp"
+#include "results/load/outcome.hpp"
 
 namespace hiptool::cli {
 
 /// How the load of one model ended.
 struct ModelResult {
-  LoadOutcome outcome;         ///< without a model: it could not be opened
-  std::optional<Error> error;  ///< ended the load
+  results::LoadOutcome outcome;  ///< without a model: it could not be opened
+  std::optional<Error> error;    ///< ended the load
   int exit_code = 0;
 };
 
@@ -23,7 +23,8 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
                            double origin_s);
 
 /// Throws Error(invalid_argument) for a self-test of a model without tensors.
-void require_tensors_for_self_test(const LoadArguments& arguments, const LoadOutcome& outcome);
+void require_tensors_for_self_test(const LoadArguments& arguments,
+                                   const results::LoadOutcome& outcome);
 
 /// The report of a command that loaded this model.
 report::Report report_of_model(const ModelResult& result, const LoadArguments& arguments,

@@ -59,11 +59,11 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
   const reference::ReferenceDecoder reference(model, spec, {});
 }
 
-ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
-                       const CancelToken& cancel, Progress& progress) {
+results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
+                                const CancelToken& cancel, Progress& progress) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
   const std::vector<Backend> backends = decoding_backends(model);
-  ProveOutcome outcome;
+  results::ProveOutcome outcome;
   for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids = prompt_of(spec, request.prompt);
   if (request.golden != nullptr) {
@@ -102,11 +102,12 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
   return outcome;
 }
 
-ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
-                          const std::string& path, const CancelToken& cancel, Progress& progress) {
+results::ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
+                                   const std::string& path, const CancelToken& cancel,
+                                   Progress& progress) {
   base::OutputFile output(path, 0);
   const DecoderSpec spec = DecoderSpec::read(model);
-  ProveOutcome outcome;
+  results::ProveOutcome outcome;
   outcome.prompt_ids = prompt_of(spec, std::move(prompt));
   outcome.trained_tokens = spec.context_length;
   const std::uint64_t tokens = outcome.prompt_ids.size();

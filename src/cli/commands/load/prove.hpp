@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/load/outcome.hpp"
 #include "cli/output/progress.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "reference/prove/golden.hpp"
 #include "report/report.hpp"
+#include "results/load/outcome.hpp"
 
 namespace hiptool::cli {
 
@@ -37,24 +37,13 @@ struct ProveRequest {
 /// Compares the computation of the devices that hold the model, each whole layers, with float64, or
 /// with a golden of the model. Throws as run_decode(), reference::prove() and
 /// reference::require_model() do.
-ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
-                       const CancelToken& cancel, Progress& progress);
+results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
+                                const CancelToken& cancel, Progress& progress);
 
 /// Computes a golden on the host and writes it. Throws what the reference throws, and
 /// Error(output_failed).
-ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
-                          const std::string& path, const CancelToken& cancel, Progress& progress);
-
-/// The field `prove` of `hiptool.load/1`.
-report::Value prove_value(const ProveOutcome& prove);
-
-/// The field `prove_needs`, and the same for people.
-report::Value needs_value(const reference::Needs& needs);
-report::Line needs_line(const reference::Needs& needs);
-
-/// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
-report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);
-/// What follows it.
-std::vector<report::Line> prove_lines(const ProveOutcome& prove);
+results::ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
+                                   const std::string& path, const CancelToken& cancel,
+                                   Progress& progress);
 
 }  // namespace hiptool::cli

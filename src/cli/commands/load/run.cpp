@@ -37,7 +37,7 @@ model_writer::ModelWriterOptions demo_options(const CancelToken& cancel) {
 class LoadRun {
  public:
   LoadRun(const LoadArguments& arguments, Context& context, LoadSession& session,
-          LoadOutcome& outcome)
+          results::LoadOutcome& outcome)
       : arguments_(arguments), context_(context), session_(session), outcome_(outcome) {}
 
   void run() {
@@ -242,7 +242,7 @@ class LoadRun {
   void decode(const LoadedModel& loaded) {
     if (arguments_.decode == 0 || !can_compute()) return;
     const auto timer = phase("decode");
-    DecodeOutcome decoded;
+    results::DecodeOutcome decoded;
     try {
       run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
                  parse_sampling(arguments_.sampling), context_.environment.cancel, decoded);
@@ -256,7 +256,7 @@ class LoadRun {
   const LoadArguments& arguments_;
   Context& context_;
   LoadSession& session_;
-  LoadOutcome& outcome_;
+  results::LoadOutcome& outcome_;
   std::optional<LoadHashes> hashes_;
   std::optional<reference::Golden> golden_;
 };
@@ -275,7 +275,7 @@ std::vector<Device> LoadSession::open_devices() {
 }
 
 void run_load_steps(const LoadArguments& arguments, Context& context, LoadSession& session,
-                    LoadOutcome& outcome) {
+                    results::LoadOutcome& outcome) {
   LoadRun(arguments, context, session, outcome).run();
 }
 

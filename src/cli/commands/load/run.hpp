@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/sampling.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/platform.hpp"
+#include "results/load/outcome.hpp"
+#include "results/load/report.hpp"
 
 namespace hiptool::cli {
 
-struct LoadArguments {
+struct LoadArguments : results::LoadReportOptions {
   std::string command = "load";  ///< or "prove", which always proves
   std::vector<std::string> paths;
   VerifyMode verify = VerifyMode::automatic;
@@ -40,8 +41,6 @@ struct LoadArguments {
   std::string write_golden;         ///< empty: none, as the next one
   std::string check_golden;
   SamplingArguments sampling;  ///< of --decode
-  bool tensors = false;
-  bool dry_run = false;
   bool strict = false;
   bool opaque = false;
   bool demo = false;
@@ -73,6 +72,6 @@ class LoadSession {
 /// Parses the model (the only one of `arguments`) and plans, or calls load_model(), then compares
 /// and writes manifests. The outcome holds the results so far also when this throws.
 void run_load_steps(const LoadArguments& arguments, Context& context, LoadSession& session,
-                    LoadOutcome& outcome);
+                    results::LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -55,20 +55,4 @@ SamplingOptions parse_sampling(const SamplingArguments& arguments) {
   return options;
 }
 
-report::Value sampling_value(const SamplingOptions& sampling) {
-  if (sampling.temperature == 0) return {};
-  return report::Object{
-      {"temperature", sampling.temperature},
-      {"top_k", sampling.top_k > 0 ? report::Value(sampling.top_k) : report::Value()},
-      {"top_p", sampling.top_p},
-      {"seed", sampling.seed}};
-}
-
-std::string sampling_text(const SamplingOptions& sampling) {
-  std::string text = fmt::format("temperature {}", sampling.temperature);
-  if (sampling.top_k > 0) text += fmt::format(", top-k {}", sampling.top_k);
-  if (sampling.top_p < 1) text += fmt::format(", top-p {}", sampling.top_p);
-  return text + fmt::format(", seed {}", sampling.seed);
-}
-
 }  // namespace hiptool::cli

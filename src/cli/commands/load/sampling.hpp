@@ -31,9 +31,4 @@ void add_sampling_options(CLI::App& app, SamplingArguments& target);
 /// has no effect because the temperature is 0.
 SamplingOptions parse_sampling(const SamplingArguments& arguments);
 
-/// The field `decode.sampling`: null for the most likely tokens.
-report::Value sampling_value(const SamplingOptions& sampling);
-/// "temperature 0.8, top-k 40, top-p 0.95, seed 1".
-std::string sampling_text(const SamplingOptions& sampling);
-
 }  // namespace hiptool::cli

@@ -31,14 +31,4 @@ LoadSplit parse_split(std::string_view text) {
   return split;
 }
 
-std::string_view to_string(SplitKind split) noexcept {
-  switch (split) {
-    case SplitKind::bytes: return "bytes";
-    case SplitKind::layer: return "layer";
-    case SplitKind::proportions: return "proportions";
-    case SplitKind::replicate: return "replicate";
-  }
-  return "bytes";
-}
-
 }  // namespace hiptool::cli

@@ -11,7 +11,4 @@ namespace hiptool::cli {
 /// Error(invalid_argument) for anything else.
 LoadSplit parse_split(std::string_view text);
 
-/// "bytes", "layer", "proportions" or "replicate".
-std::string_view to_string(SplitKind split) noexcept;
-
 }  // namespace hiptool::cli

@@ -24,7 +24,7 @@ Array differences_value(const RunComparison& comparison) {
   for (const SetupDifference& difference : comparison.differences) {
     list.push_back(Object{{"kind", to_string(difference.kind)},
                           {"what", difference.what},
-                          {"device", text_or_absent(difference.device)},
+                          {"device", report::text_or_absent(difference.device)},
                           {"old", difference.old_value},
                           {"new", difference.new_value}});
   }
@@ -35,8 +35,8 @@ Object side_value(const RunFile& file) {
   return {{"path", file.path},
           {"kind", file.run.command},
           {"status", file.run.status},
-          {"host", text_or_absent(file.run.host.name)},
-          {"started_at", text_or_absent(file.run.started_at)},
+          {"host", report::text_or_absent(file.run.host.name)},
+          {"started_at", report::text_or_absent(file.run.started_at)},
           {"devices", devices_of_file(file)}};
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
+#include "report/document.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -18,15 +19,15 @@ using namespace report;
 
 Object blame_value(const Blame& blame) {
   return {{"host", blame.host},
-          {"device", text_or_absent(blame.device)},
-          {"source", text_or_absent(blame.source)},
-          {"destination", text_or_absent(blame.destination)}};
+          {"device", report::text_or_absent(blame.device)},
+          {"source", report::text_or_absent(blame.source)},
+          {"destination", report::text_or_absent(blame.destination)}};
 }
 
 Object straggler_value(const MergedGroup& group, const MergedMember& member) {
   Object fields = member_head(member);
   fields.emplace_back("label", group.label);
-  fields.emplace_back("device_name", text_or_absent(group.device_name));
+  fields.emplace_back("device_name", report::text_or_absent(group.device_name));
   fields.emplace_back("members", group.members.size());
   fields.emplace_back("unit", group.unit);
   fields.emplace_back("value", member.value);
@@ -46,7 +47,7 @@ base::Summary summary_of(const MergedGroup& group) {
 
 Object group_value(const MergedGroup& group) {
   const base::Summary summary = summary_of(group);
-  return {{"label", group.label},   {"device_name", text_or_absent(group.device_name)},
+  return {{"label", group.label},   {"device_name", report::text_or_absent(group.device_name)},
           {"unit", group.unit},     {"members", group.members.size()},
           {"median", group.median}, {"min", summary.min},
           {"max", summary.max},     {"p05", summary.p05},
@@ -89,7 +90,7 @@ Table people_groups(const Merge& merge) {
     const base::Summary summary = summary_of(group);
     auto& row = table.rows.emplace_back();
     row.emplace_back(group.label);
-    if (has_names) row.emplace_back(text_or_absent(group.device_name));
+    if (has_names) row.emplace_back(report::text_or_absent(group.device_name));
     row.emplace_back(group.members.size());
     row.push_back(group.shown(group.median));
     row.push_back(group.shown(summary.min));
@@ -114,7 +115,7 @@ Table people_machines(const Merge& merge) {
                                  : file.run.failures.empty()         ? exit_text(file.run)
                                                                      : file.run.failures[0].what;
       table.rows.push_back({host_of(file), file.run.passed ? "accepted" : "refused",
-                            text_or_absent(one_line(reason))});
+                            report::text_or_absent(one_line(reason))});
     }
   }
   return table;
@@ -208,7 +209,7 @@ Array files_value(const Merge& merge) {
                           {"status", file.run.status},
                           {"passed", file.run.passed},
                           {"measurements", file.measurements.size()},
-                          {"started_at", text_or_absent(file.run.started_at)},
+                          {"started_at", report::text_or_absent(file.run.started_at)},
                           {"devices", devices_of_file(file)}});
   }
   return list;
@@ -223,24 +224,26 @@ std::vector<Value> start_of_row(const MergedMember& member) {
           member.file->path,
           measured.id,
           measured.label,
-          text_or_absent(measured.source),
-          text_or_absent(measured.destination),
-          text_or_absent(device.pci_bus_id),
-          text_or_absent(device.uuid),
+          report::text_or_absent(measured.source),
+          report::text_or_absent(measured.destination),
+          report::text_or_absent(device.pci_bus_id),
+          report::text_or_absent(device.uuid),
           to_string(measured.status),
-          text_or_absent(measured.reason)};
+          report::text_or_absent(measured.reason)};
 }
 
 Table full_table(const Merge& merge) {
-  Table table = table_of_keys({"host", "file", "measurement", "label", "source", "destination",
-                               "pci_bus_id", "uuid", "status", "reason", "device_name", "members",
-                               "unit", "value", "median", "deviation", "z", "straggler"});
+  Table table =
+      report::table_of_keys({"host", "file", "measurement", "label", "source", "destination",
+                             "pci_bus_id", "uuid", "status", "reason", "device_name", "members",
+                             "unit", "value", "median", "deviation", "z", "straggler"});
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
       auto& row = table.rows.emplace_back(start_of_row(member));
       const Value straggler = member.is_slow ? Value("slow") : Value();
-      row.insert(row.end(), {text_or_absent(group.device_name), group.members.size(), group.unit,
-                             member.value, group.median, member.deviation, member.z, straggler});
+      row.insert(row.end(),
+                 {report::text_or_absent(group.device_name), group.members.size(), group.unit,
+                  member.value, group.median, member.deviation, member.z, straggler});
     }
   }
   for (const MergedMember& member : merge.failures) table.rows.push_back(start_of_row(member));
@@ -248,7 +251,7 @@ Table full_table(const Merge& merge) {
     auto& row = table.rows.emplace_back(8);
     row[0] = host_of(file);
     row[1] = file.path;
-    row.insert(row.end(), {file.run.status, text_or_absent(file.run.error_message())});
+    row.insert(row.end(), {file.run.status, report::text_or_absent(file.run.error_message())});
   }
   return table;
 }

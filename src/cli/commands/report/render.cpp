@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/report/report.hpp"
-#include "cli/reports/load_table.hpp"
 #include "report/matrix.hpp"
 #include "report/shown.hpp"
+#include "results/load/table.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 // The main result of a run, for CSV.
 std::vector<report::Table> main_table(const report::Report& report) {
-  if (loads_models(report.run)) return {load_table(report.document)};
+  if (loads_models(report.run)) return {results::load_table(report.document)};
   for (const char* name :
        {"measurements", "cells", "results", "kernels", "checks", "groups", "devices"}) {
     for (const report::Table& table : report.tables) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/contains.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,21 +9,20 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/run_kernel/report.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/output/text.hpp"
-#include "cli/suggest.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "machine/inventory.hpp"
 #include "measure/kernel_thresholds.hpp"
 #include "measure/peak.hpp"
+#include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -36,7 +37,7 @@ using report::Status;
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
   if (text.back() != '%') {
-    for (const std::uint64_t size : parse_sizes(text)) add_once(bench.sizes_bytes, size);
+    for (const std::uint64_t size : parse_sizes(text)) base::add_once(bench.sizes_bytes, size);
     return;
   }
   const auto percent =
@@ -66,7 +67,7 @@ void check_words(KernelBenchOptions& bench) {
     std::error_code ignored;
     const std::string hint = std::filesystem::exists(name, ignored)
                                  ? "a kernel of your own is given by --module " + name
-                                 : suggestion(name, names);
+                                 : base::suggestion(name, names);
     throw Error(ErrorCode::not_found, "run-kernel", "unknown kernel '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
@@ -116,8 +117,8 @@ KernelBenchOptions read_options(const RunKernelOptions& options, Context& contex
 void tell_progress(Context& context, const KernelResult& result, std::size_t done,
                    std::size_t total) {
   if (context.quiet) return;
-  context.environment.console.err(
-      fmt::format("[{}/{}] {}\n", done, total, printable(describe_result(result))));
+  context.environment.console.err(fmt::format(
+      "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_result(result))));
 }
 
 void run_on(const Device& device, KernelBenchOptions bench, Context& context,
@@ -140,7 +141,7 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context,
   }
 }
 
-bool has_run(const BuiltinOutcome& outcome) {
+bool has_run(const results::BuiltinOutcome& outcome) {
   return outcome.count(Status::skipped) < outcome.results.size();
 }
 
@@ -159,13 +160,13 @@ Error nothing_run(const std::vector<KernelResult>& results) {
   return Error(
       ErrorCode::unavailable, "run-kernel",
       fmt::format("no kernel was run: {} skipped: {}{}", base::count_of(results.size(), "kernel"),
-                  first_of(reasons, most_reasons, "; "),
+                  base::first_of(reasons, most_reasons, "; "),
                   reasons.size() > most_reasons ? " reasons" : ""),
       "choose other kernels, types or devices; hiptool run-kernel --list names the kernels");
 }
 
 /// `unjudged` is a threshold that could not be judged.
-std::optional<Error> find_error(const BuiltinOutcome& outcome, const CancelToken& cancel,
+std::optional<Error> find_error(const results::BuiltinOutcome& outcome, const CancelToken& cancel,
                                 const std::optional<Error>& unjudged) {
   if (cancel.is_cancelled()) return Error(ErrorCode::cancelled, "run-kernel", "interrupted");
   for (const KernelResult& result : outcome.results) {
@@ -176,8 +177,9 @@ std::optional<Error> find_error(const BuiltinOutcome& outcome, const CancelToken
 
 }  // namespace
 
-int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged,
-                  report::Report (*make)(report::Run, const BuiltinOutcome&)) {
+int write_results(Context& context, results::BuiltinOutcome& outcome,
+                  const std::optional<Error>& unjudged,
+                  report::Report (*make)(report::Run, const results::BuiltinOutcome&)) {
   Environment& environment = context.environment;
   const bool is_wrong = outcome.count(Status::mismatch) > 0;
   if (!is_wrong) outcome.error = find_error(outcome, environment.cancel, unjudged);
@@ -191,7 +193,9 @@ int write_results(Context& context, BuiltinOutcome& outcome, const std::optional
 
 int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   if (options.list) {
-    context.output.write(kernel_list_report(context.environment, measure::list_kernels()));
+    report::Run run = make_run(context.environment, "run-kernel", "ok");
+    finish_run(run, context.environment, nullptr);
+    context.output.write(results::kernel_list_report(std::move(run), measure::list_kernels()));
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
@@ -202,7 +206,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   require_named(thresholds, bench);  // those of files too
-  BuiltinOutcome outcome;
+  results::BuiltinOutcome outcome;
   outcome.seed = bench.seed;
   for (const Device& device : devices) {
     if (context.environment.cancel.is_cancelled()) break;
@@ -218,7 +222,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
       if (!unjudged) unjudged = error;  // reported with the results
     }
   }
-  return write_results(context, outcome, unjudged, &kernel_results_report);
+  return write_results(context, outcome, unjudged, &results::kernel_results_report);
 }
 
 }  // namespace hiptool::cli

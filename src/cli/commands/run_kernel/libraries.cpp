@@ -8,17 +8,18 @@
 #include <variant>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/run_kernel/library_report.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/output/text.hpp"
 #include "measure/threshold.hpp"
+#include "report/text.hpp"
+#include "results/run_kernel/library.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -54,7 +55,7 @@ std::vector<DType> parse_dtypes(const RunKernelOptions& options, ProblemKind kin
   std::vector<DType> types;
   for (const std::string& list : options.dtypes) {
     for (const std::string& word : split_list(list, "--dtype")) {
-      add_once(types, *dtype_from_name(choice_of(word, choices, "--dtype")));
+      base::add_once(types, *dtype_from_name(choice_of(word, choices, "--dtype")));
     }
   }
   return types;
@@ -225,7 +226,7 @@ LibraryPlan make_library_plan(const RunKernelOptions& options, Context& context)
       if (word == "all") {
         plan.is_every_library = true;
       } else {
-        add_once(plan.libraries, word);
+        base::add_once(plan.libraries, word);
       }
     }
   }
@@ -240,7 +241,7 @@ LibraryPlan make_library_plan(const RunKernelOptions& options, Context& context)
 std::vector<std::string> libraries_for(const LibraryPlan& plan, Platform platform) {
   std::vector<std::string> names;
   if (plan.is_every_library) names = measure::implementations_of(plan.kind, platform);
-  for (const std::string& name : plan.libraries) add_once(names, name);
+  for (const std::string& name : plan.libraries) base::add_once(names, name);
   return names;
 }
 
@@ -261,8 +262,8 @@ void compare_rates(std::vector<LibraryResult>& results, std::size_t first) {
 void tell_result(Context& context, const LibraryResult& result, std::size_t done,
                  std::size_t total) {
   if (context.quiet) return;
-  context.environment.console.err(
-      fmt::format("[{}/{}] {}\n", done, total, printable(describe_result(result))));
+  context.environment.console.err(fmt::format(
+      "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_result(result))));
 }
 
 void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
@@ -392,7 +393,7 @@ report::ThresholdResult judge_library_threshold(const Threshold& threshold, Prob
   return judged;
 }
 
-void judge_thresholds(const std::vector<Threshold>& thresholds, LibraryOutcome& outcome) {
+void judge_thresholds(const std::vector<Threshold>& thresholds, results::LibraryOutcome& outcome) {
   for (const Threshold& threshold : thresholds) {
     try {
       outcome.thresholds.push_back(
@@ -405,7 +406,7 @@ void judge_thresholds(const std::vector<Threshold>& thresholds, LibraryOutcome& 
 
 // ---- the verdict
 
-std::optional<Error> find_library_error(const LibraryOutcome& outcome) {
+std::optional<Error> find_library_error(const results::LibraryOutcome& outcome) {
   for (const LibraryResult& result : outcome.results) {
     if (result.status == Status::failed) return result.error;
   }
@@ -414,13 +415,14 @@ std::optional<Error> find_library_error(const LibraryOutcome& outcome) {
     if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
   }
   constexpr std::size_t most_reasons = 3;
-  return Error(ErrorCode::unavailable, "run-kernel",
-               fmt::format("no {} was computed: {}", noun_of(outcome.kind),
-                           first_of(report::distinct_reasons(outcome.results), most_reasons, "; ")),
-               "choose other libraries with --lib; --lib all measures those of the platform");
+  return Error(
+      ErrorCode::unavailable, "run-kernel",
+      fmt::format("no {} was computed: {}", noun_of(outcome.kind),
+                  base::first_of(report::distinct_reasons(outcome.results), most_reasons, "; ")),
+      "choose other libraries with --lib; --lib all measures those of the platform");
 }
 
-int write_outcome(Context& context, LibraryOutcome& outcome) {
+int write_outcome(Context& context, results::LibraryOutcome& outcome) {
   Environment& environment = context.environment;
   const bool is_wrong = outcome.count(Status::mismatch) > 0;
   if (environment.cancel.is_cancelled()) {
@@ -432,7 +434,7 @@ int write_outcome(Context& context, LibraryOutcome& outcome) {
   report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
                                    failures_of(outcome.thresholds), is_wrong);
-  context.output.write(library_report(std::move(run), outcome));
+  context.output.write(results::library_report(std::move(run), outcome));
   return exit_code;
 }
 
@@ -483,7 +485,7 @@ int run_libraries(const RunKernelOptions& options, Context& context) {
     }
   }
   require_result(thresholds, plan, devices);
-  LibraryOutcome outcome;
+  results::LibraryOutcome outcome;
   outcome.seed = plan.options.seed;
   outcome.kind = plan.kind;
   for (const Device& device : devices) {

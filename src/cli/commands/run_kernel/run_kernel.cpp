@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/run_kernel.hpp"
+#include "base/contains.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +10,6 @@
 #include "base/units.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
-#include "cli/output/text.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel_bench.hpp"
 #include "measure/library/measure.hpp"
@@ -220,15 +220,15 @@ std::vector<CompletionWords> run_kernel_words() {
   CompletionWords names{"NAME", {"all", "ops"}};
   CompletionWords types{"--dtype", {}};
   for (const measure::KernelFamily& family : measure::list_kernels()) {
-    add_once(names.words, family.group);
-    add_once(names.words, family.name);
-    for (const std::string& dtype : family.dtypes) add_once(types.words, dtype);
+    base::add_once(names.words, family.group);
+    base::add_once(names.words, family.name);
+    for (const std::string& dtype : family.dtypes) base::add_once(types.words, dtype);
   }
-  add_once(types.words, std::string("i8"));  // of matmul
+  base::add_once(types.words, std::string("i8"));  // of matmul
   CompletionWords libraries{"--lib", {"all"}};
   for (const auto kind : {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
     for (const std::string& name : measure::implementations_of(kind)) {
-      add_once(libraries.words, name);
+      base::add_once(libraries.words, name);
     }
   }
   return {names, types, {"--layout", layout_names()}, libraries, {"--shapes", {"traps"}}};

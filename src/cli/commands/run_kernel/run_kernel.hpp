@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {
 
@@ -66,5 +67,11 @@ int list_user_module(const RunKernelOptions& options, Context& context);
 
 /// Runs the kernel of --module on every chosen device.
 int run_user_module(const RunKernelOptions& options, Context& context);
+
+/// Writes the report that `make` makes and returns the exit code; sets the outcome's error.
+/// `unjudged` is of a threshold that could not be judged.
+int write_results(Context& context, results::BuiltinOutcome& outcome,
+                  const std::optional<Error>& unjudged,
+                  report::Report (*make)(report::Run, const results::BuiltinOutcome&));
 
 }  // namespace hiptool::cli

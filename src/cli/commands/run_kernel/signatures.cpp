@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
-#include "cli/commands/run_kernel/report.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/document.hpp"
-#include "cli/output/text.hpp"
-#include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
+#include "results/run_kernel/report.hpp"
 #include "user_kernel/element_value.hpp"
 #include "user_kernel/signature.hpp"
 #include "user_kernel/user_image.hpp"
@@ -142,7 +141,7 @@ std::vector<KernelInfo> chosen_kernels(const user_kernel::ModuleListing& listing
   if (!chosen.empty()) return chosen;
   throw Error(ErrorCode::not_found, "run-kernel",
               fmt::format("{} has no kernel '{}'", options.module, options.name),
-              suggestion(options.name, names));
+              base::suggestion(options.name, names));
 }
 
 }  // namespace

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // `run-kernel ops`: every operation judged, none timed.
 #include "measure/ops/sweep.hpp"
+#include "base/contains.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/commands/run_kernel/report.hpp"
+#include "base/suggest.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/output/text.hpp"
-#include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
+#include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -34,9 +35,9 @@ void check_sweep_words(SweepOptions& sweep) {
   std::vector<std::string> names{"ops"};
   std::vector<std::string> types;
   for (const OperationEntry& operation : measure::operations()) {
-    add_once(names, operation.name);
-    add_once(names, operation.group);
-    for (const DType dtype : operation.dtypes) add_once(types, std::string(to_string(dtype)));
+    base::add_once(names, operation.name);
+    base::add_once(names, operation.group);
+    for (const DType dtype : operation.dtypes) base::add_once(types, std::string(to_string(dtype)));
   }
   for (const std::string& name : sweep.names) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
@@ -50,7 +51,7 @@ void check_sweep_words(SweepOptions& sweep) {
       throw usage_error(fmt::format("'{}' is no operation, and only operations are swept", name),
                         "run it on its own: hiptool run-kernel " + name);
     }
-    const std::string hint = suggestion(name, names);
+    const std::string hint = base::suggestion(name, names);
     throw Error(ErrorCode::not_found, "run-kernel", "unknown operation '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
@@ -76,8 +77,8 @@ SweepOptions read_sweep(const RunKernelOptions& options, Context& context) {
   sweep.on_result = [&context](std::span<const measure::KernelResult> types, std::size_t done,
                                std::size_t total) {
     if (context.quiet) return;
-    context.environment.console.err(
-        fmt::format("[{}/{}] {}\n", done, total, printable(describe_operation(types))));
+    context.environment.console.err(fmt::format(
+        "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_operation(types))));
   };
   return sweep;
 }
@@ -97,7 +98,7 @@ int run_sweep(const RunKernelOptions& options, Context& context) {
   const SweepOptions sweep = read_sweep(options, context);
   measure::chosen_operations(sweep);  // rejects wrong options before a driver is opened
   const auto platforms = context.make_platforms();
-  BuiltinOutcome outcome;
+  results::BuiltinOutcome outcome;
   outcome.seed = sweep.seed;
   outcome.sweep = sweep.sweep == measure::Sweep::full ? "full" : "quick";
   for (const Device& device : context.choose_devices(*platforms)) {
@@ -106,7 +107,7 @@ int run_sweep(const RunKernelOptions& options, Context& context) {
       outcome.results.push_back(std::move(result));
     }
   }
-  return write_results(context, outcome, std::nullopt, &sweep_report);
+  return write_results(context, outcome, std::nullopt, &results::sweep_report);
 }
 
 }  // namespace hiptool::cli

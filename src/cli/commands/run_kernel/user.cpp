@@ -8,16 +8,15 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "base/suggest.hpp"
 #include "base/text.hpp"
-#include "cli/commands/run_kernel/report.hpp"
 #include "cli/commands/run_kernel/surroundings.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output/text.hpp"
-#include "cli/suggest.hpp"
 #include "hip/cpu/block_runner.hpp"
 #include "hiptool/error.hpp"
+#include "results/run_kernel/report.hpp"
 #include "user_kernel/cpu_compile.hpp"
 #include "user_kernel/user_image.hpp"
 #include "user_kernel/user_kernel.hpp"
@@ -30,7 +29,7 @@ constexpr std::chrono::seconds compile_timeout{60};
 
 /// One --out whose file was opened before the work.
 struct OpenOutput {
-  OutputWord word;
+  results::OutputWord word;
   std::unique_ptr<ExportFile> file;
 };
 
@@ -121,7 +120,7 @@ user_kernel::UserCompilers find_compilers(Context& context) {
 
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
-  return names.empty() ? "it has none" : "it has: " + first_of(names, most);
+  return names.empty() ? "it has none" : "it has: " + base::first_of(names, most);
 }
 
 std::string list_kernels(const user_kernel::UserImage& image,
@@ -148,7 +147,7 @@ std::string choose_name(const user_kernel::UserImage& image, const std::string& 
                             image.path.string()));
   }
   if (!user_kernel::find_user_kernel(*image.kernels, asked).empty()) return asked;
-  std::string hint = suggestion(asked, names);
+  std::string hint = base::suggestion(asked, names);
   throw Error(ErrorCode::not_found, operation,
               fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
                           list_kernels(image, names)),
@@ -204,9 +203,10 @@ user_kernel::UserKernelResult run_watched(const Context& context, const Kernel& 
   return user_kernel::run_user_kernel(kernel, plan.run);
 }
 
-UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
-                         const user_kernel::UserCompilers& compilers, const Context& context) {
-  UserKernelOutcome outcome;
+results::UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options,
+                                  const Plan& plan, const user_kernel::UserCompilers& compilers,
+                                  const Context& context) {
+  results::UserKernelOutcome outcome;
   outcome.device = device.id();
   const user_kernel::UserImage image =
       user_kernel::read_user_image(device, options.module, compilers, options.name);
@@ -245,15 +245,20 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
                 "choose one with --device");
   }
   const user_kernel::UserCompilers compilers = find_compilers(context);
-  std::vector<OutputWord> words;
+  std::vector<results::OutputWord> words;
   for (const OpenOutput& output : plan.outputs) words.push_back(output.word);
-  std::vector<UserKernelOutcome> outcomes;
+  std::vector<results::UserKernelOutcome> outcomes;
   for (const Device& device : devices) {
     context.environment.cancel.throw_if_cancelled(operation);
     outcomes.push_back(run_on(device, options, plan, compilers, context));
     write_files(plan.outputs, outcomes.back().result);
   }
-  const report::Report report = user_kernel_report(context.environment, plan.run, words, outcomes);
+  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
+                                    [](const auto& outcome) { return outcome.result.is_right(); });
+  report::Run run = make_run(context.environment, "run-kernel", is_right ? "ok" : "mismatch");
+  finish_run(run, context.environment, nullptr, {}, !is_right);
+  const report::Report report =
+      results::user_kernel_report(std::move(run), plan.run, words, outcomes);
   context.output.write(report);
   return *report.run.exit_code;
 }

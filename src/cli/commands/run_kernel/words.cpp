@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/words.hpp"
+#include "base/contains.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,6 @@
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
-#include "cli/output/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -87,7 +87,7 @@ std::vector<measure::Arrangement> parse_layouts(const std::vector<std::string>& 
         throw usage_error(fmt::format("--layout {} has shapes of its own and is not timed", word),
                           "add --sweep quick, which judges without timing");
       }
-      add_once(chosen, arrangement);
+      base::add_once(chosen, arrangement);
     }
   }
   return chosen;
@@ -100,11 +100,11 @@ std::uint64_t parse_seed(const std::string& text) {
   return *seed;
 }
 
-OutputWord parse_output(const std::string& text) {
+results::OutputWord parse_output(const std::string& text) {
   constexpr const char* hint = "write I:FILE or I:print:N, where I counts arguments from 0";
   constexpr std::string_view print = "print:";
   auto [argument, rest] = split_index(text, "--out", hint);
-  OutputWord word;
+  results::OutputWord word;
   word.argument = argument;
   if (rest + ":" == print) refuse("--out", text, hint);  // a file of that name is ./print
   if (!rest.starts_with(print)) {

@@ -10,6 +10,7 @@
 
 #include "hiptool/kernel.hpp"
 #include "measure/ops/arrangement.hpp"
+#include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {
 
@@ -28,12 +29,7 @@ std::vector<std::string> layout_names();
 std::uint64_t parse_seed(const std::string& text);
 
 /// "I:print:N" or "I:FILE".
-struct OutputWord {
-  std::size_t argument = 0;
-  std::optional<std::uint64_t> print_count;
-  std::string file;  ///< empty: it is printed
-};
-OutputWord parse_output(const std::string& text);
+results::OutputWord parse_output(const std::string& text);
 
 /// "I:FILE".
 struct ExpectWord {

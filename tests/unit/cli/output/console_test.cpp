@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/console.hpp"
+#include "report/text.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -124,19 +125,7 @@ TEST_CASE("a descriptor on a full device answers ENOSPC") {
   ::close(full);
 }
 
-TEST_CASE("styles and text that is safe to show") {
+TEST_CASE("styles only where colour is on") {
   CHECK(styled("text", "1", false) == "text");
   CHECK(styled("text", "1", true) == "\x1b[1mtext\x1b[0m");
-  CHECK(printable("a\x1b[31mb\nc\x7f\t") == "a\\x1B[31mb\nc\\x7F\\x09");
-  CHECK(printable("a\xc2\x9b"
-                  "31m\xe2\x80\xae"
-                  "b\xff\n\n") == "a\\xC2\\x9B31m\\xE2\\x80\\xAEb\\xFF\n\n");
-  CHECK(printable("größer") == "größer");
-  // Cut before the character that the limit falls into.
-  CHECK(printable("größer", 3) == "gr...");
-  CHECK(printable("größer", 4) == "grö...");
-  CHECK(printable(std::string(60'000, 'x')).size() == most_line_bytes + 3);
-  std::string lines;
-  for (int i = 0; i < 1'000'000; ++i) lines += "line\n";
-  CHECK(printable(lines).size() == most_text_bytes + 3);
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "cli/commands/bench_copy/outcome.hpp"
+#include "results/bench_copy/outcome.hpp"
 #include "wrapped_cpus.hpp"
 
 using namespace hiptool;
@@ -315,10 +315,10 @@ TEST_CASE("bench-copy: baselines that are none") {
 }
 
 TEST_CASE("sparkline: heights follow the rates, and noise of a percent stays small") {
-  CHECK(cli::sparkline({1, 2, 3, 4, 5, 6, 7, 8}, 8) == "▁▂▃▄▅▆▇█");
-  CHECK(cli::sparkline({100, 100, 99}, 8) == "██▇");
-  CHECK(cli::sparkline({5, 5}, 8) == "██");
-  CHECK(cli::sparkline({1, 1, 9, 9}, 2) == "▁█");
-  CHECK(cli::sparkline({}, 8).empty());
-  CHECK(cli::sparkline({1}, 0).empty());
+  CHECK(results::sparkline({1, 2, 3, 4, 5, 6, 7, 8}, 8) == "▁▂▃▄▅▆▇█");
+  CHECK(results::sparkline({100, 100, 99}, 8) == "██▇");
+  CHECK(results::sparkline({5, 5}, 8) == "██");
+  CHECK(results::sparkline({1, 1, 9, 9}, 2) == "▁█");
+  CHECK(results::sparkline({}, 8).empty());
+  CHECK(results::sparkline({1}, 0).empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/topology.hpp"
+#include "results/devices/topology.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,11 +14,11 @@ using namespace hiptool::cli::testing;
 
 namespace {
 
-std::string text_of_tables(const TopologyFindings& topology, std::size_t width) {
+std::string text_of_tables(const results::TopologyFindings& topology, std::size_t width) {
   report::Report report;
   report.run.passed = true;
-  report.tables = topology_tables(topology);
-  report.notes = topology_notes(topology);
+  report.tables = results::topology_tables(topology);
+  report.notes = results::topology_notes(topology);
   return report::to_table(report, {width, false, true});
 }
 
@@ -92,7 +92,7 @@ report::RunFile measured_run() {
 
 TEST_CASE("topology: GPUs, network cards, NUMA nodes, CPUs and paths for people") {
   const Tree tree;
-  const TopologyFindings topology = find_topology(two_gpus(), tree.root(), {});
+  const results::TopologyFindings topology = results::find_topology(two_gpus(), tree.root(), {});
   const std::string text = text_of_tables(topology, 80);
   CAPTURE(text);
   CHECK(contains(text, "Links between devices\nnvidia  0    1\n0       X    SYS\n"));
@@ -105,21 +105,21 @@ TEST_CASE("topology: GPUs, network cards, NUMA nodes, CPUs and paths for people"
 
 TEST_CASE("topology: what the distance costs, from an earlier run") {
   const Tree tree;
-  TopologyFindings topology = find_topology(two_gpus(), tree.root(), {});
-  add_costs(measured_run(), tree.root(), topology);
+  results::TopologyFindings topology = results::find_topology(two_gpus(), tree.root(), {});
+  results::add_costs(measured_run(), tree.root(), topology);
   const std::string text = text_of_tables(topology, 80);
   CAPTURE(text);
   CHECK(contains(text, "SYS       1  12.0 GB/s  12.0 GB/s  12.0 GB/s        100 %\n"));
   CHECK(contains(text, "nvidia:0     1        21      38.0 GB/s        –\n"));
   CHECK(contains(text, "rates: measured by bench-copy, run.json\n"));
   report::Report report;
-  report.document = {{"topology", topology_value(topology)}};
+  report.document = {{"topology", results::topology_value(topology)}};
   const std::string json = report::to_json(report);
   CHECK(contains(json, "\"cell\": \"p2p-write.copy.256MiB@nvidia:0>nvidia:1\""));
   CHECK(contains(json, "\"h2d_bytes_per_s\": 38000000000"));
   CHECK(contains(json, "\"cpus\": \"32-63\""));
   CHECK(contains(json, "\"host_bridge\": \"pci0000:80\""));
-  const report::Table pairs = topology_pairs(topology);
+  const report::Table pairs = results::topology_pairs(topology);
   CHECK(pairs.columns.size() == 9);
   // At 80 columns a table, not a list for each pair.
   report::Report shown;
@@ -136,7 +136,7 @@ TEST_CASE("topology: what the distance costs, from an earlier run") {
 }
 
 TEST_CASE("topology: eight GPUs and ten cards fit 80 columns") {
-  TopologyFindings topology;
+  results::TopologyFindings topology;
   for (int i = 0; i < 8; ++i) {
     topology.ids.push_back("nvidia:" + std::to_string(i));
     machine::TopologyPlace place;

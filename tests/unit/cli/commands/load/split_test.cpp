@@ -4,16 +4,17 @@
 #include <doctest/doctest.h>
 
 #include "hiptool/error.hpp"
+#include "results/load/report.hpp"
 
 using namespace hiptool;
 
 TEST_CASE("the words of --split") {
   for (const char* word : {"bytes", "layer", "replicate"}) {
-    CHECK(cli::to_string(cli::parse_split(word).kind) == word);
+    CHECK(results::to_string(cli::parse_split(word).kind) == word);
     CHECK(cli::parse_split(word).proportions.empty());
   }
   const LoadSplit split = cli::parse_split("3,0.5,1e-2");
-  CHECK(cli::to_string(split.kind) == "proportions");
+  CHECK(results::to_string(split.kind) == "proportions");
   CHECK(split.proportions == std::vector<double>{3, 0.5, 0.01});
   CHECK(cli::parse_split("1").proportions == std::vector<double>{1});
 }

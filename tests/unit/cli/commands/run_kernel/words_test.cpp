@@ -39,11 +39,11 @@ TEST_CASE("run-kernel: dimensions") {
 }
 
 TEST_CASE("run-kernel: outputs, expectations and tolerance") {
-  const OutputWord printed = parse_output("12:print:8");
+  const results::OutputWord printed = parse_output("12:print:8");
   CHECK(printed.argument == 12);
   CHECK(printed.print_count == 8);
   CHECK(printed.file.empty());
-  const OutputWord written = parse_output("0:a:b");
+  const results::OutputWord written = parse_output("0:a:b");
   CHECK(written.file == "a:b");
   CHECK_FALSE(written.print_count);
   CHECK(parse_output("1:./print").file == "./print");

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/command.hpp"
+#include "results/check/outcome.hpp"
+
+namespace hiptool::cli {
+
+struct CheckCommandOptions {
+  std::optional<std::string> level;
+  std::string stages;  ///< a comma-separated list; empty: all
+  std::string model;
+  std::string expect;
+  std::string write_expect;
+  bool force = false;            ///< it replaces a file of another kind
+  std::string margin;            ///< "5%"; empty: that
+  std::string spread;            ///< the same
+  std::string timeout;           ///< seconds; empty: 30
+  std::uint64_t size_bytes = 0;  ///< 0: depends on the device
+};
+
+/// Chooses devices, examines the machine and runs all stages. Fills the outcome in steps. Throws
+/// Error for wrong options and where no device can be used, before anything is measured.
+void run_check_steps(const CheckCommandOptions& options, Context& context,
+                     results::CheckOutcome& outcome);
+
+}  // namespace hiptool::cli

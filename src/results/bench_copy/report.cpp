@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "report/document.hpp"
+#include "report/matrix.hpp"
+#include "results/bench_copy/outcome.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using measure::CopyResult;
+using report::Line;
+using report::Status;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+constexpr std::size_t ids_in_line = 4;
+constexpr std::size_t sparkline_columns = 12;
+// The bars span at least this share of the highest rate, so that noise of 1 % looks flat.
+constexpr double shown_range = 0.1;
+
+void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    if (!result.wrong) continue;
+    const report::WrongData& wrong = *result.wrong;
+    lines.push_back({Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
+                                            result.id, base::count_of(wrong.count, "word"),
+                                            *wrong.first_index, wrong.xor_bits)});
+  }
+}
+
+void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    std::string text = fmt::format("{}: {} {} with {}", one.is_met ? "met" : "MISSED", one.id,
+                                   one.threshold, one.measured_text());
+    if (one.measured > 1) {
+      text += fmt::format(" ({} of {} measurements met it)", one.met, one.measured);
+    }
+    lines.push_back({one.is_met ? Tone::good : Tone::bad, std::move(text)});
+  }
+}
+
+void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  if (!outcome.baseline) return;
+  for (const report::Comparison& one : outcome.baseline->comparisons) {
+    const auto& [verdict, change, interval] = one.times;
+    std::string text = fmt::format("{}: {}", one.id, report::to_string(verdict));
+    if (std::isfinite(change)) {
+      text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * change,
+                          100 * interval.low, 100 * interval.high);
+    }
+    if (!one.reason.empty()) text += ": " + one.reason;
+    lines.push_back({verdict == base::Verdict::slower ? Tone::bad : Tone::plain, std::move(text)});
+  }
+}
+
+void add_missing_line(const std::vector<std::string>& ids, const char* what, Tone tone,
+                      std::vector<Line>& lines) {
+  if (ids.empty()) return;
+  lines.push_back({tone, fmt::format("{}: {}", what, base::first_of(ids, ids_in_line))});
+}
+
+void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  if (!outcome.baseline) return;
+  const Baseline& baseline = *outcome.baseline;
+  const Tone tone = baseline.is_strict ? Tone::bad : Tone::warning;
+  add_missing_line(baseline.only_now, "not in the baseline", tone, lines);
+  add_missing_line(baseline.only_before, "in the baseline, but not measured now", tone, lines);
+}
+
+// One line for each reason, with the measurements it holds for.
+void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char* word, Tone tone,
+                      std::vector<Line>& lines) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const CopyResult& result : outcome.results) {
+    if (result.status != status) continue;
+    auto& specs = ids[result.reason];
+    if (specs.empty()) reasons.push_back(result.reason);
+    specs.push_back(result.id);
+  }
+  for (const std::string& reason : reasons) {
+    const auto& specs = ids.at(reason);
+    std::string text = fmt::format("{} {}", word, specs.front());
+    if (specs.size() > 1) text += fmt::format(" and {} more", specs.size() - 1);
+    lines.push_back({tone, text + ": " + reason});
+  }
+}
+
+void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    if (!result.is_above_limit) continue;
+    lines.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
+  }
+}
+
+void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    const std::string id = result.id;
+    if (result.has_gate_expired) {
+      lines.push_back({Tone::warning, id + ": the start gate timed out; measured without it"});
+    }
+    if (result.is_serialised) {
+      lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
+    } else if (result.clocks_disagree && result.wall_s &&
+               result.spec.devices.front().platform() != Platform::cpu) {  // one clock there
+      lines.push_back(
+          {Tone::warning,
+           fmt::format("{}: the host's clock says {}, the device's events {}", id,
+                       format_duration(*result.wall_s), format_duration(result.summary.median))});
+    }
+  }
+}
+
+void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const measure::WatchedDevice& watched : outcome.devices) {
+    const auto& reasons = watched.during.sensors.throttle_reasons;
+    if (!reasons || reasons->empty()) continue;
+    lines.push_back({Tone::warning, fmt::format("{}: clocks were throttled: {}",
+                                                watched.device.id(), fmt::join(*reasons, ", "))});
+  }
+}
+
+std::vector<double> rates_of(const CopyResult& result) {
+  std::vector<double> rates;
+  for (const double sample_s : result.samples_s) rates.push_back(1 / sample_s);
+  return rates;
+}
+
+Value status_name(const CopyResult& result) {
+  if (result.status == Status::ok) return short_name(result);
+  return fmt::format("{} [{}]", short_name(result), to_string(result.status));
+}
+
+// "nvidia:0", "nvidia:0>nvidia:1", "nvidia:0>others", "all".
+std::string devices_of(const CopyResult& result) {
+  const measure::CopySpec& spec = result.spec;
+  const std::string first = spec.devices.front().id();
+  switch (spec.kind) {
+    case measure::CopyKind::one_to_all: return first + ">others";
+    case measure::CopyKind::all_to_one: return "others>" + first;
+    case measure::CopyKind::p2p_read:
+    case measure::CopyKind::p2p_write: return first + ">" + spec.devices.back().id();
+    case measure::CopyKind::p2p_bidir: return first + "+" + spec.devices.back().id();
+    default: return spec.devices.size() > 1 ? "all" : first;
+  }
+}
+
+Value node_of(const CopyResult& result) { return result.spec.node; }
+
+// A column of a table for people and its values.
+struct Field {
+  report::Column column;
+  Value (*value)(const CopyResult& result);
+};
+
+Value size_of(const CopyResult& result) { return result.spec.size_bytes; }
+Value named_devices(const CopyResult& result) { return devices_of(result); }
+Value bars_of(const CopyResult& result) { return sparkline(rates_of(result), sparkline_columns); }
+Value variation_of(const CopyResult& result) {
+  if (result.samples_s.empty()) return {};
+  return result.summary.variation;
+}
+Value latency_of(const CopyResult& result) { return result.median_s; }
+Value median_rate(const CopyResult& result) { return result.bytes_per_s; }
+Value share_of(const CopyResult& result) { return result.share_of_limit; }
+
+std::size_t width_of(const report::Table& table, bool unicode) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const report::Column& column = table.columns[i];
+    std::size_t width = column.title.size();
+    for (const auto& row : table.rows) {
+      // A bar has one column but three bytes.
+      const bool is_bars = column.key == "samples";
+      width = std::max(width, is_bars ? sparkline_columns
+                                      : report::format_value(row[i], column.unit, unicode).size());
+    }
+    total += width + (i == 0 ? 0 : 2);
+  }
+  return total;
+}
+
+report::Table table_of(std::string title, const std::vector<Field>& fields,
+                       const std::vector<const CopyResult*>& results) {
+  report::Table table;
+  table.title = std::move(title);
+  for (const Field& field : fields) table.columns.push_back(field.column);
+  for (const CopyResult* result : results) {
+    auto& row = table.rows.emplace_back();
+    for (const Field& field : fields) row.push_back(field.value(*result));
+  }
+  return table;
+}
+
+// Between more than two devices; two pairs are as easy to read as rows, which show more.
+std::vector<report::Matrix> shown_matrices(const BenchCopyOutcome& outcome) {
+  constexpr std::ptrdiff_t fewest_pairs = 3;
+  std::vector<report::Measurement> measurements(outcome.results.begin(), outcome.results.end());
+  std::vector<report::Matrix> matrices = report::matrices_of(measurements);
+  std::erase_if(matrices, [&](const report::Matrix& matrix) {
+    return std::count_if(measurements.begin(), measurements.end(), [&](const auto& one) {
+             return one.status == Status::ok && one.label == matrix.label;
+           }) < fewest_pairs;
+  });
+  return matrices;
+}
+
+// Without those that a matrix shows; one that failed has its reason in a row.
+std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
+  std::set<std::string> in_matrix;
+  for (const report::Matrix& matrix : shown_matrices(outcome)) in_matrix.insert(matrix.label);
+  std::vector<const CopyResult*> shown;
+  for (const CopyResult& result : outcome.results) {
+    if (result.status == Status::skipped || result.spec.is_latency != is_latency) continue;
+    if (result.status == Status::ok && in_matrix.count(result.label) > 0) continue;
+    shown.push_back(&result);
+  }
+  return shown;
+}
+
+std::vector<Field> first_fields(const BenchCopyOutcome& outcome) {
+  std::vector<Field> fields{{{"copy", "Copy", Unit::none}, status_name}};
+  if (outcome.devices.size() > 1) {
+    fields.push_back({{"devices", "Devices", Unit::none}, named_devices});
+  }
+  const bool has_nodes =
+      std::any_of(outcome.results.begin(), outcome.results.end(),
+                  [](const CopyResult& result) { return result.spec.node.has_value(); });
+  if (has_nodes) fields.push_back({{"node", "Node", Unit::none}, node_of});
+  fields.push_back({{"size", "Size", Unit::size}, size_of});
+  return fields;
+}
+
+report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
+  const auto results = shown_results(outcome, false);
+  std::vector<Field> fields = first_fields(outcome);
+  fields.push_back({{"rate", "Rate", Unit::rate}, median_rate});
+  const bool has_limit = std::any_of(results.begin(), results.end(), [](const CopyResult* result) {
+    return result->limit.has_value();
+  });
+  if (has_limit) fields.push_back({{"share", "Of limit", Unit::share}, share_of});
+  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
+  report::Table table = table_of("", fields, results);
+  if (!unicode) return table;
+  fields.push_back({{"samples", "Samples", Unit::none}, bars_of});
+  report::Table with_bars = table_of("", fields, results);
+  constexpr std::size_t terminal_columns = 80;
+  return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
+}
+
+report::Table latency_table(const BenchCopyOutcome& outcome) {
+  std::vector<Field> fields = first_fields(outcome);
+  fields.push_back({{"latency", "Latency", Unit::duration}, latency_of});
+  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
+  return table_of("Latency of one copy and the wait for it", fields, shown_results(outcome, true));
+}
+
+}  // namespace
+
+std::string sparkline(const std::vector<double>& rates, std::size_t width) {
+  if (rates.empty() || width == 0) return {};
+  std::vector<double> bars;
+  const std::size_t count = std::min(width, rates.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = rates.size() * i / count;
+    const std::size_t end = rates.size() * (i + 1) / count;
+    bars.push_back(base::median(std::span(rates).subspan(begin, end - begin)));
+  }
+  const double most = *std::max_element(bars.begin(), bars.end());
+  const double least =
+      std::min(*std::min_element(bars.begin(), bars.end()), (1 - shown_range) * most);
+  constexpr std::array heights{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  for (const double bar : bars) {
+    const double share = most > least ? (bar - least) / (most - least) : 1;
+    const auto height = static_cast<std::size_t>(std::lround(share * (heights.size() - 1)));
+    text += heights[std::min(height, heights.size() - 1)];
+  }
+  return text;
+}
+
+report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode) {
+  report::Report report = report::start_report(std::move(run));
+  std::vector<report::Measurement> measurements;
+  for (const CopyResult& result : outcome.results) measurements.push_back(measurement_of(result));
+  set_measurements(report, std::move(measurements));
+  set_thresholds(report, outcome.thresholds);
+  set_comparisons(
+      report, outcome.baseline ? outcome.baseline->comparisons : std::vector<report::Comparison>());
+  add_bench_copy_fields(outcome, report.document);
+  report.verdict = summary_lines(outcome);
+  add_wrong_lines(outcome, report.verdict);
+  add_threshold_lines(outcome, report.verdict);
+  add_comparison_lines(outcome, report.verdict);
+  add_missing_lines(outcome, report.verdict);
+  std::vector<report::Table> tables{rates_table(outcome, unicode)};
+  for (const report::Matrix& matrix : shown_matrices(outcome)) {
+    tables.push_back(report::table_of(matrix));
+  }
+  tables.push_back(latency_table(outcome));
+  for (report::Table& table : tables) {
+    if (!table.rows.empty()) report.tables.push_back(std::move(table));
+  }
+  add_reason_lines(outcome, Status::failed, "failed:", Tone::bad, report.notes);
+  add_share_lines(outcome, report.notes);
+  add_doubt_lines(outcome, report.notes);
+  add_throttle_lines(outcome, report.notes);
+  add_reason_lines(outcome, Status::skipped, "skipped", Tone::plain, report.notes);
+  return report;
+}
+
+}  // namespace hiptool::results

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/contains.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "report/document.hpp"
+#include "report/text.hpp"
+#include "report/verdict.hpp"
+#include "results/check/outcome.hpp"
+#include "results/devices/doctor.hpp"
+#include "results/devices/inventory.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using accept::CheckedDevice;
+using accept::Fault;
+using accept::StageResult;
+using accept::StageStatus;
+using report::Array;
+using report::Line;
+using report::Object;
+using report::Tone;
+using report::Value;
+
+constexpr std::size_t terminal_columns = 80;
+
+int exit_code_of_stage(const StageResult& stage) {
+  return stage.status == StageStatus::failed ? accept::exit_code_of(stage.faults.front())
+                                             : report::exit_done;
+}
+
+std::string device_or_all(const StageResult& stage) {
+  return stage.device.empty() ? "machine" : stage.device;
+}
+
+std::string action_of_stage(const StageResult& stage) {
+  return stage.faults.empty() ? std::string() : stage.faults.front().action;
+}
+
+// ---- the document
+
+Value faults_value(const std::vector<Fault>& faults) {
+  Array values;
+  for (const Fault& fault : faults) {
+    values.emplace_back(Object{{"what", fault.id()},
+                               {"reason", fault.reason},
+                               {"action", fault.action},
+                               {"exit_code", accept::exit_code_of(fault)},
+                               {"expected", fault.expected},
+                               {"got", fault.got}});
+  }
+  return values;
+}
+
+Value stages_value(const CheckOutcome& outcome) {
+  Array values;
+  for (const StageResult& stage : outcome.result.stages) {
+    const bool is_skipped = stage.status == StageStatus::skipped;
+    values.emplace_back(
+        Object{{"stage", stage.stage},
+               {"device", report::text_or_absent(stage.device)},
+               {"status", to_string(stage.status)},
+               {"exit_code", exit_code_of_stage(stage)},
+               {"reason", is_skipped || !stage.faults.empty() ? report::text_or_absent(stage.text())
+                                                              : Value()},
+               {"action", report::text_or_absent(action_of_stage(stage))},
+               {"figures", report::text_or_absent(stage.figures)},
+               {"time_s", stage.time_s},
+               {"faults", faults_value(stage.faults)}});
+  }
+  return values;
+}
+
+Value devices_of_check(const CheckOutcome& outcome) {
+  Array values;
+  for (const CheckedDevice& device : outcome.result.devices) {
+    values.emplace_back(Object{{"id", device.id},
+                               {"platform", to_string(device.platform)},
+                               {"name", device.info.name},
+                               {"arch", device.info.arch},
+                               {"uuid", device.info.uuid},
+                               {"pci_bus_id", device.info.pci_bus_id},
+                               {"passed", device.has_passed}});
+  }
+  return values;
+}
+
+Value expect_value(const CheckOutcome& outcome) {
+  if (outcome.expect.empty()) return {};
+  Array not_measured;
+  for (const std::string& one : outcome.result.expectations.not_measured)
+    not_measured.emplace_back(one);
+  Array gpus;
+  for (const accept::CountedGpus& one : outcome.result.expectations.gpus) {
+    gpus.emplace_back(Object{{"name", one.name},
+                             {"expected", std::uint64_t{one.expected}},
+                             {"found", std::uint64_t{one.found}}});
+  }
+  return Object{{"file", outcome.expect},
+                {"judged", std::uint64_t{outcome.result.expectations.judged}},
+                {"not_measured", std::move(not_measured)},
+                {"gpus", std::move(gpus)}};
+}
+
+void add_check_fields(const CheckOutcome& outcome, Object& document) {
+  document.emplace_back("level", to_string(outcome.level));
+  document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
+  document.emplace_back("devices", devices_of_check(outcome));
+  document.emplace_back("stages", stages_value(outcome));
+  document.emplace_back("expect", expect_value(outcome));
+  document.emplace_back("written", report::text_or_absent(outcome.written));
+  document.emplace_back("model", report::text_or_absent(outcome.model));
+  document.emplace_back("spread", outcome.spread);
+  document.emplace_back("doctor", report::objects_of(checks_table(outcome.doctor)));
+  document.emplace_back("wall_time_s", outcome.wall_time_s);
+}
+
+// ---- for people
+
+std::string devices_text(const std::vector<CheckedDevice>& devices) {
+  const bool are_gpus = std::all_of(devices.begin(), devices.end(),
+                                    [](const CheckedDevice& one) { return is_gpu(one.platform); });
+  return base::count_of(devices.size(), are_gpus ? "GPU" : "device");
+}
+
+std::string fault_text(const StageResult& stage, const Fault& fault) {
+  return fmt::format("{}: {}: {}", device_or_all(stage), stage.stage, stage.text_of(fault));
+}
+
+/// All failed stages, the worst first.
+std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
+  std::vector<const StageResult*> failed;
+  for (const StageResult& stage : outcome.result.stages) {
+    if (stage.status == StageStatus::failed) failed.push_back(&stage);
+  }
+  std::stable_sort(failed.begin(), failed.end(), [](const auto* left, const auto* right) {
+    return accept::is_worse(left->faults.front(), right->faults.front());
+  });
+  return failed;
+}
+
+/// Ids of the doctor's warnings about the machine and the devices that were checked, each once, and
+/// how many there are.
+struct Warnings {
+  std::size_t count = 0;
+  std::vector<std::string> ids;
+};
+
+Warnings warnings_of(const CheckOutcome& outcome) {
+  Warnings warnings;
+  const auto& stages = outcome.stages;
+  if (std::find(stages.begin(), stages.end(), "doctor") == stages.end()) return warnings;
+  for (const machine::Check& check : outcome.doctor) {
+    const auto& devices = outcome.result.devices;
+    const bool is_checked = check.device.empty() || std::any_of(devices.begin(), devices.end(),
+                                                                [&](const CheckedDevice& device) {
+                                                                  return device.id == check.device;
+                                                                });
+    if (check.severity != machine::Severity::warn || !is_checked) continue;
+    ++warnings.count;
+    base::add_once(warnings.ids, check.id);
+  }
+  return warnings;
+}
+
+/// What a verdict begins with: "accepted: ".
+std::string lead_of(const CheckOutcome& outcome, const char* verdict) {
+  return std::string(verdict) + (outcome.has_no_gpu ? ": no GPU found, CPU checked: " : ": ");
+}
+
+std::string accepted_text(const CheckOutcome& outcome) {
+  const std::size_t skipped = outcome.result.count(StageStatus::skipped);
+  const std::size_t warnings = warnings_of(outcome).count;
+  return fmt::format("{}{}, {} each{}{}, in {}", lead_of(outcome, "accepted"),
+                     devices_text(outcome.result.devices),
+                     base::count_of(outcome.stages.size(), "stage"),
+                     skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
+                     warnings > 0 ? ", " + base::count_of(warnings, "warning") : "",
+                     format_duration(outcome.wall_time_s));
+}
+
+std::vector<Line> check_verdict(const CheckOutcome& outcome) {
+  const auto failed = failed_stages(outcome);
+  std::vector<Line> lines;
+  if (failed.empty() && outcome.error) {
+    const bool is_interrupted = outcome.error->code() == ErrorCode::cancelled;
+    lines.push_back(report::failure_line(
+        is_interrupted
+            ? fmt::format("interrupted after {}",
+                          base::count_of(outcome.result.count(StageStatus::passed), "passed stage"))
+            : fmt::format("refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "",
+                          outcome.error->what())));
+    return lines;
+  }
+  if (failed.empty()) return {{Tone::good, accepted_text(outcome)}};
+  constexpr std::size_t most_faults = 3;  // of a stage; the document has all
+  for (const StageResult* stage : failed) {
+    for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
+      const std::string lead = lines.empty() ? lead_of(outcome, "refused") : "";
+      lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i]), lines.empty()});
+    }
+    if (stage->faults.size() > most_faults) {
+      lines.push_back({Tone::bad, fmt::format("{}: {}: and {} more", device_or_all(*stage),
+                                              stage->stage, stage->faults.size() - most_faults)});
+    }
+    lines.push_back({Tone::plain, "  to do: " + action_of_stage(*stage)});
+  }
+  return lines;
+}
+
+/// A line for each device and stage, in 80 columns.
+report::Table stages_table(const CheckOutcome& outcome) {
+  report::Table table;
+  table.columns = {{"device", "Device"},
+                   {"stage", "Stage"},
+                   {"status", "Status"},
+                   {"result", "Result", report::Unit::none, true}};
+  std::vector<std::string> devices{""};
+  for (const CheckedDevice& device : outcome.result.devices) devices.push_back(device.id);
+  for (const StageResult& stage : outcome.result.stages) {
+    if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
+      devices.push_back(stage.device);  // a platform that does not answer
+    }
+  }
+  for (const std::string& id : devices) {
+    for (const StageResult& stage : outcome.result.stages) {
+      if (stage.device != id) continue;
+      std::string result = stage.text();
+      if (stage.status == StageStatus::failed) result = stage.faults.front().reason;
+      table.rows.push_back({device_or_all(stage), stage.stage, to_string(stage.status), result});
+    }
+  }
+  return table;
+}
+
+report::Table stages_csv(const CheckOutcome& outcome) {
+  report::Table table = report::table_of_keys(
+      {"device", "stage", "status", "stage_exit_code", "time_s", "result", "action", "figures"});
+  for (const StageResult& stage : outcome.result.stages) {
+    table.rows.push_back(
+        {report::text_or_absent(stage.device), stage.stage, to_string(stage.status),
+         exit_code_of_stage(stage), stage.time_s, report::text_or_absent(stage.text()),
+         report::text_or_absent(action_of_stage(stage)), report::text_or_absent(stage.figures)});
+  }
+  return table;
+}
+
+/// One line for each stage and reason, with the devices it is of.
+void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
+  std::vector<std::pair<const StageResult*, std::vector<std::string>>> skipped;
+  for (const StageResult& stage : outcome.result.stages) {
+    if (stage.status != StageStatus::skipped) continue;
+    auto found = std::find_if(skipped.begin(), skipped.end(), [&](const auto& one) {
+      return one.first->stage == stage.stage && one.first->reason == stage.reason;
+    });
+    if (found == skipped.end()) found = skipped.insert(skipped.end(), {&stage, {}});
+    found->second.push_back(device_or_all(stage));
+  }
+  for (const auto& [stage, devices] : skipped) {
+    notes.push_back({Tone::plain, fmt::format("skipped {} on {}: {}", stage->stage,
+                                              fmt::join(devices, ", "), stage->reason)});
+  }
+}
+
+std::vector<Line> check_notes(const CheckOutcome& outcome) {
+  std::vector<Line> notes;
+  add_skipped(outcome, notes);
+  const auto& expectations = outcome.result.expectations;
+  if (!outcome.expect.empty()) {
+    std::size_t gpus = 0;
+    for (const accept::CountedGpus& one : expectations.gpus) gpus += one.found;
+    std::string text = base::count_of(expectations.judged, "rate");
+    if (!expectations.gpus.empty())
+      text += " and the number of GPUs, " + std::to_string(gpus) + ",";
+    notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
+    if (!outcome.expects_gpus) {
+      notes.push_back({Tone::plain, outcome.expect +
+                                        " does not hold the number of GPUs; write it anew with "
+                                        "--write-expect"});
+    }
+  }
+  if (!expectations.not_measured.empty()) {
+    notes.push_back(
+        {Tone::plain,
+         fmt::format("not measured here, though expected: {}{}", expectations.not_measured.front(),
+                     expectations.not_measured.size() > 1
+                         ? fmt::format(" and {} more", expectations.not_measured.size() - 1)
+                         : "")});
+  }
+  for (const std::string& reason : outcome.no_gpu_reasons) notes.push_back({Tone::plain, reason});
+  if (const Warnings warnings = warnings_of(outcome); warnings.count > 0) {
+    notes.push_back({Tone::warning, fmt::format("{}: {}; see `hiptool devices --doctor`",
+                                                base::count_of(warnings.count, "warning"),
+                                                fmt::join(warnings.ids, ", "))});
+  }
+  if (!outcome.written.empty()) {
+    notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
+  }
+  if (!outcome.not_written.empty()) {
+    notes.push_back({Tone::warning, fmt::format("no expectations were written to {}, because this "
+                                                "run did not pass",
+                                                outcome.not_written)});
+  }
+  return notes;
+}
+
+void add_stages(const CheckOutcome& outcome, report::Report& report) {
+  set_measurements(report,
+                   {outcome.result.measurements.begin(), outcome.result.measurements.end()});
+  for (const StageResult& stage : outcome.result.stages) {
+    const char* severity = stage.status == StageStatus::passed   ? "pass"
+                           : stage.status == StageStatus::failed ? "fail"
+                                                                 : "unknown";
+    report.checks.push_back({stage.stage,
+                             severity,
+                             stage.device,
+                             report::printable_lines(stage.text()),
+                             {},
+                             report::printable_lines(action_of_stage(stage))});
+  }
+}
+
+}  // namespace
+
+std::string describe_stage(const StageResult& stage) {
+  std::string text =
+      fmt::format("{} {}: {}", device_or_all(stage), stage.stage, to_string(stage.status));
+  if (!stage.text().empty()) text += ": " + stage.text();
+  return report::shorten(text, terminal_columns);
+}
+
+std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
+  std::vector<report::Failure> failures;
+  for (const StageResult* stage : failed_stages(outcome)) {
+    const Fault& fault = stage->faults.front();
+    failures.push_back({stage->stage + (stage->device.empty() ? "" : " " + stage->device),
+                        fault.expected,
+                        fault.got,
+                        report::FailureKind::stage,
+                        {.device = stage->device, .stage = stage->stage},
+                        stage->text(),
+                        fault.action});
+  }
+  return failures;
+}
+
+report::Report check_report(report::Run run, const CheckOutcome& outcome) {
+  report::Report report = report::start_report(std::move(run));
+  add_stages(outcome, report);
+  add_check_fields(outcome, report.document);
+  report.verdict = check_verdict(outcome);
+  report.tables = {stages_table(outcome)};
+  report.notes = check_notes(outcome);
+  report.csv_tables = {stages_csv(outcome)};
+  return report;
+}
+
+}  // namespace hiptool::results

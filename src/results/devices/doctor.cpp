@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "results/devices/doctor.hpp"
+#include "base/contains.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/document.hpp"
+#include "report/verdict.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using machine::Check;
+using machine::Severity;
+
+std::size_t count_of(const std::vector<Check>& checks, Severity severity) {
+  return static_cast<std::size_t>(
+      std::count_if(checks.begin(), checks.end(),
+                    [severity](const Check& check) { return check.severity == severity; }));
+}
+
+std::string ids_of(const std::vector<Check>& checks, Severity severity) {
+  std::vector<std::string> ids;
+  for (const Check& check : checks) {
+    if (check.severity == severity) base::add_once(ids, check.id);
+  }
+  return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+report::Tone tone_of(Severity severity) {
+  switch (severity) {
+    case Severity::pass: return report::Tone::good;
+    case Severity::warn: return report::Tone::warning;
+    case Severity::fail: return report::Tone::bad;
+    case Severity::info:
+    case Severity::unknown: break;
+  }
+  return report::Tone::plain;
+}
+
+void add_in_full(const Check& check, bool verbose, std::vector<report::Line>& lines) {
+  lines.push_back({tone_of(check.severity),
+                   std::string(to_string(check.severity)) + " " + check.id + ": " + check.read});
+  if (!check.fix.empty()) lines.push_back({report::Tone::plain, "  fix: " + check.fix});
+  if (!verbose) return;
+  std::string text = "  read from " + check.source;
+  if (!check.expected.empty()) text += "; expected: " + check.expected;
+  lines.push_back({report::Tone::plain, std::move(text)});
+}
+
+void add_unknown(const std::vector<Check>& checks, std::vector<report::Line>& lines) {
+  std::vector<std::pair<std::string, std::string>> reasons;
+  for (const Check& check : checks) {
+    if (check.severity != Severity::unknown) continue;
+    const auto same = std::find_if(reasons.begin(), reasons.end(),
+                                   [&](const auto& reason) { return reason.first == check.read; });
+    if (same == reasons.end()) {
+      reasons.emplace_back(check.read, check.id);
+    } else {
+      same->second += ", " + check.id;
+    }
+  }
+  for (const auto& [reason, ids] : reasons) {
+    lines.push_back({report::Tone::plain, "unknown " + ids + ": " + reason});
+  }
+}
+
+}  // namespace
+
+report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries) {
+  report::Table table = report::table_of_keys({"platform", "name", "version", "path", "reason"});
+  for (const machine::LibraryAnswer& library : libraries) {
+    table.rows.push_back(
+        {to_string(library.platform), library.name, report::text_or_absent(library.version),
+         report::text_or_absent(library.path), report::text_or_absent(library.reason)});
+  }
+  return table;
+}
+
+report::Table checks_table(const std::vector<Check>& checks) {
+  report::Table table =
+      report::table_of_keys({"id", "severity", "device", "read", "source", "expected", "fix"});
+  for (const Check& check : checks) {
+    table.rows.push_back({check.id, to_string(check.severity), report::text_or_absent(check.device),
+                          report::text_or_absent(check.read), check.source,
+                          report::text_or_absent(check.expected),
+                          report::text_or_absent(check.fix)});
+  }
+  return table;
+}
+
+report::Line doctor_verdict(const std::vector<Check>& checks, bool has_gpu) {
+  const std::size_t failed = count_of(checks, Severity::fail);
+  const std::size_t warnings = count_of(checks, Severity::warn);
+  const std::size_t passed = count_of(checks, Severity::pass);
+  const std::size_t unknown = count_of(checks, Severity::unknown);
+  const std::string rest = fmt::format("; {} passed, {} unknown", passed, unknown);
+  if (failed + warnings == 0) {
+    if (has_gpu) return {report::Tone::good, "no check failed" + rest};
+    return {report::Tone::good, fmt::format("{} passed, {} unknown without a GPU",
+                                            base::count_of(passed, "host check"), unknown)};
+  }
+  std::string names = ids_of(checks, Severity::fail);
+  const std::string warned = ids_of(checks, Severity::warn);
+  if (!warned.empty()) names += (names.empty() ? "" : ", ") + warned;
+  return {failed > 0 ? report::Tone::bad : report::Tone::warning,
+          fmt::format("{} {} failed, {} {}: {}{}", failed, failed == 1 ? "check" : "checks",
+                      warnings, warnings == 1 ? "warns" : "warn", names, rest)};
+}
+
+std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool verbose) {
+  std::vector<report::Line> lines;
+  std::vector<Severity> in_full{Severity::fail, Severity::warn, Severity::info};
+  if (verbose) in_full.insert(in_full.end(), {Severity::unknown, Severity::pass});
+  for (const Severity severity : in_full) {
+    for (const Check& check : checks) {
+      if (check.severity == severity) add_in_full(check, verbose, lines);
+    }
+  }
+  if (verbose) return lines;
+  add_unknown(checks, lines);
+  const std::string passed = ids_of(checks, Severity::pass);
+  if (!passed.empty()) lines.push_back({report::Tone::good, "pass " + passed});
+  return lines;
+}
+
+std::vector<report::Failure> doctor_failures(const std::vector<Check>& checks) {
+  std::vector<report::Failure> failures;
+  for (const Check& check : checks) {
+    if (check.severity != Severity::fail) continue;
+    failures.push_back({check.device.empty() ? check.id : check.id + " " + check.device,
+                        report::text_or_absent(check.expected),
+                        report::text_or_absent(check.read),
+                        report::FailureKind::finding,
+                        {.device = check.device}});
+  }
+  return failures;
+}
+
+int doctor_exit_code(const std::vector<Check>& checks) noexcept {
+  return count_of(checks, Severity::fail) > 0 ? report::exit_check_failed : report::exit_done;
+}
+
+}  // namespace hiptool::results

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "results/devices/inventory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "kernel_store/images.hpp"
+#include "measure/peak.hpp"
+#include "report/document.hpp"
+#include "results/devices/sensors.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using machine::DeviceFacts;
+using machine::Inventory;
+using report::Unit;
+using report::Value;
+
+constexpr std::size_t longest_device_name = 32;
+constexpr std::size_t devices_in_verdict = 3;
+
+Value numa_node(const DeviceFacts& device) {
+  return device.pci ? Value(device.pci->numa_node) : Value();
+}
+
+Value free_bytes(const DeviceFacts& device) {
+  return device.memory ? Value(device.memory->free_bytes) : Value();
+}
+
+// All kernels have the same targets, so any one of them will do.
+Value kernel_image(const DeviceFacts& device) {
+  const auto image = kernel_store::choose_image("digest", device.platform, device.info.arch);
+  return image ? Value(image->target) : Value();
+}
+
+// What the vendors call them.
+const char* unit_name(Platform platform) {
+  switch (platform) {
+    case Platform::amd: return "CUs";
+    case Platform::nvidia: return "SMs";
+    case Platform::cpu: break;
+  }
+  return "cores";
+}
+
+struct DeviceField {
+  report::Column column;
+  Value value;
+};
+
+// The flat fields of a device in document order, for JSON, CSV and `devices ID`.
+std::vector<DeviceField> main_fields(const DeviceFacts& device) {
+  const DeviceInfo& info = device.info;
+  const auto peak = measure::memory_peak(device.platform, info);
+  return {
+      {{"id", "ID", Unit::none}, device.id},
+      {{"platform", "Platform", Unit::none}, to_string(device.platform)},
+      {{"ordinal", "Ordinal", Unit::none}, device.ordinal},
+      {{"name", "Name", Unit::none}, report::text_or_absent(info.name)},
+      {{"arch", "Architecture", Unit::none}, report::text_or_absent(info.arch)},
+      {{"uuid", "UUID", Unit::none}, info.uuid},
+      {{"pci_bus_id", "PCI bus id", Unit::none}, info.pci_bus_id},
+      {{"memory_total_bytes", "Memory", Unit::size}, info.memory_total_bytes},
+      {{"memory_free_bytes", "Free memory", Unit::size}, free_bytes(device)},
+      {{"compute_units", unit_name(device.platform), Unit::count}, info.compute_units},
+      {{"warp_size", "Warp size", Unit::count}, info.warp_size},
+      {{"clock_hz", "Clock", Unit::frequency}, info.clock_hz},
+      {{"memory_clock_hz", "Memory clock", Unit::frequency}, info.memory_clock_hz},
+      {{"memory_bus_width_bits", "Memory bus width, bits", Unit::count},
+       info.memory_bus_width_bits},
+      {{"memory_peak_bytes_per_s", "Peak memory bandwidth", Unit::rate},
+       peak ? Value(peak->bytes_per_s) : Value()},
+      {{"memory_peak_source", "Peak memory bandwidth source", Unit::none},
+       peak ? Value(peak->source) : Value()},
+      {{"l2_cache_bytes", "L2 cache", Unit::size}, info.l2_cache_bytes},
+      {{"max_threads_per_block", "Threads per block", Unit::count}, info.max_threads_per_block},
+      {{"shared_memory_per_block_bytes", "Shared per block", Unit::size},
+       info.shared_memory_per_block_bytes},
+      {{"integrated", "Integrated", Unit::none}, info.integrated},
+      {{"ecc_enabled", "ECC", Unit::none}, info.ecc_enabled},
+      {{"numa_node", "NUMA node", Unit::none}, numa_node(device)},
+      {{"kernel_image", "Kernel image", Unit::none}, kernel_image(device)},
+  };
+}
+
+std::vector<DeviceField> link_fields(const DeviceFacts& device) {
+  const system::PciLink link = link_of(device);
+  return {
+      {{"speed_gt_s", "PCIe speed, GT/s", Unit::none}, link.speed_gt_s},
+      {{"width", "PCIe lanes", Unit::none}, link.width},
+      {{"max_speed_gt_s", "Maximum PCIe speed, GT/s", Unit::none}, link.max_speed_gt_s},
+      {{"max_width", "Maximum PCIe lanes", Unit::none}, link.max_width},
+      {{"peak_bytes_per_s", "Peak PCIe rate", Unit::rate}, link_peak_bytes_per_s(device)},
+  };
+}
+
+report::Object object_of(std::vector<DeviceField> fields) {
+  report::Object object;
+  for (DeviceField& field : fields) {
+    object.emplace_back(std::move(field.column.key), std::move(field.value));
+  }
+  return object;
+}
+
+// Drops trademark signs and clock rates, and cuts names that do not fit the column.
+std::string short_name(std::string name, bool unicode) {
+  for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) {
+    name = base::replaced(std::move(name), mark, "");
+  }
+  if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
+  if (name.size() <= longest_device_name) return name;
+  return name.substr(0, longest_device_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
+}
+
+// "132 SMs", by the name that the vendor gives them.
+Value multiprocessors(const DeviceFacts& device) {
+  if (!device.info.compute_units) return {};
+  return fmt::format("{} {}", *device.info.compute_units, unit_name(device.platform));
+}
+
+std::string summary(const DeviceFacts& device) {
+  std::string text = device.id;
+  if (!device.info.name.empty()) text += " " + device.info.name;
+  if (device.info.memory_total_bytes) {
+    text += ", " + format_size(*device.info.memory_total_bytes);
+  }
+  return text;
+}
+
+std::string join_summaries(const std::vector<const DeviceFacts*>& devices) {
+  std::string text;
+  const std::size_t shown = std::min(devices.size(), devices_in_verdict);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "; ") + summary(*devices[i]);
+  if (shown < devices.size()) text += fmt::format("; and {} more", devices.size() - shown);
+  return text;
+}
+
+bool has_hardware(const Inventory& inventory, Platform platform) {
+  const std::uint32_t vendor =
+      platform == Platform::amd ? system::vendor_amd : system::vendor_nvidia;
+  return is_gpu(platform) &&
+         std::any_of(inventory.hardware.begin(), inventory.hardware.end(),
+                     [&](const system::PciDevice& gpu) { return gpu.vendor == vendor; });
+}
+
+std::string usable_platform_text(const PlatformStatus& status) {
+  std::string text = fmt::format("{}: {} {}", to_string(status.platform), status.device_count,
+                                 status.device_count == 1 ? "device" : "devices");
+  // The cpu platform has no runtime; its version only says which HIP it is written for.
+  if (is_gpu(status.platform) && !status.runtime_version.empty()) {
+    text += ", runtime " + status.runtime_version;
+    if (!status.release.empty()) text += " of " + status.release;
+  }
+  if (!status.driver_version.empty()) text += ", driver " + status.driver_version;
+  if (!status.library.empty()) text += ", " + status.library;
+  return text;
+}
+
+}  // namespace
+
+bool is_gpu(Platform platform) noexcept { return platform != Platform::cpu; }
+
+report::Array platforms_value(const Inventory& inventory) {
+  report::Array array;
+  for (const PlatformStatus& status : inventory.platforms) {
+    array.emplace_back(report::Object{
+        {"platform", to_string(status.platform)},
+        {"status", status.usable ? "ok" : "unavailable"},
+        {"library", report::text_or_absent(status.library)},
+        {"runtime_version", report::text_or_absent(status.runtime_version)},
+        {"release", report::text_or_absent(status.release)},
+        {"driver_version", report::text_or_absent(status.driver_version)},
+        {"reason", report::text_or_absent(status.reason)},
+        {"hint", report::text_or_absent(status.hint)},
+        {"note", report::text_or_absent(status.note)},
+    });
+  }
+  return array;
+}
+
+report::Array devices_value(const Inventory& inventory) {
+  report::Array array;
+  for (const DeviceFacts& device : inventory.devices) {
+    report::Object object = object_of(main_fields(device));
+    object.emplace_back("pcie", device.pci ? Value(object_of(link_fields(device))) : Value());
+    object.emplace_back("compute_unit_name", unit_name(device.platform));
+    object.emplace_back("sensors", sensors_value(device));
+    array.emplace_back(std::move(object));
+  }
+  return array;
+}
+
+report::Table short_table(const Inventory& inventory, bool unicode) {
+  report::Table table;
+  table.columns = {{"id", "ID", Unit::none},
+                   {"name", "Name", Unit::none},
+                   {"arch", "Arch", Unit::none},
+                   {"memory_total_bytes", "Memory", Unit::size},
+                   {"compute_units", "Compute", Unit::none},
+                   {"pcie_peak_bytes_per_s", "Link", Unit::rate}};
+  for (const DeviceFacts& device : inventory.devices) {
+    table.rows.push_back({device.id, report::text_or_absent(short_name(device.info.name, unicode)),
+                          report::text_or_absent(device.info.arch), device.info.memory_total_bytes,
+                          multiprocessors(device), link_peak_bytes_per_s(device)});
+  }
+  return table;
+}
+
+report::Table full_table(const Inventory& inventory) {
+  report::Table table;
+  for (const DeviceFacts& device : inventory.devices) {
+    std::vector<DeviceField> fields = main_fields(device);
+    for (DeviceField& field : link_fields(device)) {
+      field.column.key = "pcie_" + field.column.key;
+      fields.push_back(std::move(field));
+    }
+    for (SensorField& field : sensor_fields(device)) {
+      fields.push_back({std::move(field.column), std::move(field.value)});
+    }
+    if (table.columns.empty()) {
+      for (const DeviceField& field : fields) table.columns.push_back(field.column);
+    }
+    auto& row = table.rows.emplace_back();
+    for (DeviceField& field : fields) row.push_back(std::move(field.value));
+  }
+  return table;
+}
+
+report::Line inventory_verdict(const Inventory& inventory) {
+  std::vector<const DeviceFacts*> gpus;
+  std::vector<const DeviceFacts*> cpus;
+  for (const DeviceFacts& device : inventory.devices) {
+    (is_gpu(device.platform) ? gpus : cpus).push_back(&device);
+  }
+  if (!gpus.empty()) {
+    return {report::Tone::good,
+            fmt::format("{} {} usable: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
+                        join_summaries(gpus))};
+  }
+  const bool is_seen = !inventory.hardware.empty();
+  const std::string rest =
+      cpus.empty() ? "no device found" : "the CPU is usable: " + join_summaries(cpus);
+  return {is_seen ? report::Tone::bad : report::Tone::warning,
+          fmt::format("no usable GPU{}; {}", is_seen ? " although one is installed" : "", rest)};
+}
+
+report::Line one_device_verdict(const DeviceFacts& device) {
+  return {report::Tone::good, summary(device) + ": usable"};
+}
+
+std::vector<report::Line> platform_lines(const Inventory& inventory, bool verbose) {
+  std::vector<report::Line> lines;
+  for (const PlatformStatus& status : inventory.platforms) {
+    if (status.usable) {
+      lines.push_back({report::Tone::plain, usable_platform_text(status)});
+    } else {
+      lines.push_back(
+          {has_hardware(inventory, status.platform) ? report::Tone::bad : report::Tone::plain,
+           fmt::format("{}: not usable: {}", to_string(status.platform), status.reason)});
+      if (!status.hint.empty()) lines.push_back({report::Tone::plain, "  hint: " + status.hint});
+    }
+    if (!status.note.empty()) lines.push_back({report::Tone::warning, "  note: " + status.note});
+    if (!verbose) continue;
+    for (const std::string& library : status.tried) {
+      lines.push_back({report::Tone::plain, "  tried: " + library});
+    }
+  }
+  return lines;
+}
+
+}  // namespace hiptool::results

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "results/load/report.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/units.hpp"
+
+namespace hiptool::results {
+
+report::Array published_value(const LoadOutcome& outcome) {
+  report::Array files;
+  for (const PublishedHash& hash : outcome.published) {
+    files.push_back(report::Object{{"file", outcome.model->files()[hash.file].path.string()},
+                                   {"published", hash.published},
+                                   {"found", report::text_or_absent(hash.found)},
+                                   {"source", report::text_or_absent(hash.source)}});
+  }
+  return files;
+}
+
+report::Value manifest_value(const LoadOutcome& outcome) {
+  const auto& check = outcome.manifest_check;
+  report::Array differences;
+  if (check) {
+    for (const load::ManifestDifference& difference : check->differences) {
+      differences.push_back(report::Object{{"tensor", report::text_or_absent(difference.tensor)},
+                                           {"file", report::text_or_absent(difference.file)},
+                                           {"what", difference.what},
+                                           {"expected", difference.expected},
+                                           {"got", difference.got}});
+    }
+  }
+  return report::Object{
+      {"checked", report::text_or_absent(outcome.checked_manifest)},
+      {"written", report::text_or_absent(outcome.written_manifest)},
+      {"algorithm", check ? report::Value(check->algorithm) : report::Value()},
+      {"covers_metadata", check ? report::Value(check->covers_metadata) : report::Value()},
+      {"differences", std::move(differences)}};
+}
+
+bool has_differences(const LoadOutcome& outcome) {
+  return outcome.manifest_check && !outcome.manifest_check->differences.empty();
+}
+
+report::Table differences_table(const LoadOutcome& outcome) {
+  constexpr std::size_t most_digits = 16;
+  const auto cut = [](const std::string& text) {
+    return text.size() <= most_digits * 2 ? text : text.substr(0, most_digits) + "...";
+  };
+  report::Table table{"Differences from the manifest",
+                      {{"tensor", "Tensor or file", report::Unit::none},
+                       {"what", "What", report::Unit::none},
+                       {"expected", "Expected", report::Unit::none},
+                       {"got", "Got", report::Unit::none}},
+                      {}};
+  for (const load::ManifestDifference& difference : outcome.manifest_check->differences) {
+    const std::string& name = difference.tensor.empty() ? difference.file : difference.tensor;
+    table.rows.push_back({report::text_or_absent(name), difference.what, cut(difference.expected),
+                          cut(difference.got)});
+  }
+  return table;
+}
+
+std::string uncompared_text(const LoadOutcome& outcome) {
+  return "not compared with " + outcome.uncompared_hashes + "; use --verify published";
+}
+
+std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
+  std::vector<report::Line> lines;
+  const auto add = [&](std::string text) {
+    lines.push_back({report::Tone::plain, std::move(text)});
+  };
+  const auto is_equal = [](const PublishedHash& hash) { return hash.found == hash.published; };
+  const auto& published = outcome.published;
+  if (!published.empty() && std::all_of(published.begin(), published.end(), is_equal)) {
+    add(published.front().source.empty()
+            ? "sha256  as given"
+            : "sha256  as published for " + (published.size() == 1
+                                                 ? "the file by " + published.front().source
+                                                 : format_count(published.size()) + " files"));
+  }
+  if (!outcome.uncompared_hashes.empty()) add("sha256  " + uncompared_text(outcome));
+  if (!outcome.checked_manifest.empty()) {
+    const bool is_all = outcome.manifest_check->covers_metadata;
+    add((is_all ? "same    tensors and metadata are as in " : "same    the tensors are as in ") +
+        outcome.checked_manifest);
+    if (!is_all) {
+      lines.push_back({report::Tone::warning,
+                       "warning: metadata were not compared: " + outcome.checked_manifest +
+                           " has none; write it again with --write-manifest FILE.json"});
+    }
+  }
+  if (!outcome.written_manifest.empty()) add("wrote   " + outcome.written_manifest);
+  return lines;
+}
+
+}  // namespace hiptool::results

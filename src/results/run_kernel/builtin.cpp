@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "base/contains.hpp"
+#include "results/run_kernel/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "report/document.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using measure::KernelFamily;
+using measure::KernelResult;
+using report::Status;
+using report::Table;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+bool was_run(const KernelResult& result) { return result.checked > 0; }
+
+Value size_of(const KernelResult& result) {
+  return was_run(result) && result.size_bytes > 0 ? Value(result.size_bytes) : Value();
+}
+
+/// The rate that the kernel measures; for integers "OP/s" instead of "FLOP/s".
+Value rate_of(const KernelResult& result) {
+  if (result.flops_per_s && !result.bytes_per_s) {
+    std::string text = report::format_value(*result.flops_per_s, Unit::operations);
+    if (result.dtype.find('f') == std::string::npos) text.erase(text.find("FL"), 2);
+    return text;
+  }
+  return result.bytes_per_s ? Value(format_rate(*result.bytes_per_s)) : Value();
+}
+
+Value shape_of(const KernelResult& result) {
+  return was_run(result) ? report::text_or_absent(result.shape) : Value();
+}
+
+/// Notes that explain the figures of a result.
+void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
+  if (!was_run(result)) return;
+  for (const std::uint64_t size : result.requested_sizes_bytes) {
+    if (size == result.size_bytes) continue;
+    notes.push_back(
+        {Tone::plain, fmt::format("{}: {} requested; this kernel rounds it to {}", result.id,
+                                  format_size(size), format_size(result.size_bytes))});
+  }
+  if (result.is_above_limit) {
+    notes.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
+  }
+}
+
+void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
+  if (result.wrong) {
+    const report::WrongData& wrong = *result.wrong;
+    const std::string place =
+        wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
+    notes.push_back(
+        {Tone::bad,
+         fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; reading again "
+                     "gives {}",
+                     result.id, wrong.count, base::plain_count_of(result.checked, "value"), place,
+                     report::format_value(wrong.expected, Unit::none),
+                     report::format_value(wrong.got, Unit::none), wrong.xor_bits,
+                     wrong.reread_agrees ? "the same" : "something else")});
+  }
+  if (!result.reason.empty()) {
+    const bool is_failed = result.status == Status::failed;
+    notes.push_back(
+        {is_failed ? Tone::bad : Tone::plain,
+         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
+  }
+}
+
+/// Devices in the order in which they were used.
+std::string devices_of(const std::vector<KernelResult>& results) {
+  std::vector<std::string> devices;
+  for (const KernelResult& result : results) base::add_once(devices, result.destination);
+  return fmt::format("{}", fmt::join(devices, ", "));
+}
+
+// "3 of 4 kernel runs right on cpu:0, 1 skipped"
+std::string counts_text(const BuiltinOutcome& outcome) {
+  const std::size_t skipped = outcome.count(Status::skipped);
+  std::string text = fmt::format("{} of {} kernel runs right on {}", outcome.count(Status::ok),
+                                 outcome.results.size() - skipped, devices_of(outcome.results));
+  if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
+    text += fmt::format(", {} failed", failed);
+  }
+  if (skipped > 0) text += fmt::format(", {} skipped", skipped);
+  return text;
+}
+
+std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
+  std::vector<report::Line> lines = report::parts_verdict(
+      {.wrong = outcome.count(Status::mismatch),
+       .error = outcome.error ? &*outcome.error : nullptr,
+       .missed = report::missed_text(outcome.thresholds),
+       .counts = outcome.results.empty() ? std::string() : counts_text(outcome),
+       .passed = ", every result checked"});
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    lines.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
+                               : report::Line{Tone::bad, "MISSED: " + one.reason()});
+  }
+  return lines;
+}
+
+/// With the layout, unless it is the usual one.
+std::string kernel_text(const KernelResult& result) {
+  const bool is_usual = result.layout.empty() || result.layout == "packed";
+  return is_usual ? result.kernel : result.kernel + " " + result.layout;
+}
+
+/// Operations alone have shapes instead of sizes: there is no room for both.
+std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
+  const bool has_shapes = std::all_of(results.begin(), results.end(),
+                                      [](const auto& one) { return !one.layout.empty(); });
+  std::vector<Table> tables;
+  for (const KernelResult& result : results) {
+    if (tables.empty() || tables.back().title != result.destination) {
+      tables.push_back({result.destination,
+                        {{"kernel", "Kernel"},
+                         {"dtype", "Type"},
+                         has_shapes ? report::Column{"shape", "Shape"}
+                                    : report::Column{"size_bytes", "Size", Unit::size},
+                         {"median_s", "Median", Unit::duration},
+                         {"rate", "Rate"},
+                         {"share_of_limit", "Of peak", Unit::share},
+                         {"status", "Status"}},
+                        {}});
+    }
+    tables.back().rows.push_back({kernel_text(result), report::text_or_absent(result.dtype),
+                                  has_shapes ? shape_of(result) : size_of(result), result.median_s,
+                                  rate_of(result), result.share_of_limit,
+                                  to_string(result.status)});
+  }
+  if (tables.size() == 1) tables.front().title.clear();  // the verdict names the device
+  return tables;
+}
+
+Table families_table(const std::vector<KernelFamily>& families) {
+  Table table;
+  table.columns = {{"name", "Name"},
+                   {"group", "Group"},
+                   {"dtypes", "Types"},
+                   {"description", "What it does"},
+                   {"kind", "Kind"}};
+  for (const KernelFamily& family : families) {
+    table.rows.push_back({family.name, family.group,
+                          fmt::format("{}", fmt::join(family.dtypes, " ")), family.description,
+                          family.is_operation ? "operation" : "kernel"});
+  }
+  return table;
+}
+
+Value family_value(const KernelFamily& family) {
+  const auto& usual = family.usual_dtypes.empty() ? family.dtypes : family.usual_dtypes;
+  return report::Object{{"name", family.name},
+                        {"group", family.group},
+                        {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
+                        {"usual_dtypes", report::Array(usual.begin(), usual.end())},
+                        {"description", family.description}};
+}
+
+std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
+  constexpr std::size_t most_types = 6;
+  std::vector<Table> tables;
+  for (const KernelFamily& family : families) {
+    const std::string title = (family.is_operation ? "operations: " : "") + family.group +
+                              (family.group == "units" ? ": shared memory and atomics" : "");
+    auto table = std::find_if(tables.begin(), tables.end(),
+                              [&](const Table& one) { return one.title == title; });
+    if (table == tables.end()) {
+      tables.push_back(
+          {title, {{"name", "Name"}, {"description", "What it does"}, {"dtypes", "Types"}}, {}});
+      table = tables.end() - 1;
+    }
+    const std::string types = family.dtypes.size() > most_types
+                                  ? fmt::format("{} types", family.dtypes.size())
+                                  : fmt::format("{}", fmt::join(family.dtypes, " "));
+    table->rows.push_back({family.name, family.description, types});
+  }
+  return tables;
+}
+
+}  // namespace
+
+report::Report kernel_list_report(report::Run run, const std::vector<KernelFamily>& families) {
+  report::Report report = report::start_report(std::move(run));
+  report::Array of_all;
+  report::Array of_ops;
+  for (const KernelFamily& family : families) {
+    if (family.is_in_all) of_all.push_back(family_value(family));
+    if (family.is_operation) of_ops.push_back(family_value(family));
+  }
+  report.verdict.push_back(
+      {Tone::plain, fmt::format("{} kernels and {} operations; a group's name runs all of it",
+                                families.size() - of_ops.size(), of_ops.size())});
+  report.document.emplace_back("kernels", std::move(of_all));
+  report.document.emplace_back("operations", std::move(of_ops));
+  report.tables = group_tables(families);
+  report.csv_tables = {families_table(families)};
+  return report;
+}
+
+std::string describe_result(const KernelResult& result) {
+  std::string text = result.id + ": ";
+  if (result.status == Status::mismatch) return text + "WRONG RESULT";
+  if (result.status != Status::ok) {
+    return text + fmt::format("{}: {}", to_string(result.status), result.reason);
+  }
+  const Value rate = rate_of(result);
+  text += rate.is_absent() ? format_duration(result.median_s.value_or(0))
+                           : report::format_value(rate, Unit::none);
+  if (!result.share_of_limit) return text;
+  return text + fmt::format(", {} of peak", format_share(*result.share_of_limit));
+}
+
+report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome) {
+  report::Report report = report::start_report(std::move(run));
+  std::vector<report::Measurement> measurements;
+  for (const KernelResult& result : outcome.results) {
+    measurements.push_back(measurement_of(result));
+    add_lines(result, report.notes);
+    add_remarks(result, report.notes);
+  }
+  set_measurements(report, std::move(measurements));
+  set_thresholds(report, outcome.thresholds);
+  report.verdict = summary_lines(outcome);
+  report.document.emplace_back("seed", outcome.seed);
+  report.tables = device_tables(outcome.results);
+  return report;
+}
+
+}  // namespace hiptool::results

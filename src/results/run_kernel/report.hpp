@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "measure/kernel_bench.hpp"
+#include "report/report.hpp"
+#include "user_kernel/user_kernel.hpp"
+
+namespace hiptool::results {
+
+/// What is done with an argument of the user's kernel after it ran.
+struct OutputWord {
+  std::size_t argument = 0;
+  std::optional<std::uint64_t> print_count;
+  std::string file;  ///< empty: it is printed
+};
+/// The result of the user's kernel on one device.
+struct UserKernelOutcome {
+  std::string kernel;
+  std::string device;
+  std::string image;  ///< "PTX source", "compiled for sm_90"
+  user_kernel::UserKernelResult result;
+};
+
+/// `head` has its verdict; `outputs` are in the order of the run's.
+report::Report user_kernel_report(report::Run head, const user_kernel::UserKernelRun& run,
+                                  const std::vector<OutputWord>& outputs,
+                                  const std::vector<UserKernelOutcome>& outcomes);
+
+// ---- builtin.cpp
+
+/// The report of --list; `run` has its verdict.
+report::Report kernel_list_report(report::Run run,
+                                  const std::vector<measure::KernelFamily>& families);
+
+/// Everything a run of built-in kernels found out.
+struct BuiltinOutcome {
+  std::vector<measure::KernelResult> results;
+  std::vector<report::ThresholdResult> thresholds;
+  std::optional<Error> error;  ///< that ended the run or a kernel
+  std::uint64_t seed = 1;      ///< of the data of operations
+  std::string sweep;           ///< "quick" or "full"; empty: a timed run
+
+  std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
+  bool is_interrupted() const { return error && error->code() == ErrorCode::cancelled; }
+};
+
+/// One result in a line: "stream-triad.f32.1GiB@nvidia:0: 3.95 TB/s, 82 % of peak".
+std::string describe_result(const measure::KernelResult& result);
+
+/// `run` has its verdict.
+report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome);
+
+// ---- sweep.cpp
+
+/// "add: 10 types, 10 layouts, 280 cases: right"
+std::string describe_operation(std::span<const measure::KernelResult> types);
+
+/// `run` has its verdict.
+report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome);
+
+}  // namespace hiptool::results

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "results/run_kernel/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "report/document.hpp"
+
+namespace hiptool::results {
+namespace {
+
+using report::Value;
+using user_kernel::KernelArgument;
+using user_kernel::UserKernelRun;
+
+/// The buffer that represents the run: one that is compared or printed, else the first.
+const KernelArgument* main_buffer(const UserKernelRun& run) {
+  if (!run.expected.empty()) return &run.arguments[run.expected.front().argument];
+  if (!run.outputs.empty()) return &run.arguments[run.outputs.front()];
+  const auto found = std::find_if(run.arguments.begin(), run.arguments.end(),
+                                  [](const KernelArgument& one) { return one.is_buffer; });
+  return found == run.arguments.end() ? nullptr : &*found;
+}
+
+/// Per second of the median launch; absent without a count.
+std::optional<double> rate_of_count(std::uint64_t count, const std::vector<double>& samples_s) {
+  const double median_s = base::median(samples_s);
+  if (count == 0 || median_s <= 0) return std::nullopt;
+  return static_cast<double>(count) / median_s;
+}
+
+std::string rates_text(const UserKernelRun& run, const user_kernel::UserKernelResult& result) {
+  std::string text;
+  if (const auto rate = rate_of_count(run.bytes, result.samples_s)) {
+    text += ", " + report::format_value(*rate, report::Unit::rate);
+  }
+  if (const auto rate = rate_of_count(run.flops, result.samples_s)) {
+    text += ", " + report::format_value(*rate, report::Unit::operations);
+  }
+  return text;
+}
+
+Value dimensions_value(const Dim3& dimensions) {
+  return report::Array{dimensions.x, dimensions.y, dimensions.z};
+}
+
+Value outside_value(const std::vector<user_kernel::OutsideWrite>& writes) {
+  report::Array values;
+  for (const user_kernel::OutsideWrite& write : writes) {
+    values.emplace_back(report::Object{{"argument", std::uint64_t{write.argument}},
+                                       {"before_bytes", write.before_bytes},
+                                       {"behind_bytes", write.behind_bytes}});
+  }
+  return values;
+}
+
+report::Array elements_of(const KernelArgument& argument, std::span<const std::byte> bytes,
+                          std::uint64_t count) {
+  const std::size_t size = user_kernel::size_bytes(argument.type);
+  report::Array values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    values.push_back(user_kernel::value_of(argument.type, bytes.subspan(i * size, size)));
+  }
+  return values;
+}
+
+Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                    const user_kernel::UserKernelResult& result) {
+  report::Array outputs;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const KernelArgument& argument = run.arguments[words[i].argument];
+    report::Object output{{"argument", std::uint64_t{words[i].argument}},
+                          {"dtype", user_kernel::to_string(argument.type)}};
+    const auto& printed = words[i].print_count;
+    const auto& bytes = result.outputs[i].bytes;
+    output.emplace_back("values", printed ? elements_of(argument, bytes, *printed) : Value());
+    output.emplace_back("file", printed ? Value() : words[i].file);
+    outputs.emplace_back(std::move(output));
+  }
+  return outputs;
+}
+
+report::Object details_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                          const UserKernelOutcome& outcome) {
+  const user_kernel::UserKernelResult& result = outcome.result;
+  const KernelArgument* const buffer = main_buffer(run);
+  return {{"kernel", outcome.kernel},
+          {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
+          {"image", outcome.image},
+          {"grid", dimensions_value(run.config.grid)},
+          {"block", dimensions_value(run.config.block)},
+          {"shared_bytes", run.config.shared_bytes},
+          {"outside", outside_value(result.outside)},
+          {"outputs", outputs_value(run, words, result)},
+          {"timer", result.is_device_time ? "events" : "host"}};
+}
+
+report::Measurement measurement_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                                   const UserKernelOutcome& outcome) {
+  const user_kernel::UserKernelResult& result = outcome.result;
+  report::Measurement measured;
+  const KernelArgument* const buffer = main_buffer(run);
+  if (buffer != nullptr) measured.dtype = user_kernel::to_string(buffer->type);
+  measured.kind = "module";
+  measured.series = outcome.kernel;
+  if (buffer != nullptr) measured.series += "." + measured.dtype;
+  measured.label = measured.series;
+  if (buffer != nullptr) measured.label += "." + std::to_string(buffer->count);
+  measured.id = measured.label + "." + outcome.device;
+  measured.destination = outcome.device;
+  measured.devices = {outcome.device};
+  measured.status = result.is_right() ? report::Status::ok : report::Status::mismatch;
+  measured.wrong = result.wrong;
+  measured.samples_s = result.samples_s;
+  measured.median_s = base::median(measured.samples_s);
+  measured.bytes_per_s = rate_of_count(run.bytes, measured.samples_s);
+  measured.flops_per_s = rate_of_count(run.flops, measured.samples_s);
+  if (!run.expected.empty()) measured.checked = result.checked;
+  measured.max_error = result.max_error.value_or(0);
+  if (result.max_error) measured.tolerance = run.tolerance.value_or(0);
+  measured.details = details_of(run, words, outcome);
+  return measured;
+}
+
+report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& outcome) {
+  const auto& result = outcome.result;
+  const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
+  if (result.wrong) {
+    const report::WrongData& wrong = *result.wrong;
+    return report::failure_line(fmt::format(
+        "wrong result of {}: {} of {} of argument {} differ, first at {}: "
+        "expected {}, got {}, xor 0x{:x}; reading again {}",
+        subject, wrong.count, base::plain_count_of(run.arguments[wrong.argument].count, "element"),
+        wrong.argument, *wrong.first_index,
+        report::format_value(wrong.expected, report::Unit::none),
+        report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+        wrong.reread_agrees ? "gives the same"
+                            : "gives something else, so memory or copy is at fault"));
+  }
+  const std::string time =
+      report::format_value(base::median(result.samples_s), report::Unit::duration) +
+      rates_text(run, result);
+  if (run.expected.empty()) {
+    return {report::Tone::plain, fmt::format("ran {} in {}, result not checked", subject, time)};
+  }
+  return {report::Tone::good, fmt::format("ran {} in {}, {} as expected", subject, time,
+                                          base::plain_count_of(result.checked, "element"))};
+}
+
+/// The cause is a buffer that is too small, or a kernel that does not check its index.
+void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
+                 std::vector<report::Line>& verdict) {
+  for (const user_kernel::OutsideWrite& write : outcome.result.outside) {
+    std::string text =
+        fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
+                    outcome.device, write.argument, run.arguments[write.argument].text);
+    if (write.before_bytes > 0) {
+      text += " " + base::plain_count_of(write.before_bytes, "byte") + " before it";
+    }
+    if (write.behind_bytes > 0) {
+      text += " " + base::plain_count_of(write.behind_bytes, "byte") + " after its end";
+    }
+    verdict.push_back(report::failure_line(std::move(text)));
+  }
+}
+
+report::Table results_table(const UserKernelRun& run,
+                            const std::vector<UserKernelOutcome>& outcomes) {
+  report::Table table;
+  table.columns = {{"kernel", "Kernel"},
+                   {"device", "Device"},
+                   {"image", "Image"},
+                   {"samples", "Samples", report::Unit::count},
+                   {"median_s", "Median", report::Unit::duration}};
+  if (run.bytes > 0) table.columns.push_back({"bytes_per_s", "Rate", report::Unit::rate});
+  if (run.flops > 0) table.columns.push_back({"flops_per_s", "Flops", report::Unit::operations});
+  table.columns.push_back({"checked", "Checked", report::Unit::count});
+  table.columns.push_back({"max_error", "Max error"});
+  table.columns.push_back({"status", "Status"});
+  for (const UserKernelOutcome& outcome : outcomes) {
+    const auto& result = outcome.result;
+    std::vector<Value> row{outcome.kernel, outcome.device, outcome.image,
+                           std::uint64_t{result.samples_s.size()}, base::median(result.samples_s)};
+    if (run.bytes > 0) row.emplace_back(rate_of_count(run.bytes, result.samples_s));
+    if (run.flops > 0) row.emplace_back(rate_of_count(run.flops, result.samples_s));
+    row.push_back(run.expected.empty() ? Value() : Value(result.checked));
+    row.emplace_back(result.max_error);
+    row.emplace_back(result.is_right() ? "ok" : "mismatch");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                 const UserKernelOutcome& outcome, std::vector<report::Line>& notes) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].print_count) continue;
+    const KernelArgument& argument = run.arguments[words[i].argument];
+    std::string line = fmt::format("{} argument {} ({}):", outcome.device, words[i].argument,
+                                   user_kernel::to_string(argument.type));
+    for (const Value& value :
+         elements_of(argument, outcome.result.outputs[i].bytes, *words[i].print_count)) {
+      line += " " + report::format_value(value, report::Unit::none);
+    }
+    notes.push_back({report::Tone::plain, std::move(line)});
+  }
+}
+
+}  // namespace
+
+report::Report user_kernel_report(report::Run head, const UserKernelRun& run,
+                                  const std::vector<OutputWord>& outputs,
+                                  const std::vector<UserKernelOutcome>& outcomes) {
+  report::Report report = report::start_report(std::move(head));
+  std::vector<report::Measurement> measurements;
+  for (const UserKernelOutcome& outcome : outcomes) {
+    measurements.push_back(measurement_of(run, outputs, outcome));
+    const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
+    if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
+    add_outside(run, outcome, report.verdict);
+    add_printed(run, outputs, outcome, report.notes);
+  }
+  // Devices with wrong results come first.
+  std::stable_partition(report.verdict.begin(), report.verdict.end(),
+                        [](const report::Line& line) { return line.tone == report::Tone::bad; });
+  set_measurements(report, std::move(measurements));
+  report.tables = {results_table(run, outcomes)};
+  return report;
+}
+
+}  // namespace hiptool::results
