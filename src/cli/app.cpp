@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/app.hpp"
+#include "machine/selection.hpp"
 
 #include <exception>
 #include <optional>
@@ -67,9 +68,9 @@ std::vector<Export> choose_exports(const Command& command, const CommonOptions& 
   return exports;
 }
 
-DeviceSelection select_devices(const Command& command, const CommonOptions& common,
-                               const Environment& environment) {
-  DeviceSelection selection;
+machine::DeviceSelection select_devices(const Command& command, const CommonOptions& common,
+                                        const Environment& environment) {
+  machine::DeviceSelection selection;
   selection.is_explicit = !common.devices.empty() || common.platform.has_value();
   if (!command.takes_devices) {
     if (!selection.is_explicit) return selection;
@@ -85,7 +86,7 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
 }
 
 // Before any thread starts: setenv() is not safe beside getenv().
-void hide_other_devices(DeviceSelection& selection, const Environment& environment) {
+void hide_other_devices(machine::DeviceSelection& selection, const Environment& environment) {
   constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
   if (!environment.setenv) return;
   auto limited =
@@ -108,7 +109,7 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   }
   require_distinct_files(files.outputs, files.inputs);
   if (!files.force) require_replaceable(files.outputs);
-  DeviceSelection devices = select_devices(command, common, environment);
+  machine::DeviceSelection devices = select_devices(command, common, environment);
   if (runner.needs_selected_devices_only && runner.needs_selected_devices_only()) {
     hide_other_devices(devices, environment);
   }

@@ -37,9 +37,9 @@ ModelFile Context::open_model(const std::string& path, const ModelOptions& optio
 }
 
 std::vector<Device> Context::choose_devices(Platforms& platforms) const {
-  std::vector<Device> chosen = cli::choose_devices(platforms, devices);
+  std::vector<Device> chosen = machine::choose_devices(platforms, devices);
   note_devices(environment, platforms, chosen);
-  output.explain_devices(explain_default(platforms, devices));
+  output.explain_devices(machine::explain_default(platforms, devices));
   return chosen;
 }
 

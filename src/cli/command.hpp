@@ -13,6 +13,7 @@
 #include "cli/output/notes.hpp"
 #include "cli/output/output.hpp"
 #include "hiptool/model_file.hpp"
+#include "machine/selection.hpp"
 
 namespace CLI {
 class App;
@@ -24,7 +25,7 @@ namespace hiptool::cli {
 struct Context {
   Environment& environment;
   Output& output;
-  DeviceSelection devices;
+  machine::DeviceSelection devices;
   std::shared_ptr<NoteCollector> notes;
   bool quiet = false;
   bool verbose = false;

@@ -3,18 +3,14 @@
 
 namespace hiptool::cli {
 
-machine::Diagnosis diagnose(const DeviceSelection& selection,
-                            const machine::ProbePatience& patience, Context& context) {
+machine::DiagnosisOptions diagnosis_options(const Context& context) {
   const Environment& environment = context.environment;
   machine::DiagnosisOptions options;
-  options.ids = selection.ids;
-  options.platform = selection.platform;
   options.program = environment.program;
   options.root = environment.system_root;
   options.getenv = environment.getenv;
-  options.patience = patience;
   options.make_platforms = [&context] { return context.make_platforms(); };
-  return machine::diagnose(options, *context.notes, environment.cancel);
+  return options;
 }
 
 }  // namespace hiptool::cli

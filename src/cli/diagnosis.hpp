@@ -5,8 +5,8 @@
 
 namespace hiptool::cli {
 
-/// machine::diagnose() with what the run has: its program queries drivers in other processes.
-machine::Diagnosis diagnose(const DeviceSelection& selection,
-                            const machine::ProbePatience& patience, Context& context);
+/// With what the run has, of all devices: its program queries drivers in other processes. The
+/// context must outlive them.
+machine::DiagnosisOptions diagnosis_options(const Context& context);
 
 }  // namespace hiptool::cli

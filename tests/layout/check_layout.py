@@ -19,8 +19,8 @@ MAY_INCLUDE["machine"] = {"base", "system", "hip", "core", "kernel_store", "repo
 MAY_INCLUDE["user_kernel"] = {"base", "system", "hip", "core", "kernel_store", "report",
                               "user_kernel"}
 MAY_INCLUDE["measure"] = {"measure", "machine", "reference", "report", *LIBRARY_LAYERS}
-MAY_INCLUDE["accept"] = {"accept", *MAY_INCLUDE["measure"]}
-MAY_INCLUDE["results"] = {"results", "model_writer", "user_kernel", *MAY_INCLUDE["accept"]}
+MAY_INCLUDE["accept"] = {"accept", "model_writer", *MAY_INCLUDE["measure"]}
+MAY_INCLUDE["results"] = {"results", "user_kernel", *MAY_INCLUDE["accept"]}
 MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["results"]}
 # What tests of every layer take models from, and compare with.
 TESTS_MAY_INCLUDE = {"model_writer", "reference"}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/visible_devices.hpp"
+#include "machine/selection.hpp"
 
 #include <algorithm>
 #include <set>
@@ -24,7 +25,7 @@ bool is_first_the_default(const fs::path& system_root) {
 }
 
 // Ordinals of the NVIDIA devices; none where the selection names one in another way.
-std::optional<std::set<int>> selected_ordinals(const DeviceSelection& selection,
+std::optional<std::set<int>> selected_ordinals(const machine::DeviceSelection& selection,
                                                const fs::path& system_root) {
   std::set<int> ordinals;
   if (selection.ids.empty() && selection.platform.value_or(Platform::nvidia) == Platform::nvidia) {
@@ -93,7 +94,7 @@ std::vector<std::string> visible_names(const std::optional<std::string>& visible
 
 }  // namespace
 
-std::optional<VisibleDevices> limit_visible_devices(const DeviceSelection& selection,
+std::optional<VisibleDevices> limit_visible_devices(const machine::DeviceSelection& selection,
                                                     const std::optional<std::string>& visible,
                                                     const fs::path& system_root) {
   const auto ordinals = selected_ordinals(selection, system_root);

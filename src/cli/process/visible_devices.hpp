@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/device_option.hpp"
+#include "machine/selection.hpp"
 
 namespace hiptool::cli {
 
@@ -21,7 +22,7 @@ struct VisibleDevices {
 /// describes. None where that hides no device, where only the driver knows which device is meant
 /// (uuids, bus ids, MIG devices that are not in such a list, lists that it would not read to their
 /// end), and on machines with AMD GPUs, whose runtime reads that variable too.
-std::optional<VisibleDevices> limit_visible_devices(const DeviceSelection& selection,
+std::optional<VisibleDevices> limit_visible_devices(const machine::DeviceSelection& selection,
                                                     const std::optional<std::string>& visible,
                                                     const std::filesystem::path& system_root);
 

@@ -9,10 +9,11 @@
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "machine/selection.hpp"
 #include "report/document.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
-#include "results/check/outcome.hpp"
+#include "results/check/report.hpp"
 #include "results/devices/doctor.hpp"
 #include "results/devices/inventory.hpp"
 
@@ -20,6 +21,7 @@ namespace hiptool::results {
 namespace {
 
 using accept::CheckedDevice;
+using accept::CheckOutcome;
 using accept::Fault;
 using accept::StageResult;
 using accept::StageStatus;
@@ -125,8 +127,9 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
 // ---- for people
 
 std::string devices_text(const std::vector<CheckedDevice>& devices) {
-  const bool are_gpus = std::all_of(devices.begin(), devices.end(),
-                                    [](const CheckedDevice& one) { return is_gpu(one.platform); });
+  const bool are_gpus = std::all_of(devices.begin(), devices.end(), [](const CheckedDevice& one) {
+    return machine::is_gpu(one.platform);
+  });
   return base::count_of(devices.size(), are_gpus ? "GPU" : "device");
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "kernel_store/images.hpp"
+#include "machine/selection.hpp"
 #include "measure/peak.hpp"
 #include "report/document.hpp"
 #include "results/devices/sensors.hpp"
@@ -144,7 +145,7 @@ std::string join_summaries(const std::vector<const DeviceFacts*>& devices) {
 bool has_hardware(const Inventory& inventory, Platform platform) {
   const std::uint32_t vendor =
       platform == Platform::amd ? system::vendor_amd : system::vendor_nvidia;
-  return is_gpu(platform) &&
+  return machine::is_gpu(platform) &&
          std::any_of(inventory.hardware.begin(), inventory.hardware.end(),
                      [&](const system::PciDevice& gpu) { return gpu.vendor == vendor; });
 }
@@ -153,7 +154,7 @@ std::string usable_platform_text(const PlatformStatus& status) {
   std::string text = fmt::format("{}: {} {}", to_string(status.platform), status.device_count,
                                  status.device_count == 1 ? "device" : "devices");
   // The cpu platform has no runtime; its version only says which HIP it is written for.
-  if (is_gpu(status.platform) && !status.runtime_version.empty()) {
+  if (machine::is_gpu(status.platform) && !status.runtime_version.empty()) {
     text += ", runtime " + status.runtime_version;
     if (!status.release.empty()) text += " of " + status.release;
   }
@@ -163,8 +164,6 @@ std::string usable_platform_text(const PlatformStatus& status) {
 }
 
 }  // namespace
-
-bool is_gpu(Platform platform) noexcept { return platform != Platform::cpu; }
 
 report::Array platforms_value(const Inventory& inventory) {
   report::Array array;
@@ -236,7 +235,7 @@ report::Line inventory_verdict(const Inventory& inventory) {
   std::vector<const DeviceFacts*> gpus;
   std::vector<const DeviceFacts*> cpus;
   for (const DeviceFacts& device : inventory.devices) {
-    (is_gpu(device.platform) ? gpus : cpus).push_back(&device);
+    (machine::is_gpu(device.platform) ? gpus : cpus).push_back(&device);
   }
   if (!gpus.empty()) {
     return {report::Tone::good,

@@ -27,6 +27,4 @@ report::Line one_device_verdict(const machine::DeviceFacts& device);
 /// libraries that were tried.
 std::vector<report::Line> platform_lines(const machine::Inventory& inventory, bool verbose);
 
-bool is_gpu(Platform platform) noexcept;
-
 }  // namespace hiptool::results

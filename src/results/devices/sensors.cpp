@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "machine/selection.hpp"
 #include "report/document.hpp"
 #include "results/devices/inventory.hpp"
 
@@ -187,7 +188,7 @@ std::string sensor_line(const DeviceFacts& device) {
 std::vector<report::Line> sensor_notes(const std::vector<DeviceFacts>& devices) {
   std::vector<report::Line> lines;
   for (const DeviceFacts& device : devices) {
-    if (!is_gpu(device.platform)) continue;
+    if (!machine::is_gpu(device.platform)) continue;
     const auto& reasons = reading_of(device).throttle_reasons;
     if (!device.sensors) {
       lines.push_back(

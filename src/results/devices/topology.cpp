@@ -5,6 +5,7 @@
 
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "machine/selection.hpp"
 #include "report/document.hpp"
 #include "results/devices/inventory.hpp"
 
@@ -142,7 +143,7 @@ TopologyFindings find_topology(const Inventory& inventory, const std::filesystem
   TopologyFindings topology;
   std::vector<machine::TopologyDevice> devices;
   for (const DeviceFacts& facts : inventory.devices) {
-    if (!is_gpu(facts.platform)) continue;
+    if (!machine::is_gpu(facts.platform)) continue;
     machine::TopologyDevice& device = devices.emplace_back();
     device.id = facts.id;
     device.platform = facts.platform;

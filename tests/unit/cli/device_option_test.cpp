@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/device_option.hpp"
+#include "machine/selection.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ using namespace hiptool::cli::testing;
 
 namespace {
 
-std::string ids_of(int gpus, const DeviceSelection& selection) {
+std::string ids_of(int gpus, const machine::DeviceSelection& selection) {
   Platforms platforms =
       core::make_platforms(Platforms::Options{}, std::make_shared<FakeBinder>(gpus));
   std::string ids;
@@ -21,7 +22,7 @@ std::string ids_of(int gpus, const DeviceSelection& selection) {
   return ids;
 }
 
-ErrorCode failure(int gpus, const DeviceSelection& selection) {
+ErrorCode failure(int gpus, const machine::DeviceSelection& selection) {
   try {
     ids_of(gpus, selection);
   } catch (const Error& error) {

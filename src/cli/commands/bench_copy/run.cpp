@@ -9,6 +9,7 @@
 #include "cli/commands/bench_copy/run.hpp"
 #include "cli/document.hpp"
 #include "hiptool/error.hpp"
+#include "machine/selection.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -29,7 +30,8 @@ constexpr std::array variable_names{
     "GPU_MAX_HW_QUEUES",      "HIP_VISIBLE_DEVICES",  "HSA_ENABLE_SDMA",
     "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIPTOOL_CPU_DEVICES"};
 
-std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelection& selection,
+std::vector<Device> choose_bench_devices(Platforms& platforms,
+                                         const machine::DeviceSelection& selection,
                                          bool wants_all) {
   std::vector<Device> devices = choose_devices(platforms, selection);
   if (!wants_all || !selection.ids.empty() || devices.empty()) return devices;
@@ -37,7 +39,8 @@ std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelec
 }
 
 // Where the user named none and one was enough.
-std::vector<std::string> devices_left_out(Platforms& platforms, const DeviceSelection& selection,
+std::vector<std::string> devices_left_out(Platforms& platforms,
+                                          const machine::DeviceSelection& selection,
                                           const std::vector<Device>& devices) {
   std::vector<std::string> ids;
   if (!selection.ids.empty() || devices.empty()) return ids;
@@ -164,7 +167,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   note_devices(environment, *platforms, devices);
   if (devices.size() == 1) {
-    context.output.explain_devices(explain_default(*platforms, context.devices));
+    context.output.explain_devices(machine::explain_default(*platforms, context.devices));
   }
   outcome.left_out = devices_left_out(*platforms, context.devices, devices);
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);

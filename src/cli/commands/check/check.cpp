@@ -7,13 +7,14 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/process/rank.hpp"
+#include "results/check/report.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 int run_check_command(const CheckCommandOptions& options, Context& context) {
   Environment& environment = context.environment;
-  results::CheckOutcome outcome;
+  accept::CheckOutcome outcome;
   run_check_steps(options, context, outcome);
   outcome.wall_time_s = environment.elapsed_s();
   // A thread that a driver holds would keep the process from its end.
@@ -22,7 +23,7 @@ int run_check_command(const CheckCommandOptions& options, Context& context) {
   const bool is_wrong = outcome.error && outcome.error->code() == ErrorCode::data_mismatch;
   report::Run run = make_run(environment, "check", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
-                                   failures_of(outcome), is_wrong);
+                                   results::failures_of(outcome), is_wrong);
   context.output.write(results::check_report(std::move(run), outcome));
   return exit_code;
 }

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "accept/accept.hpp"
 #include "cli/command.hpp"
-#include "results/check/outcome.hpp"
 
 namespace hiptool::cli {
 
@@ -25,6 +25,6 @@ struct CheckCommandOptions {
 /// Chooses devices, examines the machine and runs all stages. Fills the outcome in steps. Throws
 /// Error for wrong options and where no device can be used, before anything is measured.
 void run_check_steps(const CheckCommandOptions& options, Context& context,
-                     results::CheckOutcome& outcome);
+                     accept::CheckOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "machine/inventory.hpp"
+#include "machine/selection.hpp"
 #include "report/document.hpp"
 #include "report/text.hpp"
 #include "results/devices/doctor.hpp"
@@ -37,7 +38,8 @@ struct DevicesOptions {
 };
 
 // The devices requested by name and the platforms they belong to.
-Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
+Inventory look_up(Platforms& platforms, const machine::DeviceSelection& selection,
+                  Context& context) {
   Inventory inventory;
   std::optional<Platform> last;
   for (const Device& device : choose_devices(platforms, selection)) {
@@ -54,7 +56,7 @@ Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Contex
 bool is_met(const std::string& requirement, const Inventory& inventory) {
   for (const DeviceFacts& device : inventory.devices) {
     if (requirement == to_string(device.platform)) return true;
-    if (requirement == "gpu" && results::is_gpu(device.platform)) return true;
+    if (requirement == "gpu" && machine::is_gpu(device.platform)) return true;
   }
   return false;
 }
@@ -71,8 +73,8 @@ Error requirement_error(const std::string& requirement, const Inventory& invento
   return Error(ErrorCode::unavailable, "devices", std::move(message), std::move(hint));
 }
 
-DeviceSelection selection_of(const DevicesOptions& options, const Context& context) {
-  DeviceSelection selection;
+machine::DeviceSelection selection_of(const DevicesOptions& options, const Context& context) {
+  machine::DeviceSelection selection;
   // The environment's default does not filter the list of devices.
   if (context.devices.is_explicit) selection = context.devices;
   if (options.id.empty()) return selection;
@@ -99,16 +101,18 @@ machine::AskPeer peers_answered(const std::vector<machine::PeerAnswer>& answers)
   };
 }
 
-Findings find_out(const DevicesOptions& options, const DeviceSelection& selection,
+Findings find_out(const DevicesOptions& options, const machine::DeviceSelection& selection,
                   Context& context) {
   const Environment& environment = context.environment;
   Findings findings;
   if (options.doctor) {
-    machine::ProbePatience patience;
+    machine::DiagnosisOptions doctor = diagnosis_options(context);
+    doctor.ids = selection.ids;
+    doctor.platform = selection.platform;
     if (!options.timeout.empty()) {
-      patience = machine::ProbePatience::of_seconds(parse_timeout(options.timeout));
+      doctor.patience = machine::ProbePatience::of_seconds(parse_timeout(options.timeout));
     }
-    machine::Diagnosis diagnosis = diagnose(selection, patience, context);
+    machine::Diagnosis diagnosis = machine::diagnose(doctor, *context.notes, environment.cancel);
     findings.inventory = std::move(diagnosis.inventory);
     findings.checks = std::move(diagnosis.checks);
     findings.libraries = std::move(diagnosis.evidence.libraries);
@@ -136,7 +140,7 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
 bool has_gpu(const Inventory& inventory) {
   return !inventory.hardware.empty() ||
          std::any_of(inventory.devices.begin(), inventory.devices.end(),
-                     [](const DeviceFacts& device) { return results::is_gpu(device.platform); });
+                     [](const DeviceFacts& device) { return machine::is_gpu(device.platform); });
 }
 
 bool has_checked_only_host(const Findings& findings) {
@@ -244,7 +248,7 @@ int run_devices(DevicesOptions options, Context& context) {
   }
   if (options.watch) return watch(options, context);
   Environment& environment = context.environment;
-  const DeviceSelection selection = selection_of(options, context);
+  const machine::DeviceSelection selection = selection_of(options, context);
   std::optional<report::RunFile> costs;
   if (!options.costs.empty()) costs = report::read_run_file(options.costs, &environment.cancel);
   Findings findings = find_out(options, selection, context);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/visible_devices.hpp"
+#include "machine/selection.hpp"
 
 #include <doctest/doctest.h>
 
@@ -41,7 +42,7 @@ struct Gpus {
   std::string limited(const std::vector<std::string>& ids,
                       const std::optional<std::string>& visible = {},
                       std::optional<Platform> platform = {}) const {
-    DeviceSelection selection;
+    machine::DeviceSelection selection;
     selection.ids = ids;
     selection.platform = platform;
     const auto found = limit_visible_devices(selection, visible, folder.path());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/check/machine.hpp"
-#include "report/text.hpp"
+#include "accept/machine.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,15 +7,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "cli/document.hpp"
-#include "results/devices/inventory.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::accept {
 namespace {
 
-using accept::CheckedDevice;
-using accept::StageResult;
-using accept::StageStatus;
+using machine::DeviceSelection;
 using machine::PlatformAnswer;
 using machine::Severity;
 
@@ -63,7 +58,7 @@ std::vector<Device> choose_answering(Platforms& platforms, const DeviceSelection
     for (const Device& device : platforms.devices(platform)) {
       const bool is_named =
           std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-            return (id == "all" && results::is_gpu(platform)) || id == device.id() ||
+            return (id == "all" && machine::is_gpu(platform)) || id == device.id() ||
                    (id == to_string(platform) && device.ordinal() == 0);
           });
       if (is_named) devices.push_back(device);
@@ -92,8 +87,7 @@ StageResult dead_result(const PlatformAnswer& answer) {
   return result;
 }
 
-void add_machine_fault(const accept::Fault& fault, double time_s,
-                       std::vector<StageResult>& stages) {
+void add_machine_fault(const Fault& fault, double time_s, std::vector<StageResult>& stages) {
   const auto is_of_machine = [](const StageResult& stage) { return stage.device.empty(); };
   auto found = std::find_if(stages.begin(), stages.end(), is_of_machine);
   if (found == stages.end()) {
@@ -108,24 +102,18 @@ void add_machine_fault(const accept::Fault& fault, double time_s,
 
 }  // namespace
 
-bool is_for_cpu_only(const DeviceSelection& selection) {
-  if (selection.platform) return *selection.platform == Platform::cpu;
-  return !selection.ids.empty() &&
-         std::all_of(selection.ids.begin(), selection.ids.end(),
-                     [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
-}
-
-void examine_machine(const machine::ProbePatience& patience, Context& context, Platforms& platforms,
+void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSink& trace,
                      CheckedMachine& machine) {
-  const std::vector<std::string>& ids = context.devices.ids;
+  const std::vector<std::string>& ids = request.selection.ids;
   machine.is_whole =
-      !context.devices.platform && (ids.empty() || ids == std::vector<std::string>{"all"});
-  machine.selection = all_unless_named(context.devices);
+      !request.selection.platform && (ids.empty() || ids == std::vector<std::string>{"all"});
+  machine.selection = all_unless_named(request.selection);
   const auto start = std::chrono::steady_clock::now();
   if (!is_for_cpu_only(machine.selection)) {
-    DeviceSelection every;
+    machine::DiagnosisOptions every = request.diagnosis;
+    every.ids.clear();
     every.platform = machine.selection.platform;
-    machine.diagnosis = diagnose(every, patience, context);
+    machine.diagnosis = machine::diagnose(every, trace, *request.options.cancel);
   }
   machine.doctor_s = base::seconds_since(start);
   machine.dead = dead_platforms(machine.diagnosis, machine.selection);
@@ -133,16 +121,16 @@ void examine_machine(const machine::ProbePatience& patience, Context& context, P
   machine.has_no_gpu =
       machine.dead.empty() && !is_for_cpu_only(machine.selection) &&
       std::none_of(machine.devices.begin(), machine.devices.end(),
-                   [](const Device& one) { return results::is_gpu(one.platform()); });
+                   [](const Device& one) { return machine::is_gpu(one.platform()); });
 }
 
-void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault>& missing,
-                Context& context, results::CheckOutcome& outcome) {
-  accept::CheckResult& result = outcome.result;
+void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missing,
+                const CheckOptions& options, CheckOutcome& outcome) {
+  CheckResult& result = outcome.result;
   std::vector<StageResult> stages;
   const bool has_gpu =
       std::any_of(result.devices.begin(), result.devices.end(),
-                  [](const CheckedDevice& device) { return results::is_gpu(device.platform); });
+                  [](const CheckedDevice& device) { return machine::is_gpu(device.platform); });
   std::vector<machine::Check> checks = machine.diagnosis.checks;
   std::erase_if(checks, [&](const machine::Check& check) {
     // The platform has a line of its own for that.
@@ -156,9 +144,9 @@ void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault
     std::erase_if(checks, [](const machine::Check& check) {
       return check.id != "hidden" || check.severity != Severity::fail;
     });
-    if (!checks.empty()) stages = accept::doctor_stage(checks, {}, machine.doctor_s);
+    if (!checks.empty()) stages = doctor_stage(checks, {}, machine.doctor_s);
   } else if (has_gpu || !machine.dead.empty()) {
-    stages = accept::doctor_stage(checks, result.devices, machine.doctor_s);
+    stages = doctor_stage(checks, result.devices, machine.doctor_s);
   } else {
     for (const CheckedDevice& device : result.devices) {
       StageResult skipped;
@@ -171,15 +159,10 @@ void add_doctor(const CheckedMachine& machine, const std::optional<accept::Fault
   for (const PlatformAnswer* answer : machine.dead) stages.push_back(dead_result(*answer));
   if (missing) add_machine_fault(*missing, machine.doctor_s, stages);
   for (StageResult& stage : stages) {
-    std::stable_sort(stage.faults.begin(), stage.faults.end(), accept::is_worse);
-    report_stage(context, stage);
+    std::stable_sort(stage.faults.begin(), stage.faults.end(), is_worse);
+    if (options.on_stage) options.on_stage(stage);
     result.stages.push_back(std::move(stage));
   }
 }
 
-void report_stage(Context& context, const StageResult& stage) {
-  if (context.quiet) return;
-  context.environment.console.err(report::printable_lines(results::describe_stage(stage)) + "\n");
-}
-
-}  // namespace hiptool::cli
+}  // namespace hiptool::accept

@@ -1,44 +1,34 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/check/expectations.hpp"
+#include "accept/machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <vector>
 
-#include "cli/document.hpp"
-#include "results/devices/inventory.hpp"
-
-namespace hiptool::cli {
+namespace hiptool::accept {
 namespace {
 
-using accept::CheckedDevice;
-using accept::Fault;
-using accept::StageResult;
-using accept::StageStatus;
-
-accept::GpuCounts count_gpus(const accept::CheckResult& result) {
-  accept::GpuCounts counts;
+GpuCounts count_gpus(const CheckResult& result) {
+  GpuCounts counts;
   for (const CheckedDevice& device : result.devices) {
-    if (results::is_gpu(device.platform)) ++counts[device.info.name];
+    if (machine::is_gpu(device.platform)) ++counts[device.info.name];
   }
   return counts;
 }
 
 }  // namespace
 
-std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations,
-                                        const CheckedMachine& machine,
-                                        results::CheckOutcome& outcome) {
+std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
+                                        const CheckedMachine& machine, CheckOutcome& outcome) {
   if (!machine.is_whole || !machine.dead.empty()) return {};
   auto& compared = outcome.result.expectations.gpus;
-  compared = accept::compare_counts(expectations, count_gpus(outcome.result));
+  compared = compare_counts(expectations, count_gpus(outcome.result));
   std::vector<std::string> expected;
   std::vector<std::string> got;
-  for (const accept::CountedGpus& gpus : compared) {
+  for (const CountedGpus& gpus : compared) {
     if (gpus.found >= gpus.expected) continue;
     expected.push_back(fmt::format("{} {}", gpus.expected, gpus.name));
     got.push_back(fmt::format("{} of {} {}", gpus.found, gpus.expected, gpus.name));
@@ -54,10 +44,10 @@ std::optional<Fault> compare_gpu_counts(const accept::Expectations& expectations
                fmt::format("{}", fmt::join(got, ", "))};
 }
 
-void compare_expectations(const accept::CheckOptions& options, results::CheckOutcome& outcome) {
+void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
   if (!options.expectations) return;
-  accept::CheckResult& result = outcome.result;
-  const auto level = accept::parse_check_level(options.expectations->level);
+  CheckResult& result = outcome.result;
+  const auto level = parse_check_level(options.expectations->level);
   std::set<std::string> kinds;
   for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
   for (const std::string& kind : kinds) {
@@ -68,7 +58,7 @@ void compare_expectations(const accept::CheckOptions& options, results::CheckOut
       if (is_measured) continue;
       const auto& chosen = outcome.stages;
       const bool is_of_other =
-          std::find(chosen.begin(), chosen.end(), accept::stage_of_label(label)) == chosen.end();
+          std::find(chosen.begin(), chosen.end(), stage_of_label(label)) == chosen.end();
       const bool is_of_more = expectation.devices > 1;  // which are not chosen here
       const bool is_of_higher = level && *level > options.level;
       if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
@@ -85,22 +75,20 @@ void compare_expectations(const accept::CheckOptions& options, results::CheckOut
   }
 }
 
-void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
-                        const std::string& path, results::CheckOutcome& outcome) {
-  const accept::CheckResult& result = outcome.result;
-  std::vector<accept::RatedMeasurement> measurements;
-  for (const accept::StageMeasurement& measured : result.measurements) {
+std::string expectations_of(const CheckOutcome& outcome, double margin,
+                            const std::string& written_at) {
+  const CheckResult& result = outcome.result;
+  std::vector<RatedMeasurement> measurements;
+  for (const StageMeasurement& measured : result.measurements) {
     if (!measured.again || measured.devices.empty()) continue;
     const auto device =
         std::find_if(result.devices.begin(), result.devices.end(),
                      [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });
     if (device != result.devices.end()) measurements.push_back({&measured, device->info.name});
   }
-  const accept::GpuCounts counts =
-      machine.is_whole ? count_gpus(outcome.result) : accept::GpuCounts();
-  file.write(accept::expectations_text(measurements, counts, std::string(to_string(outcome.level)),
-                                       margin, iso_time(std::chrono::system_clock::now())));
-  outcome.written = path;
+  const GpuCounts counts = outcome.is_whole ? count_gpus(result) : GpuCounts();
+  return expectations_text(measurements, counts, std::string(to_string(outcome.level)), margin,
+                           written_at);
 }
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::accept

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/// Accepts or refuses a machine: chooses devices, examines the machine, runs all stages, judges.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accept/check.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/platform.hpp"
+#include "machine/diagnosis.hpp"
+#include "machine/doctor/doctor.hpp"
+#include "machine/selection.hpp"
+
+namespace hiptool::accept {
+
+/// Everything a run of check found out.
+struct CheckOutcome {
+  CheckLevel level = CheckLevel::quick;
+  std::vector<std::string> stages;  ///< that were chosen
+  CheckResult result;
+  std::vector<machine::Check> doctor;
+  std::string expect;         ///< path; empty: none
+  bool expects_gpus = false;  ///< the file has numbers of GPUs
+  std::string written;        ///< path of the expectations that were written; empty: none
+  std::string not_written;    ///< that of those that were not, because the run did not pass
+  bool is_whole = false;      ///< all GPUs of the machine were chosen
+  bool has_no_gpu = false;    ///< so that the processor was checked, which nobody named
+  std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library
+  std::string model;                        ///< path; empty: the made one
+  double spread = 0;
+  double wall_time_s = 0;
+  /// The error of the verdict: of the worst fault, an interruption, or that nothing was run.
+  std::optional<Error> error;
+};
+
+/// Which machine, and how.
+struct AcceptRequest {
+  CheckOptions options;                 ///< `on_stage` gets the results of the doctor too
+  machine::DeviceSelection selection;   ///< without ids: all GPUs
+  machine::DiagnosisOptions diagnosis;  ///< its devices are those of the selection
+  /// Called when the devices are chosen, before they are used; may be empty.
+  std::function<void(const std::vector<Device>&)> on_devices;
+};
+
+/// Fills the outcome in steps and ends with its verdict; an interrupt is the outcome's error.
+/// Throws Error where no device can be used, before anything is measured. Blocks. Where threads are
+/// left over, they go on using the platforms.
+void accept_machine(AcceptRequest request, Platforms& platforms, TraceSink& trace,
+                    CheckOutcome& outcome);
+
+/// The text of a file with the rates and the number of GPUs of a run that passed; see
+/// expectations_text().
+std::string expectations_of(const CheckOutcome& outcome, double margin,
+                            const std::string& written_at);
+
+}  // namespace hiptool::accept

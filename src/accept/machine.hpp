@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/// The machine that is examined: its diagnosis, and the devices whose drivers answer.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "accept/accept.hpp"
+
+namespace hiptool::accept {
+
+/// What was chosen to be checked, and what the doctor says of it.
+struct CheckedMachine {
+  machine::DeviceSelection selection;
+  bool is_whole = false;    ///< all GPUs of the machine were chosen
+  bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
+  machine::Diagnosis diagnosis;
+  double doctor_s = 0;
+  std::vector<const machine::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
+  std::vector<Device> devices;
+};
+
+/// Examines the machine and chooses devices. Throws Error where none can be used.
+void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSink& trace,
+                     CheckedMachine& machine);
+
+/// Adds the results of the doctor to the outcome, which has the devices, and reports them;
+/// `missing` are GPUs that are expected and were not found.
+void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missing,
+                const CheckOptions& options, CheckOutcome& outcome);
+
+// ---- compare.cpp
+
+/// Compares the number of GPUs with that of the file, where the whole machine is checked and its
+/// drivers answer: which GPUs are missing.
+std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
+                                        const CheckedMachine& machine, CheckOutcome& outcome);
+
+/// Finds what a file expects and this level does not measure. The outcome gets an error if this
+/// level should have measured it.
+void compare_expectations(const CheckOptions& options, CheckOutcome& outcome);
+
+}  // namespace hiptool::accept
