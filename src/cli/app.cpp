@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/app.hpp"
-#include "machine/selection.hpp"
 
 #include <exception>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "cli/output/failure.hpp"
 #include "cli/process/rank.hpp"
 #include "cli/process/visible_devices.hpp"
+#include "machine/selection.hpp"
 
 namespace hiptool::cli {
 namespace {

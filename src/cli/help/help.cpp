@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/help/help.hpp"
-#include "base/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {

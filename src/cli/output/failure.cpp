@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/failure.hpp"
-#include "base/text.hpp"
-#include "report/text.hpp"
 
 #include <utility>
 
 #include "base/host_error.hpp"
+#include "base/text.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {

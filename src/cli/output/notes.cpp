@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/notes.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <new>
 #include <utility>
+
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 

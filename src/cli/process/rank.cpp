@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/rank.hpp"
-#include "report/text.hpp"
 
 #include <array>
 
 #include "base/text.hpp"
 #include "cli/output/text.hpp"
+#include "report/text.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::cli {

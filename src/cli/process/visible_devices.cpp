@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/visible_devices.hpp"
-#include "machine/selection.hpp"
 
 #include <algorithm>
 #include <set>
@@ -8,6 +7,7 @@
 #include <system_error>
 
 #include "base/text.hpp"
+#include "machine/selection.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::cli {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "base/contains.hpp"
-#include "results/bench_copy/outcome.hpp"
 
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "results/bench_copy/outcome.hpp"
 
 namespace hiptool::results {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "results/devices/doctor.hpp"
-#include "base/contains.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "report/document.hpp"
 #include "report/verdict.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "base/contains.hpp"
-#include "results/load/report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "model/model_kind.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
+#include "results/load/report.hpp"
 
 namespace hiptool::results {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "base/contains.hpp"
-#include "results/run_kernel/report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"
+#include "results/run_kernel/report.hpp"
 
 namespace hiptool::results {
 namespace {

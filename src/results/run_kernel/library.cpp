@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "results/run_kernel/library.hpp"
-#include "base/contains.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/device_option.hpp"
-#include "machine/selection.hpp"
 
 #include <doctest/doctest.h>
 
 #include "core/platform_state.hpp"
 #include "harness.hpp"
 #include "hiptool/error.hpp"
+#include "machine/selection.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;

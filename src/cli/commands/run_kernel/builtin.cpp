@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "base/contains.hpp"
-#include "cli/commands/run_kernel/run_kernel.hpp"
-#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +10,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -22,6 +21,7 @@
 #include "machine/inventory.hpp"
 #include "measure/kernel_thresholds.hpp"
 #include "measure/peak.hpp"
+#include "report/text.hpp"
 #include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {

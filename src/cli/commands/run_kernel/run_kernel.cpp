@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/run_kernel.hpp"
-#include "base/contains.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/units.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // `run-kernel ops`: every operation judged, none timed.
 #include "measure/ops/sweep.hpp"
-#include "base/contains.hpp"
-#include "report/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/contains.hpp"
 #include "base/suggest.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 #include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/words.hpp"
-#include "base/contains.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/process/visible_devices.hpp"
-#include "machine/selection.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +7,7 @@
 
 #include "harness.hpp"
 #include "hip/api.hpp"
+#include "machine/selection.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;

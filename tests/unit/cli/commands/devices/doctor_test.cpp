@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "results/devices/doctor.hpp"
-#include "report/document.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +7,7 @@
 
 #include "cli/document.hpp"
 #include "harness.hpp"
+#include "report/document.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
