@@ -115,7 +115,7 @@ void lower(Expectation& expectation, const Expectation& other) {
 // Short calls of a library are mostly launches: rates of one GPU differ by a third between runs.
 bool is_short_call(const report::Measurement& measured) {
   constexpr double least_steady_s = 100e-6;
-  return is_library_name(measured.label) && measured.median_s &&
+  return !measured.library.empty() && measure::is_library(measured.library) && measured.median_s &&
          *measured.median_s < least_steady_s;
 }
 

@@ -85,6 +85,7 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
 TEST_CASE("the margin of short calls of a library is a half") {
   report::Measurement product;
   product.label = "matmul.f16.1024x1024x1024.cublaslt";
+  product.library = "cublaslt";
   product.devices = {"nvidia:0"};
   product.flops_per_s = 250e12;
   product.median_s = 8.6e-6;
