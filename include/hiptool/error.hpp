@@ -79,6 +79,9 @@ class HIPTOOL_API Error : public std::exception {
   /// The same error with "context: " put before its message.
   Error with_context(std::string_view context) const;
 
+  /// The same error with another hint.
+  Error with_hint(std::string hint) const;
+
   /// The same error, said to speak of that object.
   Error about(std::string_view object) const;
 

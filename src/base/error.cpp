@@ -48,6 +48,12 @@ Error Error::with_context(std::string_view context) const {
   return Error(std::move(fields));
 }
 
+Error Error::with_hint(std::string hint) const {
+  Fields fields = *fields_;
+  fields.hint = std::move(hint);
+  return Error(std::move(fields));
+}
+
 Error Error::about(std::string_view object) const {
   Fields fields = *fields_;
   fields.object = object;

@@ -184,8 +184,7 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
     throw parser_error(root, error);
   } catch (const Error& error) {
     check_remaining(root);
-    throw Error({error.code(), error.operation(), error.what(),
-                 join_lines(error.hint(), help_hint(root)), error.native()});
+    throw error.with_hint(join_lines(error.hint(), help_hint(root)));
   }
   if (tree.common().version) return {Request::Kind::version, nullptr, {}};
   const CLI::App* subcommand = parsed_subcommand(root);

@@ -119,6 +119,7 @@ void require_usable(const Device& device) {
                    (first ? first->what() : "a call failed with a sticky error");
   fields.hint = std::string(hint_of(fields.code));
   if (first) fields.native = first->native();
+  fields.object = device.id();
   throw Error(std::move(fields));
 }
 

@@ -16,6 +16,7 @@
 #include "hiptool/model_summary.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
+#include "load/status.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/transfer/staging_memory.hpp"
 #include "load/transfer/staging_shape.hpp"
@@ -349,7 +350,9 @@ class ModelLoad {
     report_.values = std::move(values);
   }
 
+  /// Not after wrong data: a device that damages bytes may fail too, and its rate says nothing.
   bool is_measured() const {
+    if (report_.status == LoadStatus::mismatch) return false;
     std::uint64_t bytes = 0;
     for (const DevicePlan& part : report_.plan->devices) bytes += part.layout.arena_bytes;
     return options_.measure_limits && bytes >= least_measured_bytes;
@@ -378,8 +381,7 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
         ModelLoad(model, options, report).run(open_devices, expected_devices, opens_always);
     return LoadedModel(model, std::move(arenas), report);
   } catch (const Error& error) {
-    report.status =
-        error.code() == ErrorCode::cancelled ? LoadStatus::interrupted : LoadStatus::failed;
+    report.status = load::status_after(report.status, error);
     throw;
   } catch (...) {
     report.status = LoadStatus::failed;

@@ -36,7 +36,7 @@ std::optional<base::DynamicLibrary> find_runtime() {
   std::vector<std::string> names;
   if (const char* chosen = std::getenv("HIPTOOL_HIP_LIBRARY"); chosen && *chosen != '\0') {
     names = {chosen};
-  } else if (auto mapped = find_mapped(path_in_use())) {
+  } else if (auto mapped = find_mapped(preferred_runtime())) {
     return mapped;
   } else {
     names = list_candidates(own_places());

@@ -10,8 +10,9 @@
 
 namespace hiptool::hip::amd {
 
-/// Path of the runtime that the amd platform was bound to; empty if it was not usable so far.
-std::string path_in_use();
+/// Path of the runtime that the amd platform was bound to; where none was usable so far, of the one
+/// that its status names. Empty before there was one.
+std::string preferred_runtime();
 
 /// The runtime in use; where there is none yet, the one that binding the platform would try first.
 std::optional<base::DynamicLibrary> find_runtime();

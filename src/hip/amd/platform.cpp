@@ -21,7 +21,8 @@ namespace {
 /// replaced; one that could not be used may be. Tables are never freed: devices outlive everything.
 struct BoundRuntime {
   std::mutex mutex;
-  std::string path;  // empty until a runtime was usable
+  std::string path;   // empty until a runtime was usable
+  std::string named;  // by the status of the last binding, usable or not
   const Api* api = nullptr;
   std::set<std::string> opened;  // by this search, and so not the program's choice
   std::vector<std::unique_ptr<Api>> tables;
@@ -283,13 +284,14 @@ void bind(const BindRequest& request, Binding& binding) {
     attempts.explain(binding.status, request);
   }
   binding.status.tried = tried;
+  bound().named = binding.status.library;
 }
 
 }  // namespace
 
-std::string path_in_use() {
+std::string preferred_runtime() {
   const std::lock_guard lock(bound().mutex);
-  return bound().path;
+  return bound().path.empty() ? bound().named : bound().path;
 }
 
 }  // namespace amd

@@ -33,3 +33,16 @@ TEST_CASE("an error keeps all else when its object is named") {
   CHECK(std::string(named.what()) == error.what());
   CHECK(named.with_context("x").object() == "amd:1");
 }
+
+TEST_CASE("an error with another hint keeps all else") {
+  const Error error({ErrorCode::out_of_memory, "hipMalloc", "hipMalloc on amd:0: no memory",
+                     "free some", NativeError{"amd", 2, "hipErrorOutOfMemory"}, "amd:0"});
+  const Error hinted = error.with_hint("use more GPUs");
+  CHECK(hinted.hint() == "use more GPUs");
+  CHECK(hinted.code() == error.code());
+  CHECK(hinted.operation() == error.operation());
+  CHECK(std::string(hinted.what()) == error.what());
+  CHECK(hinted.object() == "amd:0");
+  REQUIRE(hinted.native());
+  CHECK(hinted.native()->name == "hipErrorOutOfMemory");
+}

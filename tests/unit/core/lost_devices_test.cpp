@@ -133,6 +133,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture,
     CHECK(error->native()->code == illegal_address);
     CHECK(error->native()->name == "hipErrorIllegalAddress");
     CHECK(std::string(error->what()).starts_with("cpu:0 cannot be used any more since "));
+    CHECK(error->object() == device.id());
     CHECK(std::string(error->what()).find("hipErrorIllegalAddress (700)") != std::string::npos);
     CHECK(error->hint().find("new process") != std::string::npos);
     CHECK(table.total_count() == before);

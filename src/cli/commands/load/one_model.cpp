@@ -6,6 +6,7 @@
 
 #include "cli/document.hpp"
 #include "hiptool/model_summary.hpp"
+#include "load/status.hpp"
 #include "results/load/report.hpp"
 
 namespace hiptool::cli {
@@ -31,8 +32,7 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
   try {
     run_load_steps(arguments, context, session, outcome);
   } catch (const Error& error) {
-    const bool was_interrupted = error.code() == ErrorCode::cancelled;
-    outcome.status = was_interrupted ? LoadStatus::interrupted : LoadStatus::failed;
+    outcome.status = load::status_after(outcome.status, error);
     result.error = error;
   }
   // Only the report needs it; 100 000 tensors take some milliseconds.

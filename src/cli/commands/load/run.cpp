@@ -214,9 +214,7 @@ class LoadRun {
     } catch (const Error& error) {
       const bool has_hidden_devices = !context_.devices.nvidia_ordinals.empty();
       if (error.code() != ErrorCode::out_of_memory || !has_hidden_devices) throw;
-      throw Error({error.code(), error.operation(), error.what(),
-                   "use more GPUs: --device all --split bytes; or " + error.hint(),
-                   error.native()});
+      throw error.with_hint("use more GPUs: --device all --split bytes; or " + error.hint());
     }
   }
 
