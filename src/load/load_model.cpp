@@ -60,9 +60,7 @@ class CountingObserver final : public LoadObserver {
 };
 
 void check_options(const LoadOptions& options) {
-  const bool has_digests =
-      options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
-  if (options.self_test && !has_digests) {
+  if (options.self_test && !load::has_digests(options.verify)) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "a self-test needs a load that is verified by digests",
                 "choose the verification auto, full, fast or published");

@@ -5,6 +5,16 @@
 
 namespace hiptool::load {
 
+/// Whether the mode compares digests; `automatic` becomes one that does.
+constexpr bool has_digests(VerifyMode mode) noexcept {
+  return mode != VerifyMode::none && mode != VerifyMode::readback;
+}
+
+/// Whether the mode may read the files a second time for digests.
+constexpr bool may_read_twice(VerifyMode mode) noexcept {
+  return has_digests(mode) && mode != VerifyMode::fast;
+}
+
 /// Sets verify_mode, verify_note, is_read_back and, where it is not known yet, cached_bytes of a
 /// report that begins: `automatic` becomes `full` for files in the page cache and `fast` for
 /// others.

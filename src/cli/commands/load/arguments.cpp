@@ -14,6 +14,7 @@
 #include "cli/process/rank.hpp"
 #include "hiptool/error.hpp"
 #include "load/manifest/manifest_text.hpp"
+#include "load/verify/verify_mode.hpp"
 #include "model/published_hash.hpp"
 #include "results/load/report.hpp"
 
@@ -46,9 +47,7 @@ void check_paths(const LoadArguments& options) {
 }
 
 void check_options(const LoadArguments& options) {
-  const bool has_digests =
-      options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
-  if (options.self_test && (!has_digests || options.dry_run)) {
+  if (options.self_test && (!load::has_digests(options.verify) || options.dry_run)) {
     throw usage_error("--self-test needs a load that is verified by digests",
                       "leave out --dry-run, and --verify or set it to auto, full or fast");
   }
@@ -61,15 +60,12 @@ void check_options(const LoadArguments& options) {
         "published need",
         "leave out --dry-run; `--device cpu` needs no GPU");
   }
-  const bool reads_twice = options.verify == VerifyMode::automatic ||
-                           options.verify == VerifyMode::full ||
-                           options.verify == VerifyMode::published;
   for (const std::string& text : options.sha256) {
     if (model::parse_sha256(text)) continue;
     throw usage_error("--sha256: '" + text + "' is not a SHA-256 of 64 hexadecimal digits",
                       "`sha256sum FILE` prints that of a file");
   }
-  if (!options.sha256.empty() && (!reads_twice || options.dry_run)) {
+  if (!options.sha256.empty() && (!load::may_read_twice(options.verify) || options.dry_run)) {
     throw usage_error("--sha256 needs the second reading of the file, which this load does not do",
                       "leave out --dry-run, and --verify or set it to full or published");
   }

@@ -173,7 +173,7 @@ class LoadRun {
     options.split = arguments_.split;
     options.context_tokens = arguments_.context;
     options.kv_cache = kv_cache();
-    options.verify = outcome_.verify_mode;
+    options.verify = arguments_.verify;
     options.sha256 = arguments_.sha256;
     options.read.mode = arguments_.io;
     options.check_values = arguments_.check_tensors;
@@ -203,7 +203,6 @@ class LoadRun {
     try {
       auto loaded = std::make_shared<LoadedModel>(load_model(
           *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
-      if (arguments_.verify == VerifyMode::automatic) load::note_cost_of_full(outcome_);
       decode(*loaded);
       prove(*loaded, progress);
       // Memory of the host is freed now: hashing files for a manifest may need it.
