@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "base/input_file.hpp"
@@ -33,7 +36,7 @@ Runner add_check(CLI::App& app) {
   add_choice(app, "--level", "LEVEL", options->level, {"quick", "standard", "long"},
              "amount of work in each stage");
   add_text(app, "--stage", "LIST", options->stages,
-           "only these of doctor, copy, memory, kernels, operations, libraries, model");
+           fmt::format("only these of {}", fmt::join(accept::names_of_stages(), ", ")));
   add_text(app, "--model", "PATH", options->model,
            "a model to compute with, instead of a small one that check makes");
   add_text(app, "--expect", "FILE", options->expect,
