@@ -146,7 +146,8 @@ int report_failure(const Error& error, Session& session) {
   const report::Report report = failure_report(environment, session.early.command, error);
   try {
     const auto format = session.output ? session.output->format() : OutputFormat::table;
-    if (format == OutputFormat::csv || format == OutputFormat::markdown) {
+    // People have read the error; JSON is written below, where --format may be what was wrong.
+    if (format != OutputFormat::table && format != OutputFormat::json) {
       session.output->write(report);
     } else if (session.output) {
       session.output->write_exports(report);

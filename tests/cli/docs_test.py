@@ -314,7 +314,7 @@ class Picture(CliTest):
             drawn.setdefault(line, []).append((column, style, text))
         lines = list(picture.lines_of(os.path.abspath(program.PROGRAM)))
         self.assertEqual(self.labels(drawn[line] for line in sorted(drawn)), self.labels(lines),
-                         "run `python3 docs/picture.py HIPTOOL > NEW`; move NEW to docs/terminal.svg")
+                         "run `python3 docs/picture.py HIPTOOL` and keep what it prints")
         self.assertLessEqual(max(run[0] + len(run[2]) for line in drawn.values() for run in line),
                              picture.COLUMNS)
 

@@ -87,8 +87,8 @@ class Reader:
             getattr(self, output_format)(text)
 
     def read_stdout(self, output_format, result):
-        """False where there is nothing to report but the error, which JSON always reports."""
-        if self.code != 0 and output_format != "json" and not result.stdout:
+        """False where there is nothing to show people but the error; programs are always told."""
+        if self.code != 0 and output_format == "table" and not result.stdout:
             self.test.assertRegex(result.stderr, r"(?m)^(\x1b\[[0-9;]*m)?error:")
             return False
         self.read(output_format, result.stdout)

@@ -96,8 +96,8 @@ struct Action {
 };
 
 const std::vector<Action>& actions() {
-  using F = OutputFormat;
-  const std::vector<F> formats{F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom};
+  std::vector<OutputFormat> formats = usual_formats;
+  formats.insert(formats.end(), {OutputFormat::html, OutputFormat::junit, OutputFormat::prom});
   static const std::vector<Action> list{
       {"compare", run_report_compare, 2, 2, "hiptool report compare OLD NEW", formats},
       {"merge", run_report_merge, 1, SIZE_MAX, "hiptool report merge FILE...", formats},
