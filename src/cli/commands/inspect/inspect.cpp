@@ -271,6 +271,12 @@ Command inspect_command() {
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
       .add = add_inspect,
+      .rules = {{"--chat-template",
+                 {},
+                 {OptionUse{"--format", {"json", "csv", "markdown"}}},
+                 {},
+                 "--chat-template prints the text alone, which is no document",
+                 "leave out --format; JSON has the templates without --chat-template"}},
   };
 }
 
