@@ -78,8 +78,8 @@ PairWalk devices_walk(const PairFiles& files) {
     walk.unseen[std::string("--watch ") + choice] = "nothing here can be watched";
     walk.unseen[choice + std::string(" --format")] = "one device has no pair";
   }
-  walk.left_out = {{"--timeout", "of a driver that hangs; test doctor"},
-                   {"--costs", "of links between GPUs; test topology"}};
+  walk.left_out = {{"--timeout", "of a driver that hangs; program-doctor"},
+                   {"--costs", "of links between GPUs; topology_test.cpp"}};
   return walk;
 }
 
@@ -111,8 +111,8 @@ PairWalk check_command_walk(const PairFiles& files) {
       "samples_s|figures|checked|max_error|copies_per_sample|gated|gate_expired|"
       "serialised|clocks_disagree|copies|overlap|reason|got|level|"
       "chosen_stages|written";
-  walk.left_out = {{"--spread", "of several GPUs of a kind; test check_expect"},
-                   {"--timeout", "of a step that hangs; test check"}};
+  walk.left_out = {{"--spread", "of several GPUs of a kind; program-check_expect"},
+                   {"--timeout", "of a step that hangs; program-check"}};
   return walk;
 }
 

@@ -107,7 +107,7 @@ PairWalk load_walk(const PairFiles& files) {
     walk.unseen[std::string(choice) + " --seed"] = "one token is left to choose from";
   }
   walk.unseen["--split --device"] = "one device holds all";
-  walk.left_out["--demo"] = "it takes the place of PATH; a test of load --demo";
+  walk.left_out["--demo"] = "it takes the place of PATH; program-load";
   return walk;
 }
 
