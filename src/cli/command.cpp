@@ -14,26 +14,33 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
   return environment.make_platforms(std::move(options));
 }
 
+void Context::require_apart(const std::vector<NamedFile>& files) const {
+  try {
+    require_distinct_files(outputs, files);
+  } catch (const FilesCollide&) {
+    output.discard_exports();
+    throw;
+  }
+}
+
 ModelFile Context::open_model(const std::string& path, const ModelOptions& options) const {
-  const auto require_apart = [&](const ModelFile* model) {
-    if (!outputs.empty()) require_distinct_files(outputs, files_of_model(path, model));
+  const auto require_apart_from = [&](const ModelFile* model) {
+    if (outputs.empty()) return;
+    for (const model::LocalModel& named : models_named(path, environment.getenv)) {
+      require_apart(files_of_model(named.path.string(), model));
+    }
   };
   const auto open = [&] {
     try {
       return cli::open_model(path, options, environment.getenv);
     } catch (const Error&) {
-      require_apart(nullptr);  // the report of the error would replace it
+      require_apart_from(nullptr);  // the report of the error would replace it
       throw;
     }
   };
-  try {
-    ModelFile model = open();
-    require_apart(&model);
-    return model;
-  } catch (const FilesCollide&) {
-    output.discard_exports();
-    throw;
-  }
+  ModelFile model = open();
+  require_apart_from(&model);
+  return model;
 }
 
 std::vector<Device> Context::choose_devices(Platforms& platforms) const {

@@ -31,9 +31,13 @@ struct Context {
   bool verbose = false;
   std::vector<NamedFile> outputs = {};  ///< all of this run, with the exports
 
-  /// Opens a model as cli::open_model() does. Throws FilesCollide, and leaves the files of exports
-  /// alone, if an output of this run would replace a file of the model, also of one that cannot be
-  /// opened. Every command opens its models with this.
+  /// Throws FilesCollide, and leaves the files of exports alone, if an output of this run is one of
+  /// these files or another output.
+  void require_apart(const std::vector<NamedFile>& files) const;
+
+  /// Opens a model as cli::open_model() does. Throws as require_apart() if an output of this run
+  /// would replace a file of the model, also of one that cannot be opened. Every command opens its
+  /// models with this.
   ModelFile open_model(const std::string& path, const ModelOptions& options) const;
 
   /// The platforms, none of them opened yet.

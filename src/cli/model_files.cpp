@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "model/parts.hpp"
 #include "model/published_hash.hpp"
 #include "model/shard_name.hpp"
 
@@ -19,28 +20,68 @@ namespace fs = std::filesystem;
 
 constexpr int most_depth = 3;  // models--ORG--NAME/snapshots/REVISION/FILE of Hugging Face
 
+// Of weights, of what configures and describes them, and of tokenizers, as they are downloaded;
+// also those that are read by other programs only.
 bool is_name_of_model_file(const fs::path& path) {
-  constexpr std::array<std::string_view, 4> ends{".gguf", ".safetensors", ".index.json", ".jinja"};
-  constexpr std::array<std::string_view, 8> names{
-      "config.json", "generation_config.json",  "tokenizer.json", "tokenizer_config.json",
-      "vocab.json",  "special_tokens_map.json", "merges.txt",     "added_tokens.json"};
+  constexpr std::array<std::string_view, 9> ends{".gguf",       ".safetensors", ".index.json",
+                                                 ".jinja",      ".model",       ".py",
+                                                 "config.json", ".asc",         ".sig"};
+  constexpr std::array<std::string_view, 15> names{
+      "tokenizer.json",     "vocab.json",        "vocab.txt",
+      "merges.txt",         "added_tokens.json", "params.json",
+      "tekken.json",        "README.md",         "LICENSE",
+      "LICENSE.txt",        "model_index.json",  "chat_template.json",
+      "configuration.json", ".gitattributes",    "special_tokens_map.json"};
   const std::string name = path.filename().string();
-  return name.starts_with("sha256-") || path.parent_path().filename() == "refs" ||
+  return name.starts_with("pytorch_model") || path.parent_path().filename() == "refs" ||
          std::find(names.begin(), names.end(), name) != names.end() || model::is_index_name(name) ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
 }
 
-void add_files_below(const fs::path& folder, int depth, std::set<fs::path>& found) {
+using IsOfModel = bool (*)(const fs::path& path);
+
+void add_files_below(const fs::path& folder, int depth, IsOfModel is_of_model,
+                     std::set<fs::path>& found) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (is_name_of_model_file(entry->path())) found.insert(entry->path());
+    if (is_of_model(entry->path())) found.insert(entry->path());
     if (depth > 0 && entry->is_directory(ignored)) {
-      add_files_below(entry->path(), depth - 1, found);
+      add_files_below(entry->path(), depth - 1, is_of_model, found);
     }
   }
+}
+
+// The store that a folder belongs to: Ollama has blobs/sha256-HEX and Docker blobs/sha256/HEX,
+// which are named by files of any name below manifests/. Empty for other folders.
+fs::path store_of(const fs::path& folder) {
+  const fs::path above = folder.parent_path();
+  if (folder.filename() == "blobs") return above;
+  if (folder.filename() == "sha256" && above.filename() == "blobs") return above.parent_path();
+  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path()) {
+    std::error_code ignored;
+    const fs::path store = at.parent_path();
+    if (at.filename() == "manifests" && fs::is_directory(store / "blobs", ignored)) return store;
+  }
+  return {};
+}
+
+bool is_blob(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with("sha256-") || model::is_sha256(name);
+}
+
+void add_files_of_store(const fs::path& store, std::set<fs::path>& found) {
+  constexpr int depth_of_manifests = 5;  // REGISTRY/LIBRARY/NAME/TAG, some with a port in between
+  const auto is_file = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+  };
+  add_files_below(store / "manifests", depth_of_manifests, is_file, found);
+  add_files_below(store / "blobs", 1, is_blob, found);
+  found.insert(store / "models.json");
 }
 
 fs::path folder_of(const fs::path& file) {
@@ -55,7 +96,7 @@ std::vector<NamedFile> files_of_model(const std::string& path, const ModelFile* 
   std::set<fs::path> folders;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
-    add_files_below(path, most_depth, beside);
+    add_files_below(path, most_depth, is_name_of_model_file, beside);
   } else {
     folders.insert(folder_of(path));
   }
@@ -68,7 +109,11 @@ std::vector<NamedFile> files_of_model(const std::string& path, const ModelFile* 
       for (fs::path& list : model::lists_with(part)) beside.insert(std::move(list));
     }
   }
-  for (const fs::path& folder : folders) add_files_below(folder, 0, beside);
+  for (const fs::path& folder : folders) {
+    add_files_below(folder, 0, is_name_of_model_file, beside);
+    const fs::path store = store_of(folder);
+    if (!store.empty()) add_files_of_store(store, beside);
+  }
   for (const fs::path& file : beside) files.push_back({file, "a file of the model's folder"});
   return files;
 }

@@ -176,14 +176,19 @@ std::optional<std::string> download_hint(const std::string& path, const GetEnvir
   return hugging_face_hint(*name);
 }
 
-std::string find_model_path(const std::string& path, const GetEnvironment& getenv) {
+std::vector<model::LocalModel> models_named(const std::string& path, const GetEnvironment& getenv) {
   std::error_code ignored;
-  if (fs::symlink_status(path, ignored).type() != fs::file_type::not_found) return path;
+  if (fs::symlink_status(path, ignored).type() != fs::file_type::not_found) return {{path, ""}};
   const auto named = name_in_caches(path);
-  if (!named) return path;
-  if (!named->revision.empty()) return path_in_snapshot(*named, getenv).value_or(path).string();
-  const std::vector<model::LocalModel> found = model::find_local_models(named->name, getenv);
-  if (found.empty()) return path;
+  if (!named) return {{path, ""}};
+  if (!named->revision.empty()) return {{path_in_snapshot(*named, getenv).value_or(path), ""}};
+  std::vector<model::LocalModel> found = model::find_local_models(named->name, getenv);
+  if (found.empty()) return {{path, ""}};
+  return found;
+}
+
+std::string find_model_path(const std::string& path, const GetEnvironment& getenv) {
+  const std::vector<model::LocalModel> found = models_named(path, getenv);
   if (found.size() == 1) return found.front().path.string();
   std::string places;
   for (const model::LocalModel& local : found) {

@@ -2,15 +2,20 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/output/console.hpp"
 #include "hiptool/model_file.hpp"
+#include "model/local_models.hpp"
 
 namespace hiptool::cli {
 
-/// The path itself if it exists; else that of the model which has it for a name in a cache of this
-/// machine (find_local_models), else the path again. Throws Error(invalid_argument), which lists
-/// them, where several models have that name.
+/// The path itself if it exists; else all models that have it for a name in a cache of this machine
+/// (find_local_models), else the path again.
+std::vector<model::LocalModel> models_named(const std::string& path, const GetEnvironment& getenv);
+
+/// The path of the only one of models_named(). Throws Error(invalid_argument), which lists them,
+/// where there are several.
 std::string find_model_path(const std::string& path, const GetEnvironment& getenv);
 
 /// As ModelFile::open() of find_model_path(). If there is nothing, but the path is the name of a

@@ -187,13 +187,16 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
   }
 }
 
-double parse_timeout(const std::string& text) {
+double parse_seconds(const std::string& text, const std::string& option, double most) {
   const auto seconds = base::parse_number<double>(text);
-  if (seconds && *seconds > 0 && *seconds <= 86400) return *seconds;
-  throw Error(ErrorCode::invalid_argument, "parse timeout",
-              fmt::format("--timeout: '{}' is not a number of seconds up to 86400", text),
-              "write it as 60");
+  if (seconds && *seconds > 0 && *seconds <= most) return *seconds;
+  throw Error(ErrorCode::invalid_argument, "parse options",
+              fmt::format("{}: '{}' is not a number of seconds above 0 and up to {:.0f}", option,
+                          text, most),
+              "write it as 60 or 0.5");
 }
+
+double parse_timeout(const std::string& text) { return parse_seconds(text, "--timeout", 86400); }
 
 std::string choice_of(std::string_view word, const std::vector<std::string>& choices,
                       const std::string& what, const std::string& hint) {

@@ -55,7 +55,10 @@ std::vector<std::string> choices_of(CLI::Option& option);
 /// Splits at commas; throws Error(invalid_argument) for an empty element. `what` names the option.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);
 
-/// The seconds of --timeout, above 0 and up to a day; throws a usage error for other texts.
+/// Seconds above 0 and up to `most`; throws a usage error that names the option for other texts.
+double parse_seconds(const std::string& text, const std::string& option, double most);
+
+/// The seconds of --timeout, up to a day.
 double parse_timeout(const std::string& text);
 
 /// The choice that the word is, in upper or lower case; throws Error(invalid_argument) with a

@@ -208,6 +208,7 @@ std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
   for (const Device& device : devices) names.push_back({device.id(), device.info().name});
   std::vector<Threshold> thresholds;
   for (const std::string& text : texts) {
+    if (text == "@") throw usage_error("'@' names no file of thresholds", "write it as @FILE");
     if (is_file(text)) {
       const auto more = read_thresholds(text.substr(1), names, kind, cancel);
       thresholds.insert(thresholds.end(), more.begin(), more.end());

@@ -56,6 +56,10 @@ struct ModelWriterResult {
   std::uint32_t tensors = 0;
 };
 
+/// The files of a set that write_model() writes for the path, with the index of safetensors.
+std::vector<std::filesystem::path> files_of_set(const std::filesystem::path& path,
+                                                ModelFormat format, std::uint32_t shards);
+
 /// Writes a model of pseudo-random, finite numbers that depend only on the options. The file gets
 /// its name when it is complete; until then, and after a failure, an existing file stays.
 ///

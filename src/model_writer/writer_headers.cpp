@@ -67,6 +67,11 @@ std::string_view ending_of(ModelFormat format) {
   return format == ModelFormat::gguf ? ".gguf" : ".safetensors";
 }
 
+std::filesystem::path index_path(const std::filesystem::path& path) {
+  std::filesystem::path index = stem_of(path, ending_of(ModelFormat::safetensors));
+  return index += ".safetensors.index.json";
+}
+
 }  // namespace
 
 void write_tokens(GgufHeader& header, std::uint64_t count) {
@@ -156,10 +161,17 @@ std::filesystem::path shard_path(const std::filesystem::path& path, ModelFormat 
   return named;
 }
 
+std::vector<std::filesystem::path> files_of_set(const std::filesystem::path& path,
+                                                ModelFormat format, std::uint32_t shards) {
+  std::vector<std::filesystem::path> files;
+  for (std::uint32_t i = 0; i < shards; ++i) files.push_back(shard_path(path, format, i, shards));
+  if (format == ModelFormat::safetensors) files.push_back(index_path(path));
+  return files;
+}
+
 PlannedFile make_index(const std::filesystem::path& path, const WriterPlan& plan) {
   PlannedFile index;
-  index.path = stem_of(path, ending_of(ModelFormat::safetensors));
-  index.path += ".safetensors.index.json";
+  index.path = index_path(path);
   std::string& json = index.header;
   json = "{\n  \"metadata\": {\"total_size\": " + std::to_string(plan.tensor_bytes) +
          "},\n  \"weight_map\": {";

@@ -355,6 +355,12 @@ class Configurations(CliTest):
                 self.assertEqual((rights["allowPrivilegeEscalation"], rights["capabilities"],
                                   rights["readOnlyRootFilesystem"], rights.get("privileged")),
                                  (False, {"drop": ["ALL"]}, True, None))
+                # The image's user, except where the document says why it is root.
+                rights = {**pod.get("securityContext", {}), **rights}
+                self.assertEqual(rights["seccompProfile"], {"type": "RuntimeDefault"})
+                self.assertEqual((rights["runAsUser"], rights.get("runAsNonRoot")),
+                                 {"Job": (self.user(), True),
+                                  "DaemonSet": (0, None)}[document["kind"]])
             with self.subTest(kind=document["kind"]):
                 schemas = needed("kubernetes_validate")
                 schemas.validate(document, schemas.latest_version(), strict=True)
@@ -363,6 +369,18 @@ class Configurations(CliTest):
         spec = kinds["DaemonSet"]["spec"]
         self.assertEqual(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
         self.assertEqual(kinds["Job"]["spec"]["template"]["spec"]["restartPolicy"], "Never")
+
+    @staticmethod
+    def user():
+        """The number of the user that the image runs as."""
+        text = (ROOT / "packaging" / "Containerfile").read_text(encoding="utf-8")
+        return int(re.search(r"^USER (\d+)", text, re.MULTILINE).group(1))
+
+    def test_privileged_is_said_to_be_needed_for_one_thing_only(self):
+        text = " ".join((ROOT / "docs" / "ci.md").read_text(encoding="utf-8").split())
+        sentences = [one for one in re.split(r"(?<=[.]) ", text) if "privileged" in one]
+        self.assertEqual([one.partition("privileged")[0] for one in sentences],
+                         ["No command needs `--", "Only that needs `"])
 
     def test_the_image_has_a_user_and_a_base_that_can_be_pinned(self):
         lines = (ROOT / "packaging" / "Containerfile").read_text(encoding="utf-8").splitlines()

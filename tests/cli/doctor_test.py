@@ -76,6 +76,12 @@ class Doctor(CliTest):
         self.assertEqual(platforms["nvidia"]["status"], "unavailable")
         self.assertEqual(platforms["cpu"]["status"], "ok")
 
+    def test_the_patience_is_the_one_that_is_given(self):
+        for words, limit in (((), "4.5 s"), (("--timeout", "0.3"), "0.3 s")):
+            _, checks = self.diagnose(*words, code=1, environment=fake_cuda(FAKE_CUDA_HOLD="init"))
+            self.assertIn(f"no answer within {limit}", " ".join(
+                check["read"] for check in checks if check["id"] == "driver-hang"))
+
     def test_ctrl_c_ends_it_and_its_children_while_a_driver_hangs(self):
         hold = self.hold("init")
         with program.start("devices", "--doctor", stdout=subprocess.DEVNULL,

@@ -99,15 +99,23 @@ class HostFaults(CliTest):
                       ["run-kernel", "add", "--device", "cpu", "--size", "64KiB", "--samples", "2"],
                       ["bench-copy", "--device", "cpu", "--kind", "h2d", "--size", "64KiB",
                        "--samples", "2"]):
+            codes = []
             for first in (1, 2, 3, 5):
                 with self.subTest(words=words, first=first):
-                    self.check_plain(run(*words, environment=failing(threads=first)), [0, 7])
+                    found = run(*words, environment=failing(threads=first))
+                    codes.append(found.returncode)
+                    self.check_plain(found, [0, 7])
+            self.assertEqual(codes[0], 7, words)    # without any thread
 
     def test_memory_that_ends(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F16")
+        codes = []
         for first in range(1, 25):     # before main(), and at its start
             with self.subTest(first=first):
-                self.check_plain(run("--version", environment=failing(malloc=first)), [0, 7])
+                found = run("--version", environment=failing(malloc=first))
+                codes.append(found.returncode)
+                self.check_plain(found, [0, 7])
+        self.assertIn(7, codes)
         chance = random.Random(20261125)
         # The memory of the device cpu is the host's: there it may be the device that lacks it.
         for words, most, codes in ((["inspect", path], 3000, [0, 7]),

@@ -270,22 +270,36 @@ class ManyNames(ModelKinds):
                 file.write(struct.pack("<Q", len(name)) + name + fields.pack(1, 1, 24, 32 * index))
             file.truncate((file.tell() + 31) // 32 * 32 + 32 * count)
 
+    def inspect(self, path, *words):
+        """What it shows, and the most memory that it took, in KiB."""
+        with open(self.folder / "out", "w+", encoding="utf-8") as out:
+            with subprocess.Popen([program.PROGRAM, "inspect", str(path), *words], stdout=out,
+                                  env=clean_environment()) as process:
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            out.seek(0)
+            return out.read(), usage.ru_maxrss
+
     def test_a_million_names_take_little_memory(self):
         path = self.folder / "m.gguf"
         for form, count in ((b"%07d", 1_000_000), (b"blk.%d.weight", 200_000)):
             self.write(path, form, 20_000 if program.is_sanitized() else count)
-            with open(self.folder / "out", "w+", encoding="utf-8") as out:
-                with subprocess.Popen([program.PROGRAM, "inspect", str(path)], stdout=out,
-                                      env=clean_environment()) as process:
-                    _, status, usage = os.wait4(process.pid, 0)
-                    process.returncode = os.waitstatus_to_exitcode(status)
-                out.seek(0)
-                shown = out.read()
-            self.assertEqual(process.returncode, 0)
+            shown, memory = self.inspect(path)
             self.assertLess(shown.count("\n"), 1100)
             self.assertIn("(others)", shown[-1000:])
             if not program.is_sanitized():
-                self.assertLess(usage.ru_maxrss, 300 << 10)
+                self.assertLess(memory, 300 << 10)
+
+    def test_a_list_takes_the_memory_of_one_format(self):
+        path = self.folder / "m.gguf"
+        count = 2_000 if program.is_sanitized() else 100_000
+        self.write(path, b"blk.%d.weight", count)
+        for form, most_mib in (("table", 200), ("csv", 330)):
+            shown, memory = self.inspect(path, "--tensors", "--format", form)
+            self.assertIn(f"blk.{count - 1}.weight", shown)
+            if not program.is_sanitized():
+                self.assertLess(memory, most_mib << 10)
 
 
 if __name__ == "__main__":

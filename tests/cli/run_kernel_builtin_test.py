@@ -141,8 +141,8 @@ class Run(BuiltIn):
 
     def test_soak_takes_its_time_and_checks_all_along(self):
         start = time.monotonic()
-        result = self.document("memset", "--time", "1", *QUICK)["measurements"][0]
-        self.assertGreater(time.monotonic() - start, 1)
+        result = self.document("memset", "--time", "0.7", *QUICK)["measurements"][0]
+        self.assertGreater(time.monotonic() - start, 0.7)
         self.assertGreater(len(result["samples_s"]), 10)
         self.assertEqual(result["checked"], len(result["samples_s"]) * 2 * 65536 // 4)
 

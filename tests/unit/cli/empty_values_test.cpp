@@ -70,6 +70,20 @@ TEST_CASE("a size of 0 is refused where it means nothing") {
   }
 }
 
+TEST_CASE("a value without a name in it is empty, and a value of 0 is given") {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> runs{
+      {{"bench-copy", "--device", "cpu", "--fail-below", "@"}, "'@' names no file"},
+      {{"run-kernel", "memset", "--device", "cpu", "--fail-below", "@"}, "'@' names no file"},
+      {{"bench-copy", "--device", "cpu", "--export", "json="}, "expected FORMAT=FILE"},
+      {{"run-kernel", "memset", "--device", "cpu", "--shared", "0"}, "--shared applies only to"},
+      {{"run-kernel", "--module", "k.hip", "--shared", "0"}, "--shared has no effect"}};
+  for (const auto& [words, part] : runs) {
+    Machine machine;
+    CHECK(machine.run(words) == 2);
+    CHECK_MESSAGE(contains(machine.err.text, part), machine.err.text);
+  }
+}
+
 TEST_CASE("an empty variable counts as unset, unless it hides the devices of a vendor") {
   for (const char* name : {"HIPTOOL_DEVICE", "HIPTOOL_FORMAT", "NO_COLOR", "CLICOLOR_FORCE",
                            "COLUMNS", "TERM", "LC_ALL", "HF_HOME", "RANK", "SLURM_PROCID"}) {

@@ -88,9 +88,11 @@ std::vector<fs::path> files_in(const Downloaded& model) {
 }
 
 /// Exit 2, with nothing replaced; `words` name an output.
-void check_refused(const fs::path& folder, const std::vector<std::string>& words) {
+void check_refused(const fs::path& folder, const std::vector<std::string>& words,
+                   const Variables& variables = {}) {
   const Contents before = contents_of(folder);
   Machine machine;
+  machine.variables.insert(variables.begin(), variables.end());
   std::string line;
   for (const std::string& word : words) line += word + " ";
   CAPTURE(line);
@@ -162,12 +164,104 @@ TEST_CASE("one of several models is protected too") {
                                       "json=" + (model.snapshot / "config.json").string()});
 }
 
+TEST_CASE(
+    "files that belong to a downloaded model are protected, also if nothing here reads them") {
+  const Downloaded model;
+  for (const char* name :
+       {"params.json", "generation_config.json", "quantize_config.json", "hf_quant_config.json",
+        "preprocessor_config.json", "adapter_config.json", "tokenizer.model", "tekken.json",
+        "vocab.txt", "merges.txt", "chat_template.json", "chat_template.jinja", "modeling_x.py",
+        "README.md", "LICENSE", ".gitattributes", "pytorch_model.bin", "model.safetensors.asc"}) {
+    const fs::path file = model.snapshot / name;
+    write(file, "{}");
+    check_refused(model.folder.path(),
+                  {"inspect", model.root.string(), "--export", "json=" + file.string()});
+    check_refused(model.folder.path(), {"load", model.snapshot.string(), "--dry-run", "--export",
+                                        "html=" + file.string()});
+    fs::remove(file);
+  }
+}
+
+TEST_CASE("the lists of a store are protected, by whichever of its files the model is named") {
+  const test::TemporaryFolder folder;
+  const std::string digits(64, 'a');
+  const fs::path ollama = folder.path() / "ollama";
+  const fs::path docker = folder.path() / "docker";
+  const std::string layer = R"({"layers": [{"mediaType": "application/vnd.NAME",
+    "digest": "sha256:)" + digits +
+                            R"("}]})";
+  const auto of_type = [&](const std::string& type) {
+    std::string text = layer;
+    return text.replace(text.find("NAME"), 4, type);
+  };
+  const fs::path tag = ollama / "manifests/registry.ollama.ai/library/tiny/1b";
+  write(tag, of_type("ollama.image.model"));
+  const fs::path manifest = docker / "manifests/sha256" / std::string(64, 'b');
+  write(manifest, of_type("docker.ai.gguf.v3"));
+  write(docker / "models.json", R"({"models": [{"id": "sha256:)" + std::string(64, 'b') +
+                                    R"(", "tags": ["ai/tiny:1b"]}]})");
+  const fs::path blob = ollama / "blobs" / ("sha256-" + digits);
+  const fs::path docker_blob = docker / "blobs/sha256" / digits;
+  for (const fs::path& path : {blob, docker_blob}) {
+    fs::create_directories(path.parent_path());
+    test::write_small_model(path, {{"w", test::random_bytes(64, 1)}});
+  }
+  const auto check_all = [&](const std::vector<std::string>& names,
+                             const std::vector<fs::path>& files) {
+    for (const std::string& name : names) {
+      for (const fs::path& file : files) {
+        check_refused(folder.path(), {"inspect", name, "--export", "json=" + file.string()},
+                      {{"OLLAMA_MODELS", ollama.string()}, {"MODELS_PATH", docker.string()}});
+      }
+    }
+  };
+  check_all({"tiny:1b", tag.string(), blob.string()}, {tag, blob});
+  check_all({"ai/tiny:1b", manifest.string(), docker_blob.string()},
+            {manifest, docker_blob, docker / "models.json"});
+}
+
+TEST_CASE("a name of several models protects each of them") {
+  const test::TemporaryFolder folder;
+  const fs::path tag = folder.path() / "ollama/manifests/registry.ollama.ai/library/tiny/1b";
+  const fs::path manifest = folder.path() / "docker/manifests/sha256" / std::string(64, 'b');
+  write(tag, "{}");
+  fs::create_directories(folder.path() / "ollama/blobs");
+  write(manifest, "{}");
+  write(folder.path() / "docker/models.json",
+        R"({"models": [{"id": "sha256:)" + std::string(64, 'b') + R"(", "tags": ["tiny:1b"]}]})");
+  for (const fs::path& file : {tag, manifest}) {
+    check_refused(folder.path(), {"inspect", "tiny:1b", "--export", "json=" + file.string()},
+                  {{"OLLAMA_MODELS", (folder.path() / "ollama").string()},
+                   {"MODELS_PATH", (folder.path() / "docker").string()}});
+  }
+}
+
+TEST_CASE("make-model writes no export over a file of its set") {
+  const test::TemporaryFolder folder;
+  const std::string set = folder / "s";
+  for (const std::string name : {"-00001-of-00003.gguf", "-00003-of-00003.gguf"}) {
+    check_refused(folder.path(), {"make-model", set + ".gguf", "--size", "64KiB", "--shards", "3",
+                                  "--export", "json=" + set + name});
+  }
+  check_refused(folder.path(), {"make-model", set + ".safetensors", "--size", "64KiB", "--shards",
+                                "2", "--export", "json=" + set + ".safetensors.index.json"});
+  Machine machine;
+  CHECK(machine.run({"make-model", set + ".gguf", "--size", "64KiB", "--shards", "3", "--export",
+                     "json=" + set + ".json"}) == 0);
+}
+
 TEST_CASE("an earlier report in the folder of a model is replaced") {
   const Downloaded model;
-  const std::string report = "json=" + (model.snapshot / "report.json").string();
-  for (int i = 0; i < 2; ++i) {
-    Machine machine;
-    CHECK(machine.run({"inspect", model.root.string(), "--export", report}) == 0);
+  const fs::path elsewhere = model.folder.path() / "blobs" / "models" / "m.safetensors";
+  fs::create_directories(elsewhere.parent_path());
+  test::write_small_model(elsewhere, {{"w", test::random_bytes(64, 1)}});
+  for (const auto& [name, folder] :
+       {std::pair(model.root, model.snapshot), {elsewhere, elsewhere.parent_path()}}) {
+    for (int i = 0; i < 2; ++i) {
+      Machine machine;
+      CHECK(machine.run({"inspect", name.string(), "--export",
+                         "json=" + (folder / "report.json").string()}) == 0);
+    }
   }
 }
 

@@ -37,10 +37,15 @@ struct PairWalk {
   /// Before each run: removes what an earlier one wrote.
   std::function<void()> prepare;
   std::filesystem::path outputs;  ///< the folder of what runs write, a part of their effect
+  /// Before the first run: makes the inputs by runs of the program.
+  std::function<void()> make_inputs = {};
+  /// Options of the command that no walk has, each with the reason.
+  std::map<std::string, std::string> left_out = {};
   /// "--a --b" of pairs in which an effect cannot be seen from outside, with the reason.
   std::map<std::string, std::string> unseen = {};
   std::vector<UsualWords> usual = {};
   std::string measured = {};  ///< names of more fields that differ from run to run, a regex
+  Variables variables = {};   ///< of every run
 };
 
 /// A folder of inputs, and one of outputs that each run finds with a foreign file only.
@@ -62,8 +67,22 @@ class PairFiles {
 /// Makes an input; requires exit code 0.
 void run_first(const Words& words);
 
-/// Reports each option without effect as a failed check; `left_out` names the options of the
-/// command that have no probe.
-void check_walk(const PairWalk& walk, const std::string& left_out = "");
+/// Reports each option without effect as a failed check.
+void check_walk(const PairWalk& walk);
+
+// Each declares a walk, and makes no input that takes a run of the program.
+PairWalk load_walk(const PairFiles& files);
+PairWalk prove_walk(const PairFiles& files);
+PairWalk inspect_walk(const PairFiles& files);
+PairWalk make_model_walk(const PairFiles& files);
+PairWalk compare_walk(const PairFiles& files);
+PairWalk merge_walk(const PairFiles& files);
+PairWalk bench_copy_walk(const PairFiles& files);
+PairWalk devices_walk(const PairFiles& files);
+PairWalk check_command_walk(const PairFiles& files);
+PairWalk operation_walk(const PairFiles& files);
+PairWalk product_walk(const PairFiles& files);
+PairWalk kernel_list_walk(const PairFiles& files);
+PairWalk module_walk(const PairFiles& files);
 
 }  // namespace hiptool::cli::testing

@@ -118,14 +118,6 @@ std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
   return sizes;
 }
 
-double parse_seconds(const std::string& text) {
-  const auto seconds = base::parse_number<double>(text);
-  if (seconds && *seconds > 0 && *seconds <= most_time_s) return *seconds;
-  throw usage_error(
-      fmt::format("--time: '{}' is not a number of seconds above 0 and up to 3600", text),
-      "write it as 2 or 0.5");
-}
-
 void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& request) {
   if (options.memories.empty()) return;
   bool has_host = false;
@@ -182,7 +174,8 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   }
   check_memories(options, request);
   if (!options.sizes.empty()) request.sizes = parse_copy_sizes(options.sizes);
-  if (!options.time.empty()) request.sampling.time_budget_s = parse_seconds(options.time);
+  if (!options.time.empty())
+    request.sampling.time_budget_s = parse_seconds(options.time, "--time", most_time_s);
   if (options.samples != 0) {
     request.sampling.least_samples = options.samples;
     request.sampling.most_samples = options.samples;

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
@@ -172,11 +174,21 @@ void show_models(const results::Inspection& inspection, const InspectOptions& op
 }
 
 report::Report make_inspect_report(report::Run run, const results::Inspection& inspection,
-                                   const InspectOptions& options, const Console& console) {
+                                   const InspectOptions& options, const Context& context) {
+  // The list of a million tensors takes a GB in each form, so that only those are made that are
+  // written.
+  const std::vector<OutputFormat> formats = context.output.formats();
+  const auto options_for = [&](std::initializer_list<OutputFormat> readers) {
+    InspectOptions shown = options;
+    shown.tensors = options.tensors && std::any_of(readers.begin(), readers.end(), [&](auto one) {
+                      return base::contains(formats, one);
+                    });
+    return shown;
+  };
   report::Report report = report::start_report(std::move(run));
   report::Array models;
   for (const results::ModelFacts& facts : inspection.models) {
-    models.push_back(results::model_document(facts, options));
+    models.push_back(results::model_document(facts, options_for({OutputFormat::json})));
   }
   report::Array refused;
   for (const results::ModelRefusal& refusal : inspection.refusals) {
@@ -184,12 +196,17 @@ report::Report make_inspect_report(report::Run run, const results::Inspection& i
   }
   report.document.emplace_back("models", std::move(models));
   report.document.emplace_back("refused", std::move(refused));
+  const InspectOptions of_tables =
+      options_for({OutputFormat::table, OutputFormat::markdown, OutputFormat::html});
+  const Console& console = context.environment.console;
   if (inspection.models.size() == 1 && options.paths.size() == 1) {
-    show_model(inspection.models.front(), options, console, report);
+    show_model(inspection.models.front(), of_tables, console, report);
   } else {
-    show_models(inspection, options, console, report);
+    show_models(inspection, of_tables, console, report);
   }
-  report.csv_tables = results::inspection_csv(inspection, options);
+  if (base::contains(formats, OutputFormat::csv)) {
+    report.csv_tables = results::inspection_csv(inspection, options);
+  }
   return report;
 }
 
@@ -217,8 +234,7 @@ int run_inspect(const InspectOptions& options, Context& context) {
   }
   report::Run run = make_run(environment, "inspect", "ok");
   const int exit_code = finish_run(run, environment, error);
-  const report::Report report =
-      make_inspect_report(std::move(run), inspection, options, environment.console);
+  const report::Report report = make_inspect_report(std::move(run), inspection, options, context);
   for (const results::ModelRefusal& refusal : inspection.refusals) {
     print_error(environment.console, refusal.error);
   }
@@ -281,6 +297,12 @@ Command inspect_command() {
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
       .add = add_inspect,
+      .rules = {{"--chat-template",
+                 {},
+                 {OptionUse{"--format", {"json", "csv", "markdown"}}},
+                 {},
+                 "--chat-template prints the text alone, which is no document",
+                 "leave out --format; JSON has the templates without --chat-template"}},
   };
 }
 

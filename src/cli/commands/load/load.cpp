@@ -143,6 +143,8 @@ std::vector<OptionRule> rules_of_load() {
        "--prove computes on a device, which --dry-run does not open",
        "leave out --dry-run; `--device cpu` needs no GPU"},
       {"--split", {"--context", "--device", "--platform"}, {}, {"--dry-run"}},
+      {"--strict", {}, {"--demo"}},
+      {"--opaque", {}, {"--demo"}},
       {"--verify", {}, {"--dry-run"}},
       {"--io", {}, {"--dry-run"}}};
   for (OptionRule& rule : rules_of_proof("--prove")) rules.push_back(std::move(rule));

@@ -116,6 +116,15 @@ report::Report make_report(const model_writer::ModelWriterResult& result, ModelF
   return report;
 }
 
+// OUT does not show the names of a set's files.
+void require_set_apart(const model_writer::ModelWriterOptions& writer, const Context& context) {
+  std::vector<NamedFile> files;
+  for (const auto& path : model_writer::files_of_set(writer.path, writer.format, writer.shards)) {
+    files.push_back({path, "a file of the model"});
+  }
+  context.require_apart(files);
+}
+
 int run_make_model(const MakeModelOptions& options, Context& context) {
   Environment& environment = context.environment;
   const ModelFormat format = choose_format(options);
@@ -136,6 +145,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.on_progress(done, total);
   };
+  if (writer.shards > 1) require_set_apart(writer, context);
   const auto started = std::chrono::steady_clock::now();
   progress.begin("write");
   const model_writer::ModelWriterResult result = write_model(writer);
@@ -173,7 +183,8 @@ Runner add_make_model(CLI::App& app) {
   add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
-            CommandFiles files{{}, {{options->path, "the model"}}};
+            CommandFiles files;
+            if (options->shards == 1) files.outputs.push_back({options->path, "the model"});
             if (options->architecture && choose_format(*options) == ModelFormat::safetensors) {
               const auto folder = std::filesystem::path(options->path).parent_path();
               files.outputs.push_back({folder / "config.json", "the model's configuration"});

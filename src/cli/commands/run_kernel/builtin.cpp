@@ -108,7 +108,7 @@ KernelBenchOptions read_options(const RunKernelOptions& options, Context& contex
   bench.seed = parse_seed(options.seed);
   check_operation_options(options, bench);
   if (options.samples > 0) bench.samples = options.samples;
-  bench.soak_s = static_cast<double>(options.seconds);
+  if (!options.time.empty()) bench.soak_s = parse_seconds(options.time, "--time", 1e6);
   bench.cancel = &context.environment.cancel;
   return bench;
 }

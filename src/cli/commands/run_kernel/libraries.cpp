@@ -453,7 +453,7 @@ bool is_library_run(const RunKernelOptions& options) {
                                                 {"--sweep", options.sweep.has_value()},
                                                 {"--layout", !options.layouts.empty()},
                                                 {"--size", !options.size.empty()},
-                                                {"--time", options.seconds > 0}};
+                                                {"--time", !options.time.empty()}};
   const auto is_given = [](const auto& one) { return one.second; };
   const auto* const first_own = std::find_if(std::begin(own), std::end(own), is_given);
   const auto* const first_other = std::find_if(std::begin(other), std::end(other), is_given);

@@ -28,7 +28,7 @@ std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
   return {{"NAME", !options.names.empty()},
           {"--dtype", !options.dtypes.empty()},
           {"--size", !options.size.empty()},
-          {"--time", options.seconds > 0},
+          {"--time", !options.time.empty()},
           {"--fail-below", !options.fail_below.empty()},
           {"--shape", !options.shape.empty()},
           {"--layout", !options.layouts.empty()},
@@ -163,8 +163,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_choice(
       app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
       "of matmul and conv2d: what a library sums in; f64 for f64, else f32 (conv2d: not f16)");
-  add_count(app, "--time,--seconds", options->seconds,
-            "repeat each kernel, checked, for that many seconds", 1, 1'000'000);
+  add_text(app, "--time,--seconds", "SECONDS", options->time,
+           "repeat each kernel, checked, for that long");
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
             "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
             "exit 1 if missed; see hiptool help thresholds");
@@ -202,7 +202,7 @@ Runner add_run_kernel(CLI::App& app) {
 
 /// What names of kernels do not take: the other refusals depend on which kernels are named.
 std::vector<OptionRule> rules_of_run_kernel() {
-  std::vector<OptionRule> rules;
+  std::vector<OptionRule> rules{{"--shared", {"--module"}}};
   for (const char* option :
        {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--time",
         "--fail-below", "--samples", "--device", "--platform"}) {
@@ -210,7 +210,7 @@ std::vector<OptionRule> rules_of_run_kernel() {
   }
   // Alone, --module prints what is in the file, and opens no device.
   const std::vector<OptionUse> launch{"--grid", "--block", "--arg"};
-  for (const char* option : {"--samples", "--device", "--platform"}) {
+  for (const char* option : {"--samples", "--device", "--platform", "--shared"}) {
     rules.push_back({option, launch, {}, {"--module"}});
   }
   return rules;

@@ -16,7 +16,7 @@ struct RunKernelOptions {
   bool list = false;                ///< only names them, or those of `module`
   std::vector<std::string> dtypes;  ///< comma-separated lists
   std::string size;                 ///< sizes, or a share of the free memory: "80%"
-  std::uint64_t seconds = 0;        ///< how long each is repeated
+  std::string time;                 ///< seconds that each is repeated; empty: it runs once
   std::vector<std::string> fail_below;
   // Operations.
   std::string shape;                 ///< "4096x4096", of conv2d "n8c64h56w56:k64r3s3"

@@ -27,7 +27,7 @@ std::vector<std::pair<const char*, bool>> timing_options(const RunKernelOptions&
   return {{"--shape", !options.shape.empty()},
           {"--size", !options.size.empty()},
           {"--samples", options.samples > 0},
-          {"--time", options.seconds > 0},
+          {"--time", !options.time.empty()},
           {"--fail-below", !options.fail_below.empty()}};
 }
 
