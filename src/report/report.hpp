@@ -20,8 +20,8 @@ namespace hiptool::report {
 enum class Unit { none, count, size, rate, duration, share, frequency, operations, hundredths };
 
 struct Column {
-  std::string key;    ///< header in CSV: "memory_total_bytes"
-  std::string title;  ///< header for people: "Memory"
+  std::string key;         ///< header in CSV: "memory_total_bytes"
+  std::string title = {};  ///< header for people: "Memory"
   Unit unit = Unit::none;
   /// Texts of the last column are shortened where a terminal is too narrow for the table.
   bool may_be_cut = false;
