@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "report/document.hpp"
+#include "report/fields.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -98,33 +98,23 @@ std::string compute_note(const ModelFit& fit, const ModelSummary& summary) {
   return fmt::format("Compute buffers are not counted: {}; they come out of the margin.", why);
 }
 
-// Programs get all columns; for people the states take the place of the number of tensors.
-report::Table part_table(const ModelFit& fit, bool has_all) {
-  const bool has_tensors = has_all || fit.state_bytes == 0;
-  const bool has_states = has_all || fit.state_bytes > 0;
-  report::Table table{"",
-                      {{"device", "Device", Unit::none},
-                       {"memory_total_bytes", "Memory", Unit::size},
-                       {"memory_free_bytes", "Free", Unit::size}},
-                      {}};
-  auto& columns = table.columns;
-  if (has_tensors) columns.push_back({"tensors", "Tensors", Unit::count});
-  columns.push_back({"weights_bytes", "Weights", Unit::size});
-  columns.push_back({"kv_cache_bytes", "KV cache", Unit::size});
-  if (has_states) columns.push_back({"state_bytes", "States", Unit::size});
-  columns.push_back({"compute_bytes", "Compute", Unit::size});
-  columns.push_back({"margin_bytes", "Margin", Unit::size});
-  for (const FitPart& part : fit.parts) {
-    std::vector<Value> row{part.device.id, part.device.total_bytes, part.device.free_bytes};
-    if (has_tensors) row.emplace_back(part.tensors);
-    row.emplace_back(part.weights_bytes);
-    row.emplace_back(part.kv_cache_bytes);
-    if (has_states) row.emplace_back(part.state_bytes);
-    row.push_back(fit.compute_bytes ? Value(part.compute_bytes) : Value());
-    row.emplace_back(part.margin_bytes);
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+report::Fields<FitPart> part_fields(const ModelFit& fit) {
+  using Part = const FitPart&;
+  const auto compute = [is_known = fit.compute_bytes.has_value()](Part part) {
+    return is_known ? Value(part.compute_bytes) : Value();
+  };
+  return {
+      {{"id"}, [](Part part) { return part.device.id; }},
+      {{"device", "Device"}, [](Part part) { return part.device.id; }},
+      {{"memory_total_bytes", "Memory", Unit::size},
+       [](Part part) { return part.device.total_bytes; }},
+      {{"memory_free_bytes", "Free", Unit::size}, [](Part part) { return part.device.free_bytes; }},
+      {{"tensors", "Tensors", Unit::count}, &FitPart::tensors},
+      {{"weights_bytes", "Weights", Unit::size}, &FitPart::weights_bytes},
+      {{"kv_cache_bytes", "KV cache", Unit::size}, &FitPart::kv_cache_bytes},
+      {{"state_bytes", "States", Unit::size}, &FitPart::state_bytes},
+      {{"compute_bytes", "Compute", Unit::size}, compute},
+      {{"margin_bytes", "Margin", Unit::size}, &FitPart::margin_bytes}};
 }
 
 }  // namespace
@@ -155,7 +145,7 @@ Value fit_value(const ModelFit& fit, const ModelSummary& summary) {
       {"most_context", fit.max_context_tokens},
       {"memory_context", fit.memory_context_tokens},
       {"verdict", to_string(fit.verdict)},
-      {"devices", report::objects_of(part_table(fit, true), "id")},
+      {"devices", part_fields(fit).without({"device"}).objects(fit.parts)},
       {"split", fit.split.empty() ? Value() : Value(Array(fit.split.begin(), fit.split.end()))},
       {"gpu_layers", fit.gpu_layers},
   };
@@ -246,6 +236,11 @@ std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
   return notes;
 }
 
-report::Table fit_table(const ModelFit& fit) { return part_table(fit, false); }
+report::Table fit_table(const ModelFit& fit) {
+  // The states take the place of the number of tensors.
+  return part_fields(fit)
+      .without({"id", fit.state_bytes > 0 ? "tensors" : "state_bytes"})
+      .table("", fit.parts);
+}
 
 }  // namespace hiptool::results

@@ -5,8 +5,37 @@
 #include <cstddef>
 
 #include "base/units.hpp"
+#include "report/fields.hpp"
 
 namespace hiptool::results {
+namespace {
+
+using load::ManifestDifference;
+
+std::string without_most_digits(const std::string& text) {
+  constexpr std::size_t most_digits = 16;
+  return text.size() <= most_digits * 2 ? text : text.substr(0, most_digits) + "...";
+}
+
+report::Fields<ManifestDifference> difference_fields() {
+  using One = const ManifestDifference&;
+  const auto name = [](One one) {
+    return report::text_or_absent(one.tensor.empty() ? one.file : one.tensor);
+  };
+  return {
+      {{"tensor", "Tensor or file"}, report::text_or_absent(&ManifestDifference::tensor), name},
+      {{"file"}, report::text_or_absent(&ManifestDifference::file)},
+      {{"what", "What"}, &ManifestDifference::what},
+      {{"expected", "Expected"},
+       &ManifestDifference::expected,
+       [](One one) { return without_most_digits(one.expected); }},
+      {{"got", "Got"},
+       &ManifestDifference::got,
+       [](One one) { return without_most_digits(one.got); }},
+  };
+}
+
+}  // namespace
 
 report::Array published_value(const LoadOutcome& outcome) {
   report::Array files;
@@ -21,22 +50,12 @@ report::Array published_value(const LoadOutcome& outcome) {
 
 report::Value manifest_value(const LoadOutcome& outcome) {
   const auto& check = outcome.manifest_check;
-  report::Array differences;
-  if (check) {
-    for (const load::ManifestDifference& difference : check->differences) {
-      differences.push_back(report::Object{{"tensor", report::text_or_absent(difference.tensor)},
-                                           {"file", report::text_or_absent(difference.file)},
-                                           {"what", difference.what},
-                                           {"expected", difference.expected},
-                                           {"got", difference.got}});
-    }
-  }
   return report::Object{
       {"checked", report::text_or_absent(outcome.checked_manifest)},
       {"written", report::text_or_absent(outcome.written_manifest)},
       {"algorithm", check ? report::Value(check->algorithm) : report::Value()},
       {"covers_metadata", check ? report::Value(check->covers_metadata) : report::Value()},
-      {"differences", std::move(differences)}};
+      {"differences", check ? difference_fields().objects(check->differences) : report::Array()}};
 }
 
 bool has_differences(const LoadOutcome& outcome) {
@@ -44,22 +63,9 @@ bool has_differences(const LoadOutcome& outcome) {
 }
 
 report::Table differences_table(const LoadOutcome& outcome) {
-  constexpr std::size_t most_digits = 16;
-  const auto cut = [](const std::string& text) {
-    return text.size() <= most_digits * 2 ? text : text.substr(0, most_digits) + "...";
-  };
-  report::Table table{"Differences from the manifest",
-                      {{"tensor", "Tensor or file", report::Unit::none},
-                       {"what", "What", report::Unit::none},
-                       {"expected", "Expected", report::Unit::none},
-                       {"got", "Got", report::Unit::none}},
-                      {}};
-  for (const load::ManifestDifference& difference : outcome.manifest_check->differences) {
-    const std::string& name = difference.tensor.empty() ? difference.file : difference.tensor;
-    table.rows.push_back({report::text_or_absent(name), difference.what, cut(difference.expected),
-                          cut(difference.got)});
-  }
-  return table;
+  return difference_fields()
+      .only({"tensor", "what", "expected", "got"})
+      .table("Differences from the manifest", outcome.manifest_check->differences);
 }
 
 std::string uncompared_text(const LoadOutcome& outcome) {

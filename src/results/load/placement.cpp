@@ -5,17 +5,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "report/document.hpp"
+#include "report/fields.hpp"
 
 namespace hiptool::results {
 namespace {
 
 using report::Array;
-using report::Object;
 using report::Unit;
 using report::Value;
 
@@ -26,23 +24,48 @@ Value digest_of(const LoadOutcome& outcome, std::uint32_t tensor) {
   return base::to_hex(outcome.verification->tensor_digests[tensor]);
 }
 
-// Each tensor on each device that holds it. Without a plan the device is known only if one device
-// was chosen that holds the model.
-void for_each_tensor(const LoadOutcome& outcome,
-                     const std::function<void(std::uint32_t tensor, const Value& device,
-                                              const Value& device_offset)>& visit) {
-  const auto visit_all = [&](const ArenaLayout& layout, const Value& device) {
-    for (const Placement& placement : layout.placements) {
-      visit(placement.tensor, device,
-            device.is_absent() ? Value() : Value(placement.device_offset));
+/// A tensor on one of the devices that hold it.
+struct PlacedTensor {
+  std::uint32_t index;
+  const TensorInfo* info;
+  Value device;
+  Value device_offset;
+};
+
+// Without a plan the device is known only if one device was chosen that holds the model.
+std::vector<PlacedTensor> placed_tensors(const LoadOutcome& outcome) {
+  std::vector<PlacedTensor> placed;
+  const auto add_all = [&](const ArenaLayout& layout, const Value& device) {
+    for (const Placement& one : layout.placements) {
+      placed.push_back({one.tensor, &outcome.model->tensors()[one.tensor], device,
+                        device.is_absent() ? Value() : Value(one.device_offset)});
     }
   };
   if (outcome.plan) {
-    for (const DevicePlan& part : outcome.plan->devices) visit_all(part.layout, part.device.id());
-    return;
+    for (const DevicePlan& part : outcome.plan->devices) add_all(part.layout, part.device.id());
+    return placed;
   }
   const bool is_on_one = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
-  visit_all(*outcome.layout, is_on_one ? Value(outcome.fit->parts.front().device.id) : Value());
+  add_all(*outcome.layout, is_on_one ? Value(outcome.fit->parts.front().device.id) : Value());
+  return placed;
+}
+
+report::Fields<PlacedTensor> tensor_fields(const LoadOutcome& outcome) {
+  using One = const PlacedTensor&;
+  const auto file = [files = outcome.model->files()](One one) {
+    return files[one.info->file].path.string();
+  };
+  return {{{"name", "Name"}, [](One one) { return one.info->name; }},
+          {{"dtype", "Type"}, [](One one) { return one.info->type.name(); }},
+          {{"shape", "Shape"},
+           [](One one) { return Array(one.info->shape.begin(), one.info->shape.end()); },
+           [](One one) { return load::shape_text(one.info->shape); }},
+          {{"bytes", "Size", Unit::size}, [](One one) { return one.info->size_bytes; }},
+          {{"file"}, file},
+          {{"file_offset"}, [](One one) { return one.info->file_offset; }},
+          {{"device", "Device"}, &PlacedTensor::device},
+          {{"device_offset"}, &PlacedTensor::device_offset},
+          {{"digest", "Digest"}, [&outcome](One one) { return digest_of(outcome, one.index); }}};
 }
 
 }  // namespace
@@ -112,36 +135,14 @@ report::Table devices_table(const LoadOutcome& outcome) {
 }
 
 report::Table tensors_table(const LoadOutcome& outcome) {
-  report::Table table{"Tensors",
-                      {{"name", "Name", Unit::none},
-                       {"dtype", "Type", Unit::none},
-                       {"shape", "Shape", Unit::none},
-                       {"bytes", "Size", Unit::size}},
-                      {}};
-  const bool names_devices = outcome.plan && outcome.plan->devices.size() > 1;
-  if (names_devices) table.columns.push_back({"device", "Device", Unit::none});
-  if (outcome.verification) table.columns.push_back({"digest", "Digest", Unit::none});
-  for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value&) {
-    const TensorInfo& tensor = outcome.model->tensors()[index];
-    auto& row = table.rows.emplace_back();
-    row = {tensor.name, tensor.type.name(), load::shape_text(tensor.shape), tensor.size_bytes};
-    if (names_devices) row.push_back(device);
-    if (outcome.verification) row.push_back(digest_of(outcome, index));
-  });
-  return table;
+  std::vector<std::string_view> keys{"name", "dtype", "shape", "bytes"};
+  if (outcome.plan && outcome.plan->devices.size() > 1) keys.push_back("device");
+  if (outcome.verification) keys.push_back("digest");
+  return tensor_fields(outcome).only(keys).table("Tensors", placed_tensors(outcome));
 }
 
 report::Table full_tensors_table(const LoadOutcome& outcome) {
-  report::Table table = report::table_of_keys({"name", "dtype", "shape", "bytes", "file",
-                                               "file_offset", "device", "device_offset", "digest"});
-  for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value& offset) {
-    const TensorInfo& tensor = outcome.model->tensors()[index];
-    table.rows.push_back({tensor.name, tensor.type.name(),
-                          Array(tensor.shape.begin(), tensor.shape.end()), tensor.size_bytes,
-                          outcome.model->files()[tensor.file].path.string(), tensor.file_offset,
-                          device, offset, digest_of(outcome, index)});
-  });
-  return table;
+  return tensor_fields(outcome).rows(placed_tensors(outcome));
 }
 
 std::string_view to_string(SplitKind split) noexcept {

@@ -12,6 +12,7 @@
 #include "model/model_kind.hpp"
 #include "model_writer/model_writer.hpp"
 #include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/text.hpp"
 #include "results/load/table.hpp"
 
@@ -89,32 +90,29 @@ Value digest_kernel_time(const LoadOutcome& outcome) {
   return outcome.verification->digest_kernel_time_s;
 }
 
-Value self_test_value(const LoadOutcome& outcome) {
-  Array faults;
-  for (const FaultResult& fault : outcome.self_test) {
-    faults.push_back(Object{{"fault", to_string(fault.fault)},
-                            {"tensor", fault.tensor},
-                            {"device", fault.device},
-                            {"device_offset", fault.device_offset},
-                            {"caught", fault.is_caught}});
-  }
-  return faults;
+report::Fields<FaultResult> fault_fields() {
+  return {{{"fault", "Fault"}, [](const FaultResult& one) { return to_string(one.fault); }},
+          {{"tensor", "Tensor"}, &FaultResult::tensor},
+          {{"device", "Device"}, &FaultResult::device},
+          {{"device_offset", "Device offset"}, &FaultResult::device_offset},
+          {{"caught", "Result"}, &FaultResult::is_caught, [](const FaultResult& one) {
+             return one.is_caught ? "caught" : "MISSED";
+           }}};
+}
+
+report::Fields<Mismatch> mismatch_fields(const LoadOutcome& outcome) {
+  const auto file = [files = outcome.model->files()](const Mismatch& one) {
+    return files[one.file].path.string();
+  };
+  return {{{"tensor", "Tensor"}, &Mismatch::tensor},
+          {{"file"}, file},
+          {{"file_offset", "File offset"}, &Mismatch::file_offset},
+          {{"device", "Device"}, &Mismatch::device},
+          {{"device_offset", "Device offset"}, &Mismatch::device_offset},
+          {{"bytes", "Bytes", Unit::count}, &Mismatch::size_bytes}};
 }
 
 Value verify_value(const LoadOutcome& outcome) {
-  Array mismatches;
-  if (outcome.verification) {
-    for (const Mismatch& mismatch : outcome.verification->mismatches) {
-      mismatches.push_back(Object{
-          {"tensor", mismatch.tensor},
-          {"file", outcome.model->files()[mismatch.file].path.string()},
-          {"file_offset", mismatch.file_offset},
-          {"device", mismatch.device},
-          {"device_offset", mismatch.device_offset},
-          {"bytes", mismatch.size_bytes},
-      });
-    }
-  }
   const bool done = outcome.verification.has_value();
   Object fields{
       {"mode", std::string(to_string(outcome.verify_mode))},
@@ -122,22 +120,14 @@ Value verify_value(const LoadOutcome& outcome) {
       {"blocks", done ? Value(outcome.verification->blocks) : Value()},
       {"digest", done ? Value(base::to_hex(outcome.verification->model_digest)) : Value()},
       {"digest_kernel_time_s", digest_kernel_time(outcome)},
-      {"mismatches", std::move(mismatches)},
+      {"mismatches",
+       done ? mismatch_fields(outcome).objects(outcome.verification->mismatches) : Array()},
       {"published", published_value(outcome)},
   };
   if (!outcome.uncompared_hashes.empty()) {
     fields.emplace_back("uncompared_hashes", outcome.uncompared_hashes);
   }
   return fields;
-}
-
-Value phases_value(const LoadOutcome& outcome) {
-  Array phases;
-  for (const LoadPhase& phase : outcome.phases) {
-    phases.push_back(
-        Object{{"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
-  }
-  return phases;
 }
 
 report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
@@ -285,57 +275,41 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
 }
 
-report::Table phases_table(const LoadOutcome& outcome) {
-  report::Table table{"",
-                      {{"phase", "Phase", Unit::none},
-                       {"start_s", "Start", Unit::duration},
-                       {"duration_s", "Time", Unit::duration},
-                       {"bytes_per_s", "Rate", Unit::rate}},
-                      {}};
-  for (const LoadPhase& phase : outcome.phases) {
-    Value rate;
-    if (phase.name == "load") rate = Value(load_rate(outcome));
-    // The host computes its digests during the load; "verify" only waits for them and compares.
-    const bool passes_over_bytes =
-        phase.name == "digest" || (phase.name == "verify" && outcome.is_read_back);
-    if (passes_over_bytes && outcome.verification && phase.duration_s > 0) {
-      rate = static_cast<double>(outcome.verification->compared_bytes) / phase.duration_s;
-    }
-    table.rows.push_back({phase.name, phase.start_s, phase.duration_s, std::move(rate)});
-  }
-  return table;
+Value rate_of(const LoadPhase& phase, const LoadOutcome& outcome) {
+  if (phase.name == "load") return load_rate(outcome);
+  // The host computes its digests during the load; "verify" only waits for them and compares.
+  const bool passes_over_bytes =
+      phase.name == "digest" || (phase.name == "verify" && outcome.is_read_back);
+  if (!passes_over_bytes || !outcome.verification || phase.duration_s <= 0) return {};
+  return static_cast<double>(outcome.verification->compared_bytes) / phase.duration_s;
+}
+
+report::Fields<LoadPhase> phase_fields(const LoadOutcome& outcome) {
+  return {{{"name"}, &LoadPhase::name},
+          {{"phase", "Phase"}, &LoadPhase::name},
+          {{"start_s", "Start", Unit::duration}, &LoadPhase::start_s},
+          {{"duration_s", "Time", Unit::duration}, &LoadPhase::duration_s},
+          {{"bytes_per_s", "Rate", Unit::rate},
+           [&outcome](const LoadPhase& one) { return rate_of(one, outcome); }}};
+}
+
+// The device last, where there are several.
+std::vector<std::string_view> with_device(std::vector<std::string_view> keys,
+                                          const LoadOutcome& outcome) {
+  if (has_several_devices(outcome)) keys.push_back("device");
+  return keys;
 }
 
 report::Table mismatches_table(const LoadOutcome& outcome) {
-  report::Table table{"Differences",
-                      {{"tensor", "Tensor", Unit::none},
-                       {"file_offset", "File offset", Unit::none},
-                       {"device_offset", "Device offset", Unit::none},
-                       {"bytes", "Bytes", Unit::count}},
-                      {}};
-  for (const Mismatch& mismatch : outcome.verification->mismatches) {
-    table.rows.push_back(
-        {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
-    if (has_several_devices(outcome)) table.rows.back().emplace_back(mismatch.device);
-  }
-  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
-  return table;
+  return mismatch_fields(outcome)
+      .only(with_device({"tensor", "file_offset", "device_offset", "bytes"}, outcome))
+      .table("Differences", outcome.verification->mismatches);
 }
 
 report::Table self_test_table(const LoadOutcome& outcome) {
-  report::Table table{"Self-test: faults planted in device memory",
-                      {{"fault", "Fault", Unit::none},
-                       {"caught", "Result", Unit::none},
-                       {"device_offset", "Device offset", Unit::none},
-                       {"tensor", "Tensor", Unit::none}},
-                      {}};
-  for (const FaultResult& fault : outcome.self_test) {
-    table.rows.push_back({to_string(fault.fault), fault.is_caught ? "caught" : "MISSED",
-                          fault.device_offset, fault.tensor});
-    if (has_several_devices(outcome)) table.rows.back().emplace_back(fault.device);
-  }
-  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
-  return table;
+  return fault_fields()
+      .only(with_device({"fault", "caught", "device_offset", "tensor"}, outcome))
+      .table("Self-test: faults planted in device memory", outcome.self_test);
 }
 
 void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
@@ -411,7 +385,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   add("verdict_time_s", outcome.process_verdict_time_s);
   add("wall_time_s", outcome.wall_time_s);
   add("bytes_per_s", load_rate(outcome));
-  add("phases", phases_value(outcome));
+  add("phases",
+      phase_fields(outcome).only({"name", "start_s", "duration_s"}).objects(outcome.phases));
   add("residency",
       Object{{"cached_bytes", outcome.cached_bytes},
              {"direct_bytes",
@@ -458,11 +433,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     report.tables.push_back(devices_table(outcome));
   }
   if (outcome.statistics || outcome.status == LoadStatus::interrupted) {
-    report.tables.push_back(phases_table(outcome));
+    report.tables.push_back(phase_fields(outcome)
+                                .only({"phase", "start_s", "duration_s", "bytes_per_s"})
+                                .table("", outcome.phases));
   }
-  if (!outcome.self_test.empty()) {
-    add("self_test", self_test_value(outcome));
-  }
+  if (!outcome.self_test.empty()) add("self_test", fault_fields().objects(outcome.self_test));
   append(report.tables, listing_tables(outcome, options));
   if (lists_tensors(outcome, options)) {
     report.csv_tables = {full_tensors_table(outcome)};

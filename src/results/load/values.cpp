@@ -5,27 +5,33 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/fields.hpp"
 
 namespace hiptool::results {
 namespace {
 
-const TensorInfo& tensor_of(const LoadOutcome& outcome, const ValueFinding& finding) {
-  return outcome.model->tensors()[finding.tensor];
+report::Fields<ValueFinding> finding_fields(const LoadOutcome& outcome) {
+  const auto tensor = [tensors =
+                           outcome.model->tensors()](const ValueFinding& one) -> const TensorInfo& {
+    return tensors[one.tensor];
+  };
+  const auto file = [=, files = outcome.model->files()](const ValueFinding& one) {
+    return files[tensor(one).file].path.string();
+  };
+  const auto offset = [=](const ValueFinding& one) {
+    return tensor(one).file_offset + one.first_offset;
+  };
+  return {{{"name", "Tensor"}, [=](const ValueFinding& one) { return tensor(one).name; }},
+          {{"dtype", "Type"}, [=](const ValueFinding& one) { return tensor(one).type.name(); }},
+          {{"nan", "NaN", report::Unit::count}, &ValueFinding::nan},
+          {{"inf", "Infinite", report::Unit::count}, &ValueFinding::infinite},
+          {{"file"}, file},
+          {{"file_offset", "First at file offset"}, offset}};
 }
 
 }  // namespace
 
 report::Value values_value(const LoadOutcome& outcome) {
-  report::Array tensors;
-  for (const ValueFinding& finding : outcome.values->findings) {
-    const TensorInfo& tensor = tensor_of(outcome, finding);
-    tensors.push_back(report::Object{{"name", tensor.name},
-                                     {"dtype", tensor.type.name()},
-                                     {"nan", finding.nan},
-                                     {"inf", finding.infinite},
-                                     {"file", outcome.model->files()[tensor.file].path.string()},
-                                     {"file_offset", tensor.file_offset + finding.first_offset}});
-  }
   report::Array zeros;
   for (const std::uint32_t tensor : outcome.values->zero_tensors) {
     zeros.push_back(outcome.model->tensors()[tensor].name);
@@ -33,7 +39,7 @@ report::Value values_value(const LoadOutcome& outcome) {
   return report::Object{{"checked", outcome.values->checked},
                         {"nan", outcome.values->nan},
                         {"inf", outcome.values->infinite},
-                        {"tensors", std::move(tensors)},
+                        {"tensors", finding_fields(outcome).objects(outcome.values->findings)},
                         {"zeros", std::move(zeros)}};
 }
 
@@ -65,19 +71,9 @@ std::string zeros_text(const LoadOutcome& outcome) {
 }
 
 report::Table values_table(const LoadOutcome& outcome) {
-  report::Table table{"NaN and infinite values",
-                      {{"name", "Tensor", report::Unit::none},
-                       {"dtype", "Type", report::Unit::none},
-                       {"nan", "NaN", report::Unit::count},
-                       {"inf", "Infinite", report::Unit::count},
-                       {"file_offset", "First at file offset", report::Unit::none}},
-                      {}};
-  for (const ValueFinding& finding : outcome.values->findings) {
-    const TensorInfo& tensor = tensor_of(outcome, finding);
-    table.rows.push_back({tensor.name, tensor.type.name(), finding.nan, finding.infinite,
-                          tensor.file_offset + finding.first_offset});
-  }
-  return table;
+  return finding_fields(outcome)
+      .only({"name", "dtype", "nan", "inf", "file_offset"})
+      .table("NaN and infinite values", outcome.values->findings);
 }
 
 }  // namespace hiptool::results
