@@ -3,14 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
+#include <iterator>
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "machine/selection.hpp"
-#include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
 #include "results/check/report.hpp"
@@ -61,23 +60,30 @@ Value faults_value(const std::vector<Fault>& faults) {
   return values;
 }
 
-Value stages_value(const CheckOutcome& outcome) {
-  Array values;
-  for (const StageResult& stage : outcome.result.stages) {
-    const bool is_skipped = stage.status == StageStatus::skipped;
-    values.emplace_back(
-        Object{{"stage", stage.stage},
-               {"device", report::text_or_absent(stage.device)},
-               {"status", to_string(stage.status)},
-               {"exit_code", exit_code_of_stage(stage)},
-               {"reason", is_skipped || !stage.faults.empty() ? report::text_or_absent(stage.text())
-                                                              : Value()},
-               {"action", report::text_or_absent(action_of_stage(stage))},
-               {"figures", report::text_or_absent(stage.figures)},
-               {"time_s", stage.time_s},
-               {"faults", faults_value(stage.faults)}});
-  }
-  return values;
+report::Fields<StageResult> stage_fields() {
+  using One = const StageResult&;
+  const auto reason = [](One one) {
+    const bool has_one = one.status == StageStatus::skipped || !one.faults.empty();
+    return has_one ? report::text_or_absent(one.text()) : Value();
+  };
+  const auto result = [](One one) {
+    return one.status == StageStatus::failed ? one.faults.front().reason : one.text();
+  };
+  return {
+      {{"stage", "Stage"}, &StageResult::stage},
+      {{"device", "Device"}, report::text_or_absent(&StageResult::device), device_or_all},
+      {{"status", "Status"}, [](One one) { return to_string(one.status); }},
+      {{"exit_code"}, exit_code_of_stage},
+      {{"stage_exit_code"}, exit_code_of_stage},
+      {{"reason"}, reason},
+      {{"result", "Result", report::Unit::none, true},
+       [](One one) { return report::text_or_absent(one.text()); },
+       result},
+      {{"action"}, [](One one) { return report::text_or_absent(action_of_stage(one)); }},
+      {{"figures"}, report::text_or_absent(&StageResult::figures)},
+      {{"time_s"}, &StageResult::time_s},
+      {{"faults"}, [](One one) { return faults_value(one.faults); }},
+  };
 }
 
 Value devices_of_check(const CheckOutcome& outcome) {
@@ -115,7 +121,9 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("level", to_string(outcome.level));
   document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
   document.emplace_back("devices", devices_of_check(outcome));
-  document.emplace_back("stages", stages_value(outcome));
+  document.emplace_back(
+      "stages",
+      stage_fields().without({"stage_exit_code", "result"}).objects(outcome.result.stages));
   document.emplace_back("expect", expect_value(outcome));
   document.emplace_back("written", report::text_or_absent(outcome.written));
   document.emplace_back("model", report::text_or_absent(outcome.model));
@@ -220,39 +228,24 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
 
 /// A line for each device and stage, in 80 columns.
 report::Table stages_table(const CheckOutcome& outcome) {
-  report::Table table;
-  table.columns = {{"device", "Device"},
-                   {"stage", "Stage"},
-                   {"status", "Status"},
-                   {"result", "Result", report::Unit::none, true}};
   std::vector<std::string> devices{""};
-  for (const CheckedDevice& device : outcome.result.devices) devices.push_back(device.id);
-  for (const StageResult& stage : outcome.result.stages) {
-    if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
-      devices.push_back(stage.device);  // a platform that does not answer
-    }
-  }
+  for (const CheckedDevice& device : outcome.result.devices) base::add_once(devices, device.id);
+  // Of a platform that does not answer too.
+  for (const StageResult& stage : outcome.result.stages) base::add_once(devices, stage.device);
+  std::vector<StageResult> by_device;
   for (const std::string& id : devices) {
-    for (const StageResult& stage : outcome.result.stages) {
-      if (stage.device != id) continue;
-      std::string result = stage.text();
-      if (stage.status == StageStatus::failed) result = stage.faults.front().reason;
-      table.rows.push_back({device_or_all(stage), stage.stage, to_string(stage.status), result});
-    }
+    std::copy_if(outcome.result.stages.begin(), outcome.result.stages.end(),
+                 std::back_inserter(by_device),
+                 [&id](const StageResult& stage) { return stage.device == id; });
   }
-  return table;
+  return stage_fields().only({"device", "stage", "status", "result"}).table("", by_device);
 }
 
 report::Table stages_csv(const CheckOutcome& outcome) {
-  report::Table table = report::table_of_keys(
-      {"device", "stage", "status", "stage_exit_code", "time_s", "result", "action", "figures"});
-  for (const StageResult& stage : outcome.result.stages) {
-    table.rows.push_back(
-        {report::text_or_absent(stage.device), stage.stage, to_string(stage.status),
-         exit_code_of_stage(stage), stage.time_s, report::text_or_absent(stage.text()),
-         report::text_or_absent(action_of_stage(stage)), report::text_or_absent(stage.figures)});
-  }
-  return table;
+  return stage_fields()
+      .only(
+          {"device", "stage", "status", "stage_exit_code", "time_s", "result", "action", "figures"})
+      .rows(outcome.result.stages);
 }
 
 /// One line for each stage and reason, with the devices it is of.

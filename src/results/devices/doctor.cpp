@@ -8,7 +8,7 @@
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
-#include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/verdict.hpp"
 
 namespace hiptool::results {
@@ -72,25 +72,26 @@ void add_unknown(const std::vector<Check>& checks, std::vector<report::Line>& li
 }  // namespace
 
 report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries) {
-  report::Table table = report::table_of_keys({"platform", "name", "version", "path", "reason"});
-  for (const machine::LibraryAnswer& library : libraries) {
-    table.rows.push_back(
-        {to_string(library.platform), library.name, report::text_or_absent(library.version),
-         report::text_or_absent(library.path), report::text_or_absent(library.reason)});
-  }
-  return table;
+  using Library = machine::LibraryAnswer;
+  return report::Fields<Library>{
+      {{"platform"}, [](const Library& one) { return to_string(one.platform); }},
+      {{"name"}, &Library::name},
+      {{"version"}, report::text_or_absent(&Library::version)},
+      {{"path"}, report::text_or_absent(&Library::path)},
+      {{"reason"}, report::text_or_absent(&Library::reason)}}
+      .rows(libraries);
 }
 
 report::Table checks_table(const std::vector<Check>& checks) {
-  report::Table table =
-      report::table_of_keys({"id", "severity", "device", "read", "source", "expected", "fix"});
-  for (const Check& check : checks) {
-    table.rows.push_back({check.id, to_string(check.severity), report::text_or_absent(check.device),
-                          report::text_or_absent(check.read), check.source,
-                          report::text_or_absent(check.expected),
-                          report::text_or_absent(check.fix)});
-  }
-  return table;
+  return report::Fields<Check>{
+      {{"id"}, &Check::id},
+      {{"severity"}, [](const Check& one) { return to_string(one.severity); }},
+      {{"device"}, report::text_or_absent(&Check::device)},
+      {{"read"}, report::text_or_absent(&Check::read)},
+      {{"source"}, &Check::source},
+      {{"expected"}, report::text_or_absent(&Check::expected)},
+      {{"fix"}, report::text_or_absent(&Check::fix)}}
+      .rows(checks);
 }
 
 report::Line doctor_verdict(const std::vector<Check>& checks, bool has_gpu) {

@@ -3,11 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/measurement.hpp"
 #include "results/devices/topology.hpp"
 
@@ -88,64 +89,115 @@ Value path_text(const machine::TopologyPlace& place) {
   return report::text_or_absent(text);
 }
 
-report::Table places_table(const TopologyFindings& topology) {
-  report::Table table;
-  table.title = "Places";
-  table.columns = {{"id", "ID", Unit::none},
-                   {"numa_node", "NUMA", Unit::none},
-                   {"cpus", "CPUs", Unit::none},
-                   {"path", "PCIe path", Unit::none}};
-  for (const machine::TopologyPlace& place : topology.places) {
-    table.rows.push_back(
-        {place.id, place.numa_node, report::text_or_absent(place.cpus), path_text(place)});
+report::Array hops_value(const machine::TopologyPlace& place) {
+  report::Array path;
+  for (const system::PciPath::Hop& hop : place.path.hops) {
+    path.push_back(report::Object{{"bus_id", hop.bus_id},
+                                  {"speed_gt_s", hop.link.speed_gt_s},
+                                  {"width", hop.link.width},
+                                  {"max_speed_gt_s", hop.link.max_speed_gt_s},
+                                  {"max_width", hop.link.max_width}});
   }
-  return table;
+  return path;
 }
 
-report::Table nics_table(const TopologyFindings& topology) {
-  report::Table table;
-  table.title = "Network cards";
-  table.columns = {{"name", "Name", Unit::none}, {"pci_bus_id", "PCI bus id", Unit::none},
-                   {"rdma", "RDMA", Unit::none}, {"interfaces", "Interfaces", Unit::none},
-                   {"up", "Up", Unit::none},     {"rate", "Link", Unit::rate}};
-  for (const system::Nic& nic : topology.nics) {
-    table.rows.push_back(
-        {nic.name, nic.bus_id, nic.has_rdma,
-         report::text_or_absent(fmt::format("{}", fmt::join(nic.interfaces, ", "))), nic.is_up,
-         nic.bits_per_s ? report::Value(*nic.bits_per_s / 8) : report::Value()});
-  }
-  return table;
+report::Fields<machine::TopologyPlace> place_fields() {
+  using machine::TopologyPlace;
+  return {{{"id", "ID"}, &TopologyPlace::id},
+          {{"pci_bus_id"}, report::text_or_absent(&TopologyPlace::bus_id)},
+          {{"numa_node", "NUMA"}, &TopologyPlace::numa_node},
+          {{"cpus", "CPUs"}, report::text_or_absent(&TopologyPlace::cpus)},
+          {{"host_bridge"}, report::text_or_absent(&TopologyPlace::host_bridge)},
+          {{"path", "PCIe path"}, hops_value, path_text}};
 }
 
-report::Table link_costs_table(const machine::TopologyCosts& costs) {
-  report::Table table;
-  table.title = "What the links cost: copies between GPUs";
-  table.columns = {{"code", "Link", Unit::none},
-                   {"pairs", "Pairs", Unit::count},
-                   {"least_bytes_per_s", "Least", Unit::rate},
-                   {"median_bytes_per_s", "Median", Unit::rate},
-                   {"most_bytes_per_s", "Most", Unit::rate},
-                   {"share_of_best", "Of the best", Unit::share}};
-  for (const machine::LinkCost& link : costs.links) {
-    table.rows.push_back({link.code, std::uint64_t{link.pairs}, link.least_bytes_per_s,
-                          link.median_bytes_per_s, link.most_bytes_per_s, link.share_of_best});
-  }
-  return table;
+report::Fields<system::Nic> nic_fields() {
+  using system::Nic;
+  const auto names = [](const Nic& nic) {
+    return report::text_or_absent(fmt::format("{}", fmt::join(nic.interfaces, ", ")));
+  };
+  const auto rate = [](const Nic& nic) {
+    return nic.bits_per_s ? Value(*nic.bits_per_s / 8) : Value();
+  };
+  return {
+      {{"name", "Name"}, &Nic::name},
+      {{"pci_bus_id", "PCI bus id"}, &Nic::bus_id},
+      {{"rdma", "RDMA"}, &Nic::has_rdma},
+      {{"interfaces", "Interfaces"},
+       [](const Nic& nic) { return report::Array(nic.interfaces.begin(), nic.interfaces.end()); },
+       names},
+      {{"up", "Up"}, &Nic::is_up},
+      {{"bits_per_s"}, &Nic::bits_per_s},
+      {{"rate", "Link", Unit::rate}, rate},
+  };
 }
 
-report::Table host_costs_table(const machine::TopologyCosts& costs) {
-  report::Table table;
-  table.title = "What the NUMA distance costs: copies from and to pinned host memory";
-  table.columns = {{"device", "Device", Unit::none},
-                   {"node", "Node", Unit::none},
-                   {"numa_distance", "Distance", Unit::count},
-                   {"h2d_bytes_per_s", "To the device", Unit::rate},
-                   {"d2h_bytes_per_s", "From it", Unit::rate}};
-  for (const machine::HostCost& cost : costs.host) {
-    table.rows.push_back(
-        {cost.device, cost.node, cost.numa_distance, cost.h2d_bytes_per_s, cost.d2h_bytes_per_s});
+report::Fields<machine::LinkCost> link_cost_fields() {
+  using machine::LinkCost;
+  return {{{"code", "Link"}, &LinkCost::code},
+          {{"pairs", "Pairs", Unit::count}, &LinkCost::pairs},
+          {{"least_bytes_per_s", "Least", Unit::rate}, &LinkCost::least_bytes_per_s},
+          {{"median_bytes_per_s", "Median", Unit::rate}, &LinkCost::median_bytes_per_s},
+          {{"most_bytes_per_s", "Most", Unit::rate}, &LinkCost::most_bytes_per_s},
+          {{"share_of_best", "Of the best", Unit::share}, &LinkCost::share_of_best}};
+}
+
+report::Fields<machine::HostCost> host_cost_fields() {
+  using machine::HostCost;
+  return {{{"device", "Device"}, &HostCost::device},
+          {{"node", "Node"}, &HostCost::node},
+          {{"numa_distance", "Distance", Unit::count}, &HostCost::numa_distance},
+          {{"h2d_bytes_per_s", "To the device", Unit::rate}, &HostCost::h2d_bytes_per_s},
+          {{"d2h_bytes_per_s", "From it", Unit::rate}, &HostCost::d2h_bytes_per_s}};
+}
+
+// What copies between the two cost; absent where that is not known.
+template <class Member>
+std::function<Value(const TopologyPair&)> cost(const TopologyFindings& topology, Member member) {
+  return [&topology, member](const TopologyPair& pair) -> Value {
+    if (!topology.costs) return {};
+    const auto found = topology.costs->pairs.find({pair.from, pair.to});
+    return found == topology.costs->pairs.end() ? Value() : Value(found->second.*member);
+  };
+}
+
+report::Fields<TopologyPair> pair_fields(const TopologyFindings& topology) {
+  using machine::PairCost;
+  return {{{"from", "From"}, &TopologyPair::from},
+          {{"to", "To"}, &TopologyPair::to},
+          {{"device"}, &TopologyPair::from},
+          {{"nic"}, &TopologyPair::to},
+          {{"kind", "Link"}, [](const TopologyPair& pair) { return to_string(pair.kind); }},
+          {{"count", "Links", Unit::count}, &TopologyPair::count},
+          {{"hops", "Hops", Unit::count}, &TopologyPair::hops},
+          {{"peer_access", "Peer"}, &TopologyPair::peer_access},
+          {{"numa_distance", "NUMA", Unit::count}, &TopologyPair::numa_distance},
+          {{"source"}, &TopologyPair::source},
+          {{"code"}, machine::short_code},
+          {{"cell"}, cost(topology, &PairCost::cell)},
+          {{"bytes_per_s", "Rate", Unit::rate}, cost(topology, &PairCost::bytes_per_s)},
+          {{"latency_s", "Latency", Unit::duration}, cost(topology, &PairCost::latency_s)}};
+}
+
+const TopologyPair* pair_of(const TopologyFindings& topology, const std::string& from,
+                            const std::string& to) {
+  for (const TopologyPair& pair : topology.pairs) {
+    if (pair.from == from && pair.to == to) return &pair;
   }
-  return table;
+  return nullptr;
+}
+
+report::Array kinds_value(const TopologyFindings& topology) {
+  report::Array rows;
+  for (const std::string& from : topology.ids) {
+    report::Array row;
+    for (const std::string& to : topology.ids) {
+      const TopologyPair* pair = pair_of(topology, from, to);
+      row.push_back(pair == nullptr ? "self" : to_string(pair->kind));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 const char* meaning_of(const TopologyPair& pair) {
@@ -176,38 +228,52 @@ std::vector<report::Table> topology_tables(const TopologyFindings& topology) {
     tables.push_back(code_matrix("Links between devices and network cards", cards, topology.ids,
                                  topology.to_nics, false));
   }
-  if (!topology.places.empty()) tables.push_back(places_table(topology));
-  if (!cards.empty()) tables.push_back(nics_table(topology));
+  if (!topology.places.empty()) {
+    tables.push_back(
+        place_fields().only({"id", "numa_node", "cpus", "path"}).table("Places", topology.places));
+  }
+  if (!cards.empty()) {
+    tables.push_back(nic_fields().without({"bits_per_s"}).table("Network cards", topology.nics));
+  }
   if (!topology.costs) return tables;
-  if (!topology.costs->links.empty()) tables.push_back(link_costs_table(*topology.costs));
-  if (!topology.costs->host.empty()) tables.push_back(host_costs_table(*topology.costs));
+  const auto& [pairs, links, host] = *topology.costs;
+  if (!links.empty()) {
+    tables.push_back(link_cost_fields().table("What the links cost: copies between GPUs", links));
+  }
+  if (!host.empty()) {
+    tables.push_back(host_cost_fields().table(
+        "What the NUMA distance costs: copies from and to pinned host memory", host));
+  }
   return tables;
 }
 
 report::Table topology_pairs(const TopologyFindings& topology) {
-  report::Table table;
-  table.title = "Pairs: links, access to the peer's memory, NUMA distance";
-  table.columns = {{"from", "From", Unit::none},          {"to", "To", Unit::none},
-                   {"kind", "Link", Unit::none},          {"count", "Links", Unit::count},
-                   {"hops", "Hops", Unit::count},         {"peer_access", "Peer", Unit::none},
-                   {"numa_distance", "NUMA", Unit::count}};
+  std::vector<std::string_view> keys{"from", "to",          "kind",         "count",
+                                     "hops", "peer_access", "numa_distance"};
+  if (topology.costs) keys.insert(keys.end(), {"bytes_per_s", "latency_s"});
+  std::vector<TopologyPair> pairs = topology.pairs;
+  pairs.insert(pairs.end(), topology.to_nics.begin(), topology.to_nics.end());
+  return pair_fields(topology).only(keys).table(
+      "Pairs: links, access to the peer's memory, NUMA distance", pairs);
+}
+
+report::Object topology_value(const TopologyFindings& topology) {
+  const auto fields = pair_fields(topology);
+  Value costs;
   if (topology.costs) {
-    table.columns.push_back({"bytes_per_s", "Rate", Unit::rate});
-    table.columns.push_back({"latency_s", "Latency", Unit::duration});
+    costs = report::Object{{"file", topology.costs_path},
+                           {"links", link_cost_fields().objects(topology.costs->links)},
+                           {"host", host_cost_fields().objects(topology.costs->host)}};
   }
-  for (const auto* pairs : {&topology.pairs, &topology.to_nics}) {
-    for (const TopologyPair& pair : *pairs) {
-      auto& row = table.rows.emplace_back();
-      row = {pair.from, pair.to,          to_string(pair.kind), pair.count,
-             pair.hops, pair.peer_access, pair.numa_distance};
-      if (!topology.costs) continue;
-      const auto found = topology.costs->pairs.find({pair.from, pair.to});
-      const bool is_measured = found != topology.costs->pairs.end();
-      row.push_back(is_measured ? Value(found->second.bytes_per_s) : Value());
-      row.push_back(is_measured ? Value(found->second.latency_s) : Value());
-    }
-  }
-  return table;
+  return {{"devices", report::Array(topology.ids.begin(), topology.ids.end())},
+          {"kinds", kinds_value(topology)},
+          {"links", fields.without({"device", "nic"}).objects(topology.pairs)},
+          {"places", place_fields().objects(topology.places)},
+          {"nics", nic_fields().without({"rate"}).objects(topology.nics)},
+          {"nic_links",
+           fields.only({"device", "nic", "kind", "code", "hops", "numa_distance", "source"})
+               .objects(topology.to_nics)},
+          {"costs", std::move(costs)}};
 }
 
 std::vector<report::Line> topology_notes(const TopologyFindings& topology) {
