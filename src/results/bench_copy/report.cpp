@@ -7,12 +7,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/matrix.hpp"
 #include "results/bench_copy/outcome.hpp"
 
@@ -25,6 +27,7 @@ using report::Status;
 using report::Tone;
 using report::Unit;
 using report::Value;
+using Results = std::vector<std::reference_wrapper<const CopyResult>>;
 
 constexpr std::size_t ids_in_line = 4;
 constexpr std::size_t sparkline_columns = 12;
@@ -158,24 +161,24 @@ std::string devices_of(const CopyResult& result) {
   }
 }
 
-Value node_of(const CopyResult& result) { return result.spec.node; }
-
-// A column of a table for people and its values.
-struct Field {
-  report::Column column;
-  Value (*value)(const CopyResult& result);
-};
-
-Value size_of(const CopyResult& result) { return result.spec.size_bytes; }
-Value named_devices(const CopyResult& result) { return devices_of(result); }
-Value bars_of(const CopyResult& result) { return sparkline(rates_of(result), sparkline_columns); }
 Value variation_of(const CopyResult& result) {
-  if (result.samples_s.empty()) return {};
-  return result.summary.variation;
+  return result.samples_s.empty() ? Value() : Value(result.summary.variation);
 }
-Value latency_of(const CopyResult& result) { return result.median_s; }
-Value median_rate(const CopyResult& result) { return result.bytes_per_s; }
-Value share_of(const CopyResult& result) { return result.share_of_limit; }
+
+report::Fields<CopyResult> result_fields() {
+  using One = const CopyResult&;
+  return {
+      {{"copy", "Copy"}, status_name},
+      {{"devices", "Devices"}, devices_of},
+      {{"node", "Node"}, [](One one) { return one.spec.node; }},
+      {{"size", "Size", Unit::size}, [](One one) { return one.spec.size_bytes; }},
+      {{"rate", "Rate", Unit::rate}, &CopyResult::bytes_per_s},
+      {{"share", "Of limit", Unit::share}, &CopyResult::share_of_limit},
+      {{"latency", "Latency", Unit::duration}, &CopyResult::median_s},
+      {{"cv", "CV", Unit::share}, variation_of},
+      {{"samples", "Samples"}, [](One one) { return sparkline(rates_of(one), sparkline_columns); }},
+  };
+}
 
 std::size_t width_of(const report::Table& table, bool unicode) {
   std::size_t total = 0;
@@ -193,18 +196,6 @@ std::size_t width_of(const report::Table& table, bool unicode) {
   return total;
 }
 
-report::Table table_of(std::string title, const std::vector<Field>& fields,
-                       const std::vector<const CopyResult*>& results) {
-  report::Table table;
-  table.title = std::move(title);
-  for (const Field& field : fields) table.columns.push_back(field.column);
-  for (const CopyResult* result : results) {
-    auto& row = table.rows.emplace_back();
-    for (const Field& field : fields) row.push_back(field.value(*result));
-  }
-  return table;
-}
-
 // Between more than two devices; two pairs are as easy to read as rows, which show more.
 std::vector<report::Matrix> shown_matrices(const BenchCopyOutcome& outcome) {
   constexpr std::ptrdiff_t fewest_pairs = 3;
@@ -219,53 +210,51 @@ std::vector<report::Matrix> shown_matrices(const BenchCopyOutcome& outcome) {
 }
 
 // Without those that a matrix shows; one that failed has its reason in a row.
-std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
+Results shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
   std::set<std::string> in_matrix;
   for (const report::Matrix& matrix : shown_matrices(outcome)) in_matrix.insert(matrix.label);
-  std::vector<const CopyResult*> shown;
+  Results shown;
   for (const CopyResult& result : outcome.results) {
     if (result.status == Status::skipped || result.spec.is_latency != is_latency) continue;
     if (result.status == Status::ok && in_matrix.count(result.label) > 0) continue;
-    shown.push_back(&result);
+    shown.emplace_back(result);
   }
   return shown;
 }
 
-std::vector<Field> first_fields(const BenchCopyOutcome& outcome) {
-  std::vector<Field> fields{{{"copy", "Copy", Unit::none}, status_name}};
-  if (outcome.devices.size() > 1) {
-    fields.push_back({{"devices", "Devices", Unit::none}, named_devices});
-  }
+std::vector<std::string_view> first_keys(const BenchCopyOutcome& outcome) {
+  std::vector<std::string_view> keys{"copy"};
+  if (outcome.devices.size() > 1) keys.push_back("devices");
   const bool has_nodes =
       std::any_of(outcome.results.begin(), outcome.results.end(),
                   [](const CopyResult& result) { return result.spec.node.has_value(); });
-  if (has_nodes) fields.push_back({{"node", "Node", Unit::none}, node_of});
-  fields.push_back({{"size", "Size", Unit::size}, size_of});
-  return fields;
+  if (has_nodes) keys.push_back("node");
+  keys.push_back("size");
+  return keys;
 }
 
 report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
-  const auto results = shown_results(outcome, false);
-  std::vector<Field> fields = first_fields(outcome);
-  fields.push_back({{"rate", "Rate", Unit::rate}, median_rate});
-  const bool has_limit = std::any_of(results.begin(), results.end(), [](const CopyResult* result) {
-    return result->limit.has_value();
+  const Results results = shown_results(outcome, false);
+  std::vector<std::string_view> keys = first_keys(outcome);
+  keys.push_back("rate");
+  const bool has_limit = std::any_of(results.begin(), results.end(), [](const CopyResult& result) {
+    return result.limit.has_value();
   });
-  if (has_limit) fields.push_back({{"share", "Of limit", Unit::share}, share_of});
-  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
-  report::Table table = table_of("", fields, results);
+  if (has_limit) keys.push_back("share");
+  keys.push_back("cv");
+  report::Table table = result_fields().only(keys).table("", results);
   if (!unicode) return table;
-  fields.push_back({{"samples", "Samples", Unit::none}, bars_of});
-  report::Table with_bars = table_of("", fields, results);
+  keys.push_back("samples");
+  report::Table with_bars = result_fields().only(keys).table("", results);
   constexpr std::size_t terminal_columns = 80;
   return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
 }
 
 report::Table latency_table(const BenchCopyOutcome& outcome) {
-  std::vector<Field> fields = first_fields(outcome);
-  fields.push_back({{"latency", "Latency", Unit::duration}, latency_of});
-  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
-  return table_of("Latency of one copy and the wait for it", fields, shown_results(outcome, true));
+  std::vector<std::string_view> keys = first_keys(outcome);
+  keys.insert(keys.end(), {"latency", "cv"});
+  return result_fields().only(keys).table("Latency of one copy and the wait for it",
+                                          shown_results(outcome, true));
 }
 
 }  // namespace
