@@ -5,10 +5,29 @@
 #include <utility>
 #include <vector>
 
+#include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/reader.hpp"
 
 namespace hiptool::report {
 namespace {
+
+Field<NamedDevice>::Get text(std::string DeviceTexts::*member) {
+  return [member](const NamedDevice& one) { return text_or_absent(one.second.*member); };
+}
+
+Fields<NamedDevice> device_fields() {
+  const auto runtime = [](const NamedDevice& one) {
+    return shows_runtime(one.first) ? text_or_absent(one.second.runtime) : Value();
+  };
+  return {{{"id", "Device"}, &NamedDevice::first},
+          {{"name", "Name"}, text(&DeviceTexts::name)},
+          {{"arch", "Architecture"}, text(&DeviceTexts::arch)},
+          {{"driver", "Driver"}, text(&DeviceTexts::driver)},
+          {{"runtime", "Runtime"}, text(&DeviceTexts::runtime), runtime},
+          {{"pci_bus_id", "PCI bus id"}, text(&DeviceTexts::pci_bus_id)},
+          {{"uuid", "UUID"}, text(&DeviceTexts::uuid)}};
+}
 
 // Texts of an earlier list are kept.
 void add_texts(DeviceTexts& texts, const Value& device) {
@@ -67,36 +86,19 @@ const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
 
 bool shows_runtime(const std::string& device_id) { return platform_of(device_id) != "cpu"; }
 
+Array devices_value(const std::vector<NamedDevice>& devices) {
+  return device_fields()
+      .only({"id", "name", "arch", "uuid", "pci_bus_id", "driver", "runtime"})
+      .objects(devices);
+}
+
 Table devices_table(const std::map<std::string, DeviceTexts>& devices) {
-  using Field = std::string DeviceTexts::*;
-  const std::array<std::pair<Column, Field>, 6> fields{
-      {{{"name", "Name", Unit::none}, &DeviceTexts::name},
-       {{"arch", "Architecture", Unit::none}, &DeviceTexts::arch},
-       {{"driver", "Driver", Unit::none}, &DeviceTexts::driver},
-       {{"runtime", "Runtime", Unit::none}, &DeviceTexts::runtime},
-       {{"pci_bus_id", "PCI bus id", Unit::none}, &DeviceTexts::pci_bus_id},
-       {{"uuid", "UUID", Unit::none}, &DeviceTexts::uuid}}};
-  std::vector<std::pair<std::string, const DeviceTexts*>> sorted;
-  for (const auto& [id, texts] : devices) sorted.emplace_back(id, &texts);
+  std::vector<NamedDevice> sorted(devices.begin(), devices.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) {
     return is_device_before(left.first, right.first);
   });
-  Table table;
-  table.columns.push_back({"id", "Device", Unit::none});
-  for (const auto& one : sorted) table.rows.push_back({one.first});
-  for (const auto& [column, field] : fields) {
-    const auto text = [field = field](const auto& one) {
-      const bool is_shown = field != &DeviceTexts::runtime || shows_runtime(one.first);
-      return is_shown ? one.second->*field : std::string();
-    };
-    const bool is_known = std::any_of(sorted.begin(), sorted.end(),
-                                      [&text](const auto& one) { return !text(one).empty(); });
-    if (!is_known) continue;
-    table.columns.push_back(column);
-    for (std::size_t row = 0; row < sorted.size(); ++row) {
-      table.rows[row].push_back(text_or_absent(text(sorted[row])));
-    }
-  }
+  Table table = device_fields().table("", sorted);
+  remove_empty_columns(table);
   return table;
 }
 

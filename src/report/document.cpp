@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/document.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -273,6 +274,17 @@ Table table_of_objects(const std::vector<Object>& objects) {
   }
   for (auto& row : table.rows) row.resize(table.columns.size());
   return table;
+}
+
+void remove_empty_columns(Table& table) {
+  for (std::size_t column = table.columns.size(); column-- > 1;) {
+    const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(),
+                                      [&](const auto& row) { return row[column].is_absent(); });
+    if (!is_empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    table.columns.erase(table.columns.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
 }
 
 Table table_of_keys(const std::vector<std::string>& keys) {

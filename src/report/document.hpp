@@ -45,6 +45,9 @@ Table table_of_objects(const std::vector<Object>& objects);
 /// The rows as objects with the columns' keys, of which the first may have another name.
 Array objects_of(Table table, std::string_view first_key = {});
 
+/// Leaves out the columns without any value, but not the first.
+void remove_empty_columns(Table& table);
+
 /// An empty table whose columns' titles are their keys, for programs.
 Table table_of_keys(const std::vector<std::string>& keys);
 

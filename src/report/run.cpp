@@ -51,16 +51,6 @@ Object error_value(const Error& error) {
           {"native", std::move(native)}};
 }
 
-Object device_value(const std::string& id, const DeviceTexts& texts) {
-  return {{"id", id},
-          {"name", text_or_absent(texts.name)},
-          {"arch", text_or_absent(texts.arch)},
-          {"uuid", text_or_absent(texts.uuid)},
-          {"pci_bus_id", text_or_absent(texts.pci_bus_id)},
-          {"driver", text_or_absent(texts.driver)},
-          {"runtime", text_or_absent(texts.runtime)}};
-}
-
 Object head_of(const Run& run) {
   Object head{{"schema", "hiptool." + run.command + "/2"},
               {"tool", Object{{"version", run.tool_version}, {"commit", run.tool_commit}}},
@@ -71,11 +61,7 @@ Object head_of(const Run& run) {
                               {"memory_bytes", run.host.memory_bytes}}},
               {"started_at", run.started_at},
               {"status", run.status}};
-  Array devices;
-  for (const auto& [id, texts] : run.devices) {
-    devices.emplace_back(device_value(id, texts));
-  }
-  if (!devices.empty()) head.emplace_back("measured_on", std::move(devices));
+  if (!run.devices.empty()) head.emplace_back("measured_on", devices_value(run.devices));
   if (!run.error.empty()) head.emplace_back("error", run.error);
   head.emplace_back("exit_code", run.exit_code);
   head.emplace_back("passed", run.passed);

@@ -75,13 +75,15 @@ struct DeviceTexts {
   std::string runtime;  ///< version of the vendor's library
 };
 
+using NamedDevice = std::pair<std::string, DeviceTexts>;  ///< after its id
+
 struct Run {
   std::string command;  ///< "bench-copy"; empty: no document of hiptool
   std::string tool_version;
   std::string tool_commit;
   Host host;
-  std::vector<std::pair<std::string, DeviceTexts>> devices;  ///< that took part, by their ids
-  std::string started_at;                                    ///< "2026-03-01T12:00:00Z"
+  std::vector<NamedDevice> devices;  ///< that took part
+  std::string started_at;            ///< "2026-03-01T12:00:00Z"
   std::string status;
   Object error;                  ///< code, message, hint and native; empty: none
   std::optional<int> exit_code;  ///< absent only in documents written before they had it
@@ -98,8 +100,8 @@ struct Run {
 /// Whether a run loads models, so that its document has their fields.
 bool loads_models(const Run& run);
 
-/// A device as documents have it.
-Object device_value(const std::string& id, const DeviceTexts& texts);
+/// Devices as documents have them.
+Array devices_value(const std::vector<NamedDevice>& devices);
 
 /// The fields of a run in the order in which every document starts with them.
 Object head_of(const Run& run);

@@ -174,20 +174,6 @@ std::string result_title(const ModelLoads& loads) {
   return std::all_of(loads.begin(), loads.end(), has_passed) ? "Digest" : "Digest or reason";
 }
 
-bool is_empty_column(const Table& table, std::size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(),
-                     [column](const auto& row) { return row[column].is_absent(); });
-}
-
-void remove_empty_columns(Table& table) {
-  for (std::size_t column = table.columns.size(); column-- > 0;) {
-    if (!is_empty_column(table, column)) continue;
-    const auto at = static_cast<std::ptrdiff_t>(column);
-    table.columns.erase(table.columns.begin() + at);
-    for (auto& row : table.rows) row.erase(row.begin() + at);
-  }
-}
-
 Table models_table(const ModelLoads& loads, std::size_t width) {
   // The other columns, so that a digest is whole at 80; the share, which the document has too, is
   // left out where names need its room.
@@ -217,7 +203,7 @@ Table models_table(const ModelLoads& loads, std::size_t width) {
          has_loaded ? member(document, "verdict_time_s") : Value(), member(document, "bytes_per_s"),
          shows_share ? member(document, "share_of_limit") : Value(), result_of(load)});
   }
-  remove_empty_columns(table);
+  report::remove_empty_columns(table);
   return table;
 }
 

@@ -37,7 +37,7 @@ Object side_value(const RunFile& file) {
           {"status", file.run.status},
           {"host", report::text_or_absent(file.run.host.name)},
           {"started_at", report::text_or_absent(file.run.started_at)},
-          {"devices", devices_of_file(file)}};
+          {"devices", devices_value({file.devices.begin(), file.devices.end()})}};
 }
 
 Table people_table(const RunComparison& comparison) {

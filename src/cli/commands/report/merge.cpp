@@ -210,7 +210,7 @@ Array files_value(const Merge& merge) {
                           {"passed", file.run.passed},
                           {"measurements", file.measurements.size()},
                           {"started_at", report::text_or_absent(file.run.started_at)},
-                          {"devices", devices_of_file(file)}});
+                          {"devices", devices_value({file.devices.begin(), file.devices.end()})}});
   }
   return list;
 }

@@ -22,14 +22,6 @@ std::vector<report::Table> main_table(const report::Report& report) {
 
 }  // namespace
 
-report::Array devices_of_file(const report::RunFile& file) {
-  report::Array devices;
-  for (const auto& [id, texts] : file.devices) {
-    devices.emplace_back(report::device_value(id, texts));
-  }
-  return devices;
-}
-
 report::Report document_report(report::Object document) {
   report::Report report = report::render_report(std::move(document));
   report.csv_tables = main_table(report);

@@ -11,9 +11,6 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
 
 report::Report merge_report(report::Run run, const report::Merge& merge);
 
-/// The devices that a document names.
-report::Array devices_of_file(const report::RunFile& file);
-
 /// A document of an earlier run, as it was measured.
 report::Report document_report(report::Object document);
 
