@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "load/manifest/manifest.hpp"
 #include "model/model_kind.hpp"
 #include "report/document.hpp"
+#include "report/fields.hpp"
 #include "results/model/facts.hpp"
 #include "results/model/summary.hpp"
 
@@ -50,37 +52,6 @@ Array parts_value(const ModelFacts& facts) {
   return parts;
 }
 
-Array layers_value(const ModelFacts& facts) {
-  Array groups;
-  for (const model::LayerGroup& group : facts.layers) {
-    groups.push_back(Object{{"name", group.name},
-                            {"layers", Array(group.layers.begin(), group.layers.end())},
-                            {"tensors", group.tensors},
-                            {"parameters", group.parameters},
-                            {"bytes", group.size_bytes}});
-  }
-  return groups;
-}
-
-report::Table full_inspected_tensors_table(const ModelFacts& facts) {
-  report::Table table = report::table_of_keys(
-      {"model", "name", "dtype", "shape", "elements", "bytes", "file", "file_offset"});
-  for (const TensorInfo& tensor : facts.model.tensors()) {
-    table.rows.push_back({facts.path, tensor.name, tensor.type.name(),
-                          Array(tensor.shape.begin(), tensor.shape.end()), tensor.elements,
-                          tensor.size_bytes, facts.model.files()[tensor.file].path.string(),
-                          tensor.file_offset});
-  }
-  return table;
-}
-
-// The rows of a table as objects, without the model's path, which the document has already.
-Array without_model(report::Table table) {
-  Array objects = report::objects_of(std::move(table));
-  for (Value& value : objects) value.object()->erase(value.object()->begin());
-  return objects;
-}
-
 Array warnings_value(const ModelFacts& facts) {
   Array warnings(facts.model.warnings().begin(), facts.model.warnings().end());
   for (const auto* list : {&facts.summary.warnings, &facts.tokenizer.warnings}) {
@@ -110,6 +81,23 @@ Object flat_fields(const ModelFacts& facts) {
   return fields;
 }
 
+report::Fields<TensorInfo> tensor_fields(const ModelFacts& facts) {
+  using One = const TensorInfo&;
+  const auto file = [files = facts.model.files()](One one) {
+    return files[one.file].path.string();
+  };
+  return {{{"model"}, [&facts](One) { return facts.path; }},
+          {{"name", "Name"}, &TensorInfo::name},
+          {{"dtype", "Type"}, [](One one) { return one.type.name(); }},
+          {{"shape", "Shape"},
+           [](One one) { return Array(one.shape.begin(), one.shape.end()); },
+           [](One one) { return load::shape_text(one.shape); }},
+          {{"elements"}, &TensorInfo::elements},
+          {{"bytes", "Size", report::Unit::size}, &TensorInfo::size_bytes},
+          {{"file"}, file},
+          {{"file_offset"}, &TensorInfo::file_offset}};
+}
+
 report::Table one_row(Object fields) {
   report::Table table;
   auto& row = table.rows.emplace_back();
@@ -130,12 +118,22 @@ Value model_document(const ModelFacts& facts, const InspectionLists& lists) {
   fields.emplace_back("parts", parts_value(facts));
   fields.emplace_back("warnings", warnings_value(facts));
   if (lists.metadata || !lists.key.empty()) {
-    fields.emplace_back("metadata", without_model(full_metadata_table(facts, lists.key)));
+    Array metadata = report::objects_of(full_metadata_table(facts, lists.key));
+    // The document has the model's path already.
+    for (Value& one : metadata) one.object()->erase(one.object()->begin());
+    fields.emplace_back("metadata", std::move(metadata));
   }
   if (lists.tensors) {
-    fields.emplace_back("tensor_list", without_model(full_inspected_tensors_table(facts)));
+    fields.emplace_back("tensor_list",
+                        tensor_fields(facts).without({"model"}).objects(facts.model.tensors()));
   }
   return fields;
+}
+
+report::Table tensors_table(const ModelFacts& facts) {
+  return tensor_fields(facts)
+      .only({"name", "dtype", "shape", "bytes"})
+      .table("Tensors", facts.model.tensors());
 }
 
 Value refusal_document(const ModelRefusal& refusal) {
@@ -155,7 +153,7 @@ std::vector<report::Table> inspection_csv(const Inspection& inspection,
   for (const ModelFacts& facts : inspection.models) {
     append(models, one_row(flat_fields(facts)));
     if (wants_metadata) append(metadata, full_metadata_table(facts, lists.key));
-    if (lists.tensors) append(tensors, full_inspected_tensors_table(facts));
+    if (lists.tensors) append(tensors, tensor_fields(facts).rows(facts.model.tensors()));
   }
   if (!inspection.refusals.empty()) {
     if (models.columns.empty()) models.columns.push_back({"path", "path"});

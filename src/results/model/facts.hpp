@@ -73,6 +73,7 @@ report::Table facts_table(const ModelFacts& facts, bool unicode);
 /// One row for each element type, and one for each group of equal layers.
 report::Table inspected_types_table(const ModelFacts& facts);
 report::Table layers_table(const ModelFacts& facts);
+report::Array layers_value(const ModelFacts& facts);  ///< of the document
 
 /// The files of a set, with their published hashes.
 report::Table files_table(const ModelFacts& facts);
@@ -109,6 +110,9 @@ std::string shown_text(std::string_view text, std::size_t columns, bool unicode)
 
 /// One element of `models` in `hiptool.inspect/1`.
 report::Value model_document(const ModelFacts& facts, const InspectionLists& lists);
+
+/// For people; the document and CSV have more fields of each tensor.
+report::Table tensors_table(const ModelFacts& facts);
 
 /// One element of `refused`.
 report::Value refusal_document(const ModelRefusal& refusal);

@@ -15,6 +15,7 @@
 #include "base/units.hpp"
 #include "model/model_kind.hpp"
 #include "model/parts.hpp"
+#include "report/fields.hpp"
 #include "report/text.hpp"
 #include "results/model/facts.hpp"
 #include "results/model/summary.hpp"
@@ -157,9 +158,32 @@ std::string layer_ranges(const std::vector<std::uint64_t>& layers) {
   return fmt::format("{}, ... {}", fmt::join(ranges, ", "), layers.back());
 }
 
-Value share_value(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return {};
-  return static_cast<double>(part) / static_cast<double>(whole);
+report::Fields<model::LayerGroup> layer_fields(const ModelFacts& facts) {
+  using model::LayerGroup;
+  using One = const LayerGroup&;
+  const auto name = [](One one) {
+    return one.layers.empty() ? one.name : one.name + "." + layer_ranges(one.layers);
+  };
+  const auto count = [](One one) {
+    return one.layers.empty() ? Value() : Value(one.layers.size());
+  };
+  const auto bytes_each = [](One one) {
+    return one.layers.empty() ? Value() : Value(one.size_bytes / one.layers.size());
+  };
+  const auto share = [whole = static_cast<double>(facts.model.tensor_bytes())](One one) {
+    return whole == 0 ? Value() : Value(static_cast<double>(one.size_bytes) / whole);
+  };
+  return {{{"name", "Part"}, &LayerGroup::name, name},
+          {{"layers", "Layers", Unit::count},
+           [](One one) { return report::Array(one.layers.begin(), one.layers.end()); },
+           count},
+          {{"tensors"}, &LayerGroup::tensors},
+          {{"parameters", "Parameters", Unit::count},
+           &LayerGroup::parameters,
+           [](One one) { return short_count(one.parameters); }},
+          {{"bytes_each", "Per layer", Unit::size}, bytes_each},
+          {{"bytes", "Size", Unit::size}, &LayerGroup::size_bytes},
+          {{"share", "Share", Unit::share}, share}};
 }
 
 }  // namespace
@@ -201,24 +225,12 @@ report::Table inspected_types_table(const ModelFacts& facts) {
   return table;
 }
 
+report::Array layers_value(const ModelFacts& facts) {
+  return layer_fields(facts).without({"bytes_each", "share"}).objects(facts.layers);
+}
+
 report::Table layers_table(const ModelFacts& facts) {
-  report::Table table{"",
-                      {{"name", "Part", Unit::none},
-                       {"layers", "Layers", Unit::count},
-                       {"parameters", "Parameters", Unit::count},
-                       {"bytes_each", "Per layer", Unit::size},
-                       {"bytes", "Size", Unit::size},
-                       {"share", "Share", Unit::share}},
-                      {}};
-  for (const model::LayerGroup& group : facts.layers) {
-    const bool is_layer = !group.layers.empty();
-    table.rows.push_back(
-        {is_layer ? group.name + "." + layer_ranges(group.layers) : group.name,
-         is_layer ? Value(group.layers.size()) : Value(), short_count(group.parameters),
-         is_layer ? Value(group.size_bytes / group.layers.size()) : Value(), group.size_bytes,
-         share_value(group.size_bytes, facts.model.tensor_bytes())});
-  }
-  return table;
+  return layer_fields(facts).without({"tensors"}).table("", facts.layers);
 }
 
 report::Table files_table(const ModelFacts& facts) {

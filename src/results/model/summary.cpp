@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/fields.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -30,6 +31,19 @@ Value per_layer(const std::vector<std::uint64_t>& counts) {
   if (counts.empty()) return {};
   if (is_same_everywhere(counts)) return counts.front();
   return Array(counts.begin(), counts.end());
+}
+
+report::Fields<TypeShare> type_fields(const ModelSummary& summary) {
+  double whole = 0;
+  for (const TypeShare& one : summary.types) whole += static_cast<double>(one.size_bytes);
+  const auto share = [whole](const TypeShare& one) {
+    return whole == 0 ? Value() : Value(static_cast<double>(one.size_bytes) / whole);
+  };
+  return {{{"type"}, &TypeShare::type},
+          {{"dtype", "Type"}, &TypeShare::type},
+          {{"tensors", "Tensors", Unit::count}, &TypeShare::tensors},
+          {{"bytes", "Size", Unit::size}, &TypeShare::size_bytes},
+          {{"share", "Share", Unit::share}, share}};
 }
 
 /// The parts of one line; those without a number are left out.
@@ -68,17 +82,13 @@ std::string short_count(std::uint64_t count) {
 }
 
 void add_summary_fields(Object& model, const ModelSummary& summary) {
-  Array types;
-  for (const TypeShare& share : summary.types) {
-    types.push_back(
-        Object{{"type", share.type}, {"tensors", share.tensors}, {"bytes", share.size_bytes}});
-  }
   const auto add = [&](const char* name, Value value) {
     model.emplace_back(name, std::move(value));
   };
   add("name", summary.name);
   add("file_type", summary.file_type);
-  add("quantization", std::move(types));
+  add("quantization",
+      type_fields(summary).only({"type", "tensors", "bytes"}).objects(summary.types));
   add("context_length", summary.context_length);
   add("layers", summary.layers);
   add("embedding_length", summary.embedding_length);
@@ -125,21 +135,7 @@ std::vector<report::Line> summary_lines(const ModelSummary& summary) {
 }
 
 report::Table types_table(const ModelSummary& summary) {
-  report::Table table{"",
-                      {{"dtype", "Type", Unit::none},
-                       {"tensors", "Tensors", Unit::count},
-                       {"bytes", "Size", Unit::size},
-                       {"share", "Share", Unit::share}},
-                      {}};
-  std::uint64_t whole = 0;
-  for (const TypeShare& share : summary.types) whole += share.size_bytes;
-  for (const TypeShare& share : summary.types) {
-    const Value part =
-        whole == 0 ? Value()
-                   : Value(static_cast<double>(share.size_bytes) / static_cast<double>(whole));
-    table.rows.push_back({share.type, share.tensors, share.size_bytes, part});
-  }
-  return table;
+  return type_fields(summary).without({"type"}).table("", summary.types);
 }
 
 }  // namespace hiptool::results

@@ -20,7 +20,6 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
-#include "load/manifest/manifest.hpp"
 #include "report/text.hpp"
 #include "results/model/facts.hpp"
 
@@ -35,7 +34,6 @@ struct InspectOptions : results::InspectionLists {
 };
 
 using report::Tone;
-using report::Unit;
 
 bool prints_value(const InspectOptions& options) {
   return options.chat_template || !options.key.empty();
@@ -96,20 +94,6 @@ const Error* worst_of(const std::vector<results::ModelRefusal>& refusals) {
   return worst;
 }
 
-report::Table short_tensors_table(const results::ModelFacts& facts) {
-  report::Table table{"Tensors",
-                      {{"name", "Name", Unit::none},
-                       {"dtype", "Type", Unit::none},
-                       {"shape", "Shape", Unit::none},
-                       {"bytes", "Size", Unit::size}},
-                      {}};
-  for (const TensorInfo& tensor : facts.model.tensors()) {
-    table.rows.push_back(
-        {tensor.name, tensor.type.name(), load::shape_text(tensor.shape), tensor.size_bytes});
-  }
-  return table;
-}
-
 void add_warning_notes(const results::ModelFacts& facts, const std::string& prefix,
                        report::Report& report) {
   if (facts.model.path() != facts.path) {
@@ -130,7 +114,7 @@ void add_details(const results::ModelFacts& facts, const InspectOptions& options
     report.tables.push_back(
         results::metadata_table(facts, console.width_out(), console.has_unicode()));
   }
-  if (options.tensors) report.tables.push_back(short_tensors_table(facts));
+  if (options.tensors) report.tables.push_back(results::tensors_table(facts));
 }
 
 void show_model(const results::ModelFacts& facts, const InspectOptions& options,
