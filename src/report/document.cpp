@@ -240,37 +240,29 @@ Failure read_failure(const Value& entry) {
 
 void set_measurements(Report& report, std::vector<Measurement> measurements) {
   report.measurements = std::move(measurements);
-  Array values;
-  std::vector<Object> rows;
-  for (const Measurement& one : report.measurements) rows.push_back(measurement_value(one));
-  report.csv_tables = {table_of_objects(rows)};
-  for (Object& row : rows) values.emplace_back(std::move(row));
+  Array values = array_of(report.measurements, measurement_value);
+  report.csv_tables = {table_of_objects(values)};
   report.document.emplace_back("measurements", std::move(values));
 }
 
 void set_thresholds(Report& report, std::vector<ThresholdResult> thresholds) {
   report.thresholds = std::move(thresholds);
-  Array values;
-  for (const ThresholdResult& one : report.thresholds) values.emplace_back(threshold_value(one));
-  report.document.emplace_back("thresholds", std::move(values));
+  report.document.emplace_back("thresholds", array_of(report.thresholds, threshold_value));
 }
 
 void set_comparisons(Report& report, std::vector<Comparison> comparisons) {
   report.comparisons = std::move(comparisons);
-  Array values;
-  std::vector<Object> rows;
-  for (const Comparison& one : report.comparisons) rows.push_back(comparison_value(one));
-  if (!report.csv_tables) report.csv_tables = {table_of_objects(rows)};
-  for (Object& row : rows) values.emplace_back(std::move(row));
+  Array values = array_of(report.comparisons, comparison_value);
+  if (!report.csv_tables) report.csv_tables = {table_of_objects(values)};
   report.document.emplace_back("comparisons", std::move(values));
 }
 
-Table table_of_objects(const std::vector<Object>& objects) {
+Table table_of_objects(const Array& objects) {
   Table table;
   Spread spread(table);
-  for (const Object& one : objects) {
+  for (const Value& one : objects) {
     spread.start_row();
-    spread.add("", one);
+    spread.add("", std::get<Object>(one.data()));
   }
   for (auto& row : table.rows) row.resize(table.columns.size());
   return table;

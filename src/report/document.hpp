@@ -40,7 +40,7 @@ void set_comparisons(Report& report, std::vector<Comparison> comparisons);
 
 /// Fields as a table: a row for each object, a column for each scalar, in the order of the first
 /// object. Objects named `details` and `wrong` are spread over columns; lists are left out.
-Table table_of_objects(const std::vector<Object>& objects);
+Table table_of_objects(const Array& objects);
 
 /// The rows as objects with the columns' keys, of which the first may have another name.
 Array objects_of(Table table, std::string_view first_key = {});

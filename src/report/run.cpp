@@ -65,9 +65,7 @@ Object head_of(const Run& run) {
   if (!run.error.empty()) head.emplace_back("error", run.error);
   head.emplace_back("exit_code", run.exit_code);
   head.emplace_back("passed", run.passed);
-  Array failures;
-  for (const Failure& failure : run.failures) failures.emplace_back(failure_value(failure));
-  head.emplace_back("failures", std::move(failures));
+  head.emplace_back("failures", array_of(run.failures, failure_value));
   return head;
 }
 

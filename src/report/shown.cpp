@@ -37,35 +37,26 @@ Value safe_value(const Value& value) {
 }
 
 Array lines_value(const std::vector<Line>& lines) {
-  Array list;
-  for (const Line& line : lines) {
-    list.emplace_back(
-        Object{{"tone", word_of(line.tone, tone_words)}, {"text", printable(line.text)}});
-  }
-  return list;
+  return array_of(lines, [](const Line& line) {
+    return Object{{"tone", word_of(line.tone, tone_words)}, {"text", printable(line.text)}};
+  });
 }
 
 Object table_value(const Table& table) {
-  Array columns;
-  for (const Column& column : table.columns) {
-    columns.emplace_back(Object{{"key", column.key},
-                                {"title", printable(column.title)},
-                                {"unit", word_of(column.unit, unit_words)},
-                                {"may_be_cut", column.may_be_cut}});
-  }
-  Array rows;
-  for (const auto& row : table.rows) {
-    Array values;
-    for (const Value& value : row) values.push_back(safe_value(value));
-    rows.emplace_back(std::move(values));
-  }
+  const auto column_value = [](const Column& column) {
+    return Object{{"key", column.key},
+                  {"title", printable(column.title)},
+                  {"unit", word_of(column.unit, unit_words)},
+                  {"may_be_cut", column.may_be_cut}};
+  };
+  const auto row_value = [](const std::vector<Value>& row) { return array_of(row, safe_value); };
   Object fields{{"title", printable(table.title)},
-                {"columns", std::move(columns)},
-                {"rows", std::move(rows)}};
+                {"columns", array_of(table.columns, column_value)},
+                {"rows", array_of(table.rows, row_value)}};
   if (table.heat.empty()) return fields;
-  Array heat;
-  for (const auto& row : table.heat) heat.emplace_back(Array(row.begin(), row.end()));
-  fields.emplace_back("heat", std::move(heat));
+  fields.emplace_back("heat", array_of(table.heat, [](const std::vector<double>& row) {
+                        return Array(row.begin(), row.end());
+                      }));
   return fields;
 }
 
@@ -104,10 +95,8 @@ std::optional<Table> read_table(const Value& value) {
 }  // namespace
 
 Object shown_value(const Report& report) {
-  Array tables;
-  for (const Table& table : report.tables) tables.emplace_back(table_value(table));
   return {{"lines", lines_value(verdict_lines(report))},
-          {"tables", std::move(tables)},
+          {"tables", array_of(report.tables, table_value)},
           {"notes", lines_value(report.notes)}};
 }
 

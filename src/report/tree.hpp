@@ -71,6 +71,14 @@ std::optional<double> number_of(const Value& value);
 /// A whole number from 0 on.
 std::optional<std::uint64_t> count_of(const Value& value);
 
+/// A value for each of the things.
+template <class Things, class ValueOf>
+Array array_of(const Things& things, ValueOf value_of) {
+  Array list;
+  for (const auto& one : things) list.emplace_back(value_of(one));
+  return list;
+}
+
 /// The value as JSON on one line.
 std::string json_text(const Value& value);
 

@@ -119,8 +119,8 @@ TEST_CASE("kinds of failures have one word each") {
 
 TEST_CASE("a table of objects has a column for each scalar of any of them") {
   const Table table = table_of_objects(
-      {{{"id", "a"}, {"list", Array{1}}, {"wrong", Object{{"count", 2}}}},
-       {{"id", "b"}, {"wrong", nullptr}, {"details", Object{{"engine", "copy"}}}}});
+      {Object{{"id", "a"}, {"list", Array{1}}, {"wrong", Object{{"count", 2}}}},
+       Object{{"id", "b"}, {"wrong", nullptr}, {"details", Object{{"engine", "copy"}}}}});
   std::vector<std::string> keys;
   for (const Column& column : table.columns) keys.push_back(column.key);
   CHECK(keys == std::vector<std::string>{"id", "wrong_count", "wrong", "engine"});
