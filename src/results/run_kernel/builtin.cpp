@@ -78,13 +78,6 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
   }
 }
 
-/// Devices in the order in which they were used.
-std::string devices_of(const std::vector<KernelResult>& results) {
-  std::vector<std::string> devices;
-  for (const KernelResult& result : results) base::add_once(devices, result.destination);
-  return fmt::format("{}", fmt::join(devices, ", "));
-}
-
 // "3 of 4 kernel runs right on cpu:0, 1 skipped"
 std::string counts_text(const BuiltinOutcome& outcome) {
   const std::size_t skipped = outcome.count(Status::skipped);
@@ -190,6 +183,15 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
 }
 
 }  // namespace
+
+const char* verdict_word(Status status) {
+  switch (status) {
+    case Status::ok: return "right";
+    case Status::mismatch: return "WRONG";
+    case Status::failed: return "failed";
+    default: return "skipped";
+  }
+}
 
 report::Report kernel_list_report(report::Run run, const std::vector<KernelFamily>& families) {
   report::Report report = report::start_report(std::move(run));

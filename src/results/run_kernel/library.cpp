@@ -27,15 +27,6 @@ Value library_error(const LibraryResult& result) {
   return was_library_judged(result) && !result.wrong ? Value(result.max_error) : Value();
 }
 
-const char* library_verdict(const LibraryResult& result) {
-  switch (result.status) {
-    case Status::ok: return "right";
-    case Status::mismatch: return "WRONG";
-    case Status::failed: return "failed";
-    default: return "skipped";
-  }
-}
-
 /// Of the peak where one is published, else of the fastest of the same problem.
 Value library_share(const LibraryResult& result) {
   if (result.share_of_limit) return format_share(*result.share_of_limit) + " of peak";
@@ -69,7 +60,7 @@ std::vector<Table> library_tables(const std::vector<LibraryResult>& results) {
     tables.back().rows.push_back(
         {result.library, result.flops_per_s, library_share(result),
          error.is_absent() ? Value() : Value(fmt::format("{:.3g}", result.max_error)),
-         library_verdict(result)});
+         verdict_word(result.status)});
   }
   return tables;
 }
@@ -143,13 +134,11 @@ void add_library_notes(const std::vector<LibraryResult>& results,
 }
 
 std::string library_counts(const LibraryOutcome& outcome) {
-  std::vector<std::string> devices;
-  for (const LibraryResult& result : outcome.results) base::add_once(devices, result.destination);
   const std::size_t skipped = outcome.count(Status::skipped);
   std::string text = fmt::format(
       "{} of {} right on {}", outcome.count(Status::ok),
       base::count_of(outcome.results.size() - skipped, std::string(noun_of(outcome.kind))),
-      base::first_of(devices, devices.size()));
+      devices_of(outcome.results));
   if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
     text += fmt::format(", {} failed", failed);
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/contains.hpp"
+#include "base/text.hpp"
 #include "measure/kernel_bench.hpp"
 #include "report/report.hpp"
 #include "user_kernel/user_kernel.hpp"
@@ -31,7 +33,18 @@ report::Report user_kernel_report(report::Run head, const user_kernel::UserKerne
                                   const std::vector<OutputWord>& outputs,
                                   const std::vector<UserKernelOutcome>& outcomes);
 
+/// "cpu:0, cpu:1": the devices in the order in which they were used.
+template <class Results>
+std::string devices_of(const Results& results) {
+  std::vector<std::string> devices;
+  for (const auto& result : results) base::add_once(devices, result.destination);
+  return base::first_of(devices, devices.size());
+}
+
 // ---- builtin.cpp
+
+/// "right", "WRONG", "failed" or "skipped".
+const char* verdict_word(report::Status status);
 
 /// The report of --list; `run` has its verdict.
 report::Report kernel_list_report(report::Run run,

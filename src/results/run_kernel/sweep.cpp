@@ -74,23 +74,13 @@ std::vector<SweptOperation> group_operations(std::span<const KernelResult> resul
   return list;
 }
 
-const char* verdict_word(Status status) {
-  switch (status) {
-    case Status::ok: return "right";
-    case Status::mismatch: return "WRONG";
-    case Status::failed: return "failed";
-    default: return "skipped";
-  }
-}
-
 Value operation_value(const SweptOperation& operation) {
-  report::Array types;
-  for (const KernelResult& type : operation.types) types.emplace_back(type.dtype);
+  const auto dtype = [](const KernelResult& type) { return type.dtype; };
   const auto layouts = operation.layouts();
   return report::Object{{"name", operation.first().kernel},
                         {"group", operation.first().group},
                         {"device", operation.first().destination},
-                        {"dtypes", std::move(types)},
+                        {"dtypes", report::array_of(operation.types, dtype)},
                         {"layouts", report::Array(layouts.begin(), layouts.end())},
                         {"status", to_string(operation.status())},
                         {"cases", operation.cases()},
@@ -135,12 +125,6 @@ void add_type_notes(const KernelResult& result, std::vector<report::Line>& notes
   }
 }
 
-std::string devices_text(const std::vector<KernelResult>& results) {
-  std::vector<std::string> devices;
-  for (const KernelResult& result : results) base::add_once(devices, result.destination);
-  return base::first_of(devices, devices.size());
-}
-
 std::vector<report::Line> sweep_verdict(const BuiltinOutcome& outcome,
                                         const std::vector<SweptOperation>& operations) {
   std::size_t right = 0;
@@ -157,7 +141,7 @@ std::vector<report::Line> sweep_verdict(const BuiltinOutcome& outcome,
   std::string text =
       fmt::format("{} of {} right on {}: {}, every element compared; seed {}", right,
                   base::count_of(operations.size() - skipped, "operation"),
-                  devices_text(outcome.results), base::count_of(cases, "case"), outcome.seed);
+                  devices_of(outcome.results), base::count_of(cases, "case"), outcome.seed);
   if (skipped > 0) text += fmt::format("; {} skipped", skipped);
   return report::parts_verdict({.wrong = wrong,
                                 .error = outcome.error ? &*outcome.error : nullptr,
@@ -178,15 +162,13 @@ report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   const std::vector<SweptOperation> operations = group_operations(outcome.results);
   report.verdict = sweep_verdict(outcome, operations);
-  report::Array swept;
-  for (const SweptOperation& operation : operations) swept.push_back(operation_value(operation));
   std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));
     add_type_notes(result, report.notes);
   }
   set_measurements(report, std::move(measurements));
-  report.document.emplace_back("operations", std::move(swept));
+  report.document.emplace_back("operations", report::array_of(operations, operation_value));
   report.document.emplace_back("sweep", outcome.sweep);
   report.document.emplace_back("seed", outcome.seed);
   report.tables = {operations_table(operations)};

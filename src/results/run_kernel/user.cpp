@@ -48,13 +48,11 @@ Value dimensions_value(const Dim3& dimensions) {
 }
 
 Value outside_value(const std::vector<user_kernel::OutsideWrite>& writes) {
-  report::Array values;
-  for (const user_kernel::OutsideWrite& write : writes) {
-    values.emplace_back(report::Object{{"argument", std::uint64_t{write.argument}},
-                                       {"before_bytes", write.before_bytes},
-                                       {"behind_bytes", write.behind_bytes}});
-  }
-  return values;
+  return report::array_of(writes, [](const user_kernel::OutsideWrite& write) {
+    return report::Object{{"argument", std::uint64_t{write.argument}},
+                          {"before_bytes", write.before_bytes},
+                          {"behind_bytes", write.behind_bytes}};
+  });
 }
 
 report::Array elements_of(const KernelArgument& argument, std::span<const std::byte> bytes,
