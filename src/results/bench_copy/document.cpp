@@ -80,13 +80,10 @@ Value missing_value(const BenchCopyOutcome& outcome) {
 }  // namespace
 
 Value setup_value(const BenchCopyOutcome& outcome) {
-  Array devices;
-  for (const measure::WatchedDevice& device : outcome.devices) {
-    devices.push_back(device_value(device));
-  }
   Object variables;
   for (const auto& [name, value] : outcome.variables) variables.emplace_back(name, value);
-  return Object{{"devices", std::move(devices)}, {"variables", std::move(variables)}};
+  return Object{{"devices", report::array_of(outcome.devices, device_value)},
+                {"variables", std::move(variables)}};
 }
 
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {

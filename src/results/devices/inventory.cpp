@@ -166,9 +166,8 @@ std::string usable_platform_text(const PlatformStatus& status) {
 }  // namespace
 
 report::Array platforms_value(const Inventory& inventory) {
-  report::Array array;
-  for (const PlatformStatus& status : inventory.platforms) {
-    array.emplace_back(report::Object{
+  return report::array_of(inventory.platforms, [](const PlatformStatus& status) {
+    return report::Object{
         {"platform", to_string(status.platform)},
         {"status", status.usable ? "ok" : "unavailable"},
         {"library", report::text_or_absent(status.library)},
@@ -178,21 +177,18 @@ report::Array platforms_value(const Inventory& inventory) {
         {"reason", report::text_or_absent(status.reason)},
         {"hint", report::text_or_absent(status.hint)},
         {"note", report::text_or_absent(status.note)},
-    });
-  }
-  return array;
+    };
+  });
 }
 
 report::Array devices_value(const Inventory& inventory) {
-  report::Array array;
-  for (const DeviceFacts& device : inventory.devices) {
+  return report::array_of(inventory.devices, [](const DeviceFacts& device) {
     report::Object object = object_of(main_fields(device));
     object.emplace_back("pcie", device.pci ? Value(object_of(link_fields(device))) : Value());
     object.emplace_back("compute_unit_name", unit_name(device.platform));
     object.emplace_back("sensors", sensors_value(device));
-    array.emplace_back(std::move(object));
-  }
-  return array;
+    return object;
+  });
 }
 
 report::Table short_table(const Inventory& inventory, bool unicode) {

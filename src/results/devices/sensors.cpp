@@ -29,13 +29,11 @@ const SensorReading& reading_of(const DeviceFacts& device) {
 
 Value processes_value(const SensorReading& reading) {
   if (!reading.processes) return {};
-  report::Array list;
-  for (const DeviceProcess& process : *reading.processes) {
-    list.emplace_back(report::Object{{"pid", process.id},
-                                     {"name", report::text_or_absent(process.name)},
-                                     {"memory_bytes", process.memory_bytes}});
-  }
-  return list;
+  return report::array_of(*reading.processes, [](const DeviceProcess& process) {
+    return report::Object{{"pid", process.id},
+                          {"name", report::text_or_absent(process.name)},
+                          {"memory_bytes", process.memory_bytes}};
+  });
 }
 
 Value throttle_reasons(const SensorReading& reading) {

@@ -90,15 +90,13 @@ Value path_text(const machine::TopologyPlace& place) {
 }
 
 report::Array hops_value(const machine::TopologyPlace& place) {
-  report::Array path;
-  for (const system::PciPath::Hop& hop : place.path.hops) {
-    path.push_back(report::Object{{"bus_id", hop.bus_id},
-                                  {"speed_gt_s", hop.link.speed_gt_s},
-                                  {"width", hop.link.width},
-                                  {"max_speed_gt_s", hop.link.max_speed_gt_s},
-                                  {"max_width", hop.link.max_width}});
-  }
-  return path;
+  return report::array_of(place.path.hops, [](const system::PciPath::Hop& hop) {
+    return report::Object{{"bus_id", hop.bus_id},
+                          {"speed_gt_s", hop.link.speed_gt_s},
+                          {"width", hop.link.width},
+                          {"max_speed_gt_s", hop.link.max_speed_gt_s},
+                          {"max_width", hop.link.max_width}};
+  });
 }
 
 report::Fields<machine::TopologyPlace> place_fields() {
@@ -179,25 +177,15 @@ report::Fields<TopologyPair> pair_fields(const TopologyFindings& topology) {
           {{"latency_s", "Latency", Unit::duration}, cost(topology, &PairCost::latency_s)}};
 }
 
-const TopologyPair* pair_of(const TopologyFindings& topology, const std::string& from,
-                            const std::string& to) {
-  for (const TopologyPair& pair : topology.pairs) {
-    if (pair.from == from && pair.to == to) return &pair;
-  }
-  return nullptr;
-}
-
 report::Array kinds_value(const TopologyFindings& topology) {
-  report::Array rows;
-  for (const std::string& from : topology.ids) {
-    report::Array row;
-    for (const std::string& to : topology.ids) {
-      const TopologyPair* pair = pair_of(topology, from, to);
-      row.push_back(pair == nullptr ? "self" : to_string(pair->kind));
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  return report::array_of(topology.ids, [&](const std::string& from) {
+    return report::array_of(topology.ids, [&](const std::string& to) {
+      const auto found = std::find_if(
+          topology.pairs.begin(), topology.pairs.end(),
+          [&](const TopologyPair& pair) { return pair.from == from && pair.to == to; });
+      return found == topology.pairs.end() ? "self" : to_string(found->kind);
+    });
+  });
 }
 
 const char* meaning_of(const TopologyPair& pair) {

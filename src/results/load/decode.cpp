@@ -30,15 +30,10 @@ std::string sampling_text(const SamplingOptions& sampling) {
 }  // namespace
 
 report::Value decode_value(const DecodeOutcome& decode) {
-  const auto list = [](const std::vector<std::uint32_t>& ids) {
-    report::Array values;
-    for (const std::uint32_t id : ids) values.push_back(std::uint64_t{id});
-    return values;
-  };
   return report::Object{
-      {"prompt_ids", list(decode.prompt_ids)},
-      {"ids", list(decode.ids)},
-      {"text", decode.text ? report::Value(*decode.text) : report::Value()},
+      {"prompt_ids", report::Array(decode.prompt_ids.begin(), decode.prompt_ids.end())},
+      {"ids", report::Array(decode.ids.begin(), decode.ids.end())},
+      {"text", decode.text},
       {"logits_digest",
        decode.is_complete() ? report::Value(base::to_hex(decode.logits_digest)) : report::Value()},
       {"tokens_per_s", decode.tokens_per_s},

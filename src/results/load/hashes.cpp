@@ -38,14 +38,12 @@ report::Fields<ManifestDifference> difference_fields() {
 }  // namespace
 
 report::Array published_value(const LoadOutcome& outcome) {
-  report::Array files;
-  for (const PublishedHash& hash : outcome.published) {
-    files.push_back(report::Object{{"file", outcome.model->files()[hash.file].path.string()},
-                                   {"published", hash.published},
-                                   {"found", report::text_or_absent(hash.found)},
-                                   {"source", report::text_or_absent(hash.source)}});
-  }
-  return files;
+  return report::array_of(outcome.published, [&](const PublishedHash& hash) {
+    return report::Object{{"file", outcome.model->files()[hash.file].path.string()},
+                          {"published", hash.published},
+                          {"found", report::text_or_absent(hash.found)},
+                          {"source", report::text_or_absent(hash.source)}};
+  });
 }
 
 report::Value manifest_value(const LoadOutcome& outcome) {

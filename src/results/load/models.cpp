@@ -210,24 +210,19 @@ Table models_table(const ModelLoads& loads, std::size_t width) {
 }  // namespace
 
 const ModelLoad& worst_of(const ModelLoads& loads) {
+  // An empty model says less than the others.
   const auto severity = [](const ModelLoad& load) {
-    return report::severity_of(load.report.run.exit_code.value_or(report::exit_done));
+    return std::pair(report::severity_of(load.report.run.exit_code.value_or(report::exit_done)),
+                     status_of(load) != "empty");
   };
-  return *std::max_element(
-      loads.begin(), loads.end(), [&](const ModelLoad& left, const ModelLoad& right) {
-        // An empty model says less than the others.
-        const bool is_less = status_of(left) == "empty" && status_of(right) != "empty";
-        return severity(left) < severity(right) || (severity(left) == severity(right) && is_less);
-      });
+  return *std::ranges::max_element(loads, {}, severity);
 }
 
 report::Report make_models_report(report::Run run, ModelLoads loads, double verdict_time_s,
                                   double wall_time_s, std::size_t width) {
   const Line verdict = verdict_line(loads, run, verdict_time_s);
   report::Report report = report::start_report(std::move(run));
-  Array models;
-  for (const ModelLoad& load : loads) models.emplace_back(model_document(load));
-  report.document.emplace_back("models", std::move(models));
+  report.document.emplace_back("models", report::array_of(loads, model_document));
   report.document.emplace_back("verdict_time_s", verdict_time_s);
   report.document.emplace_back("wall_time_s", wall_time_s);
   std::vector<report::LoadFigures> figures;

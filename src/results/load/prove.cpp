@@ -28,13 +28,11 @@ using report::Value;
 Value number_value(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
 Value wrong_step_value(const WrongValue& wrong) {
-  const auto tensor = wrong.tensor.empty() ? Value() : Value(wrong.tensor);
-  const auto type = wrong.tensor.empty() ? Value() : Value(wrong.type);
   return Object{
-      {"layer", wrong.layer ? Value(std::uint64_t{*wrong.layer}) : Value()},
+      {"layer", wrong.layer},
       {"stage", wrong.stage},
-      {"tensor", tensor},
-      {"dtype", type},
+      {"tensor", report::text_or_absent(wrong.tensor)},
+      {"dtype", wrong.tensor.empty() ? Value() : Value(wrong.type)},
       {"device", wrong.device},
       {"position", wrong.position},
       {"row", wrong.row},
@@ -111,14 +109,13 @@ std::string layers_text(const ProveOutcome& prove) {
 }  // namespace
 
 report::Value prove_value(const ProveOutcome& prove) {
-  Array layers;
-  for (const LayerResult& layer : prove.result.layers) {
-    layers.push_back(Object{{"layer", std::uint64_t{layer.layer}},
-                            {"status", layer.wrong ? "wrong" : "right"},
-                            {"max_error", number_value(layer.max_error)},
-                            {"bound", number_value(layer.bound)},
-                            {"wrong", layer.wrong ? wrong_step_value(*layer.wrong) : Value()}});
-  }
+  const auto layer_value = [](const LayerResult& layer) {
+    return Object{{"layer", std::uint64_t{layer.layer}},
+                  {"status", layer.wrong ? "wrong" : "right"},
+                  {"max_error", number_value(layer.max_error)},
+                  {"bound", number_value(layer.bound)},
+                  {"wrong", layer.wrong ? wrong_step_value(*layer.wrong) : Value()}};
+  };
   Value logits;
   if (prove.result.logits) {
     const LogitsResult& found = *prove.result.logits;
@@ -128,20 +125,16 @@ report::Value prove_value(const ProveOutcome& prove) {
                     {"std", number_value(found.deviation)},
                     {"repeats", found.repeats}};
   }
-  Array prompt;
-  for (const std::uint32_t id : prove.prompt_ids) prompt.push_back(std::uint64_t{id});
   Value golden;
   if (!prove.checked_golden.empty() || !prove.written_golden.empty()) {
     golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
                     {"written", report::text_or_absent(prove.written_golden)}};
   }
-  Array devices;
-  for (const std::string& device : prove.devices) devices.push_back(device);
   const bool has_one = prove.devices.size() == 1;
   return Object{{"device", has_one ? Value(prove.devices.front()) : Value()},
-                {"devices", std::move(devices)},
-                {"prompt_ids", std::move(prompt)},
-                {"layers", std::move(layers)},
+                {"devices", Array(prove.devices.begin(), prove.devices.end())},
+                {"prompt_ids", Array(prove.prompt_ids.begin(), prove.prompt_ids.end())},
+                {"layers", report::array_of(prove.result.layers, layer_value)},
                 {"first_wrong",
                  prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
                 {"logits", std::move(logits)},

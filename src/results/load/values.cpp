@@ -32,15 +32,12 @@ report::Fields<ValueFinding> finding_fields(const LoadOutcome& outcome) {
 }  // namespace
 
 report::Value values_value(const LoadOutcome& outcome) {
-  report::Array zeros;
-  for (const std::uint32_t tensor : outcome.values->zero_tensors) {
-    zeros.push_back(outcome.model->tensors()[tensor].name);
-  }
+  const auto name_of = [&](std::uint32_t tensor) { return outcome.model->tensors()[tensor].name; };
   return report::Object{{"checked", outcome.values->checked},
                         {"nan", outcome.values->nan},
                         {"inf", outcome.values->infinite},
                         {"tensors", finding_fields(outcome).objects(outcome.values->findings)},
-                        {"zeros", std::move(zeros)}};
+                        {"zeros", report::array_of(outcome.values->zero_tensors, name_of)}};
 }
 
 report::Line values_line(const LoadOutcome& outcome) {

@@ -20,23 +20,20 @@ using report::Object;
 using report::Value;
 
 Value tokenizer_value(const model::TokenizerInfo& tokenizer) {
-  Array special;
-  for (const model::SpecialToken& token : tokenizer.special) {
-    special.push_back(Object{{"role", token.role}, {"id", token.id}, {"text", token.text}});
-  }
+  const auto token_value = [](const model::SpecialToken& token) {
+    return Object{{"role", token.role}, {"id", token.id}, {"text", token.text}};
+  };
   return Object{{"model", tokenizer.model},
                 {"pre", tokenizer.pre},
                 {"tokens", tokenizer.tokens},
                 {"merges", tokenizer.merges},
-                {"special", std::move(special)}};
+                {"special", report::array_of(tokenizer.special, token_value)}};
 }
 
 Array templates_value(const model::TokenizerInfo& tokenizer) {
-  Array templates;
-  for (const model::ChatTemplate& chat : tokenizer.templates) {
-    templates.push_back(Object{{"name", report::text_or_absent(chat.name)}, {"text", chat.text}});
-  }
-  return templates;
+  return report::array_of(tokenizer.templates, [](const model::ChatTemplate& chat) {
+    return Object{{"name", report::text_or_absent(chat.name)}, {"text", chat.text}};
+  });
 }
 
 Array parts_value(const ModelFacts& facts) {

@@ -29,10 +29,7 @@ constexpr std::size_t column_gap = 2;  // of tables
 
 template <typename Elements>
 Value array_value(const Elements& elements) {
-  Array array;
-  array.reserve(elements.size());
-  for (const auto& element : elements) array.emplace_back(element);
-  return array;
+  return Array(elements.begin(), elements.end());
 }
 
 // One line for people: texts of an array in quotation marks, "..." for what is left out.
@@ -121,9 +118,7 @@ Value metadata_value(const ModelFile& model, const MetadataEntry& entry,
   if (const auto numbers = model.integers(key, 0, most_elements)) return array_value(*numbers);
   if (const auto numbers = model.reals(key, 0, most_elements)) return array_value(*numbers);
   if (const auto flags = model.booleans(key, 0, most_elements)) {
-    Array array;
-    for (const bool flag : *flags) array.emplace_back(flag);
-    return array;
+    return report::array_of(*flags, [](bool flag) { return flag; });
   }
   return {};
 }

@@ -84,14 +84,10 @@ results::Inspection read_models(const InspectOptions& options, const Context& co
 
 // A file that cannot be read outranks a path that names several models.
 const Error* worst_of(const std::vector<results::ModelRefusal>& refusals) {
-  const Error* worst = nullptr;
-  for (const results::ModelRefusal& refusal : refusals) {
-    if (worst == nullptr || severity_of(exit_code_of(refusal.error.code())) >
-                                severity_of(exit_code_of(worst->code()))) {
-      worst = &refusal.error;
-    }
-  }
-  return worst;
+  const auto severity = [](const results::ModelRefusal& refusal) {
+    return severity_of(exit_code_of(refusal.error.code()));
+  };
+  return refusals.empty() ? nullptr : &std::ranges::max_element(refusals, {}, severity)->error;
 }
 
 void add_warning_notes(const results::ModelFacts& facts, const std::string& prefix,
@@ -170,16 +166,12 @@ report::Report make_inspect_report(report::Run run, const results::Inspection& i
     return shown;
   };
   report::Report report = report::start_report(std::move(run));
-  report::Array models;
-  for (const results::ModelFacts& facts : inspection.models) {
-    models.push_back(results::model_document(facts, options_for({OutputFormat::json})));
-  }
-  report::Array refused;
-  for (const results::ModelRefusal& refusal : inspection.refusals) {
-    refused.push_back(results::refusal_document(refusal));
-  }
-  report.document.emplace_back("models", std::move(models));
-  report.document.emplace_back("refused", std::move(refused));
+  const auto model_document = [&](const results::ModelFacts& facts) {
+    return results::model_document(facts, options_for({OutputFormat::json}));
+  };
+  report.document.emplace_back("models", report::array_of(inspection.models, model_document));
+  report.document.emplace_back("refused",
+                               report::array_of(inspection.refusals, results::refusal_document));
   const InspectOptions of_tables =
       options_for({OutputFormat::table, OutputFormat::markdown, OutputFormat::html});
   const Console& console = context.environment.console;

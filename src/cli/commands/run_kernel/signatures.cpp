@@ -106,17 +106,15 @@ void add_command(const std::vector<std::string>& words, std::vector<report::Line
 
 Value argument_value(const ArgumentInfo& info) {
   constexpr const char* kinds[] = {"unknown", "value", "pointer"};
-  return report::Object{{"name", info.name.empty() ? Value() : Value(info.name)},
-                        {"type", info.type.empty() ? Value() : Value(info.type)},
+  return report::Object{{"name", report::text_or_absent(info.name)},
+                        {"type", report::text_or_absent(info.type)},
                         {"size_bytes", info.size_bytes == 0 ? Value() : Value(info.size_bytes)},
                         {"kind", kinds[static_cast<std::size_t>(info.kind)]}};
 }
 
 Value kernel_value(const KernelInfo& kernel, const std::string& command) {
-  report::Array arguments;
-  for (const ArgumentInfo& info : kernel.arguments) arguments.push_back(argument_value(info));
   return report::Object{{"name", kernel.name},
-                        {"arguments", std::move(arguments)},
+                        {"arguments", report::array_of(kernel.arguments, argument_value)},
                         {"max_block_threads",
                          kernel.max_block_threads == 0 ? Value() : Value(kernel.max_block_threads)},
                         {"command", command}};
