@@ -20,15 +20,13 @@ constexpr std::size_t most_named = 3;
 Array texts(const std::vector<std::string>& list) { return Array(list.begin(), list.end()); }
 
 Array differences_value(const RunComparison& comparison) {
-  Array list;
-  for (const SetupDifference& difference : comparison.differences) {
-    list.push_back(Object{{"kind", to_string(difference.kind)},
-                          {"what", difference.what},
-                          {"device", report::text_or_absent(difference.device)},
-                          {"old", difference.old_value},
-                          {"new", difference.new_value}});
-  }
-  return list;
+  return array_of(comparison.differences, [](const SetupDifference& difference) {
+    return Object{{"kind", to_string(difference.kind)},
+                  {"what", difference.what},
+                  {"device", report::text_or_absent(difference.device)},
+                  {"old", difference.old_value},
+                  {"new", difference.new_value}};
+  });
 }
 
 Object side_value(const RunFile& file) {

@@ -10,6 +10,7 @@
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
 #include "report/document.hpp"
+#include "report/fields.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -45,13 +46,24 @@ base::Summary summary_of(const MergedGroup& group) {
   return base::summarize(values);
 }
 
-Object group_value(const MergedGroup& group) {
-  const base::Summary summary = summary_of(group);
-  return {{"label", group.label},   {"device_name", report::text_or_absent(group.device_name)},
-          {"unit", group.unit},     {"members", group.members.size()},
-          {"median", group.median}, {"min", summary.min},
-          {"max", summary.max},     {"p05", summary.p05},
-          {"p95", summary.p95},     {"can_tell", group.can_tell()}};
+Fields<MergedGroup> group_fields() {
+  using One = const MergedGroup&;
+  const auto figure = [](const char* key, const char* title, double base::Summary::*part) {
+    return Field<MergedGroup>(
+        {key, title}, [part](One one) { return summary_of(one).*part; },
+        [part](One one) { return one.shown(summary_of(one).*part); });
+  };
+  return {
+      {{"label", "Measured"}, &MergedGroup::label},
+      {{"device_name", "Device"}, report::text_or_absent(&MergedGroup::device_name)},
+      {{"unit"}, &MergedGroup::unit},
+      {{"members", "Results", Unit::count}, [](One one) { return one.members.size(); }},
+      {{"median", "Median"}, &MergedGroup::median, [](One one) { return one.shown(one.median); }},
+      figure("min", "Least", &base::Summary::min),
+      figure("max", "Most", &base::Summary::max),
+      figure("p05", "", &base::Summary::p05),
+      figure("p95", "", &base::Summary::p95),
+      {{"can_tell"}, [](One one) { return one.can_tell(); }}};
 }
 
 Table people_stragglers(const Merge& merge) {
@@ -77,26 +89,13 @@ Table people_stragglers(const Merge& merge) {
 Table people_groups(const Merge& merge) {
   std::set<std::string> names;
   for (const MergedGroup& group : merge.groups) names.insert(group.device_name);
-  Table table{"Measured", {{"label", "Measured", Unit::none}}, {}};
   // A name that all share goes into the title, which keeps the table narrow.
-  const bool has_names = names.size() > 1;
-  if (has_names) table.columns.push_back({"device_name", "Device", Unit::none});
-  if (names.size() == 1 && !names.begin()->empty()) table.title += " on " + *names.begin();
-  table.columns.push_back({"members", "Results", Unit::count});
-  table.columns.push_back({"median", "Median", Unit::none});
-  table.columns.push_back({"min", "Least", Unit::none});
-  table.columns.push_back({"max", "Most", Unit::none});
-  for (const MergedGroup& group : merge.groups) {
-    const base::Summary summary = summary_of(group);
-    auto& row = table.rows.emplace_back();
-    row.emplace_back(group.label);
-    if (has_names) row.emplace_back(report::text_or_absent(group.device_name));
-    row.emplace_back(group.members.size());
-    row.push_back(group.shown(group.median));
-    row.push_back(group.shown(summary.min));
-    row.push_back(group.shown(summary.max));
-  }
-  return table;
+  std::vector<std::string_view> keys{"label"};
+  if (names.size() > 1) keys.push_back("device_name");
+  keys.insert(keys.end(), {"members", "median", "min", "max"});
+  const bool has_one_name = names.size() == 1 && !names.begin()->empty();
+  return group_fields().only(keys).table(
+      "Measured" + (has_one_name ? " on " + *names.begin() : std::string()), merge.groups);
 }
 
 // A line for each run of `check`: what it said of the machine.
@@ -201,18 +200,16 @@ std::vector<Line> notes(const Merge& merge) {
 }
 
 Array files_value(const Merge& merge) {
-  Array list;
-  for (const RunFile& file : merge.files) {
-    list.push_back(Object{{"path", file.path},
-                          {"kind", file.run.command},
-                          {"host", host_of(file)},
-                          {"status", file.run.status},
-                          {"passed", file.run.passed},
-                          {"measurements", file.measurements.size()},
-                          {"started_at", report::text_or_absent(file.run.started_at)},
-                          {"devices", devices_value({file.devices.begin(), file.devices.end()})}});
-  }
-  return list;
+  return array_of(merge.files, [](const RunFile& file) {
+    return Object{{"path", file.path},
+                  {"kind", file.run.command},
+                  {"host", host_of(file)},
+                  {"status", file.run.status},
+                  {"passed", file.run.passed},
+                  {"measurements", file.measurements.size()},
+                  {"started_at", report::text_or_absent(file.run.started_at)},
+                  {"devices", devices_value({file.devices.begin(), file.devices.end()})}};
+  });
 }
 
 // The first columns, which every row has.
@@ -260,9 +257,7 @@ Table full_table(const Merge& merge) {
 
 report::Report merge_report(report::Run run, const report::Merge& merge) {
   Array stragglers;
-  Array groups;
   for (const MergedGroup& group : merge.groups) {
-    groups.push_back(group_value(group));
     for (const MergedMember& member : group.members) {
       if (member.is_slow) stragglers.push_back(straggler_value(group, member));
     }
@@ -274,18 +269,17 @@ report::Report merge_report(report::Run run, const report::Merge& merge) {
     fields.emplace_back("worst_deviation", culprit.worst_deviation);
     blamed.push_back(std::move(fields));
   }
-  Array skipped;
-  for (const SkippedFile& file : merge.skipped) {
-    skipped.push_back(Object{{"path", file.path}, {"reason", file.reason}});
-  }
+  const auto skipped_value = [](const SkippedFile& file) {
+    return Object{{"path", file.path}, {"reason", file.reason}};
+  };
   const std::vector<std::string> hosts = merge.excluded_hosts();
   Report report = start_report(std::move(run));
   Object& document = report.document;
   document.emplace_back("action", "merge");
   document.emplace_back("hosts", merge.count_hosts());
   document.emplace_back("files", files_value(merge));
-  document.emplace_back("skipped_files", std::move(skipped));
-  document.emplace_back("groups", std::move(groups));
+  document.emplace_back("skipped_files", array_of(merge.skipped, skipped_value));
+  document.emplace_back("groups", group_fields().objects(merge.groups));
   document.emplace_back("stragglers", std::move(stragglers));
   document.emplace_back("blamed", std::move(blamed));
   document.emplace_back("exclude_hosts", Array(hosts.begin(), hosts.end()));
