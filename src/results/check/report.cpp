@@ -48,16 +48,11 @@ std::string action_of_stage(const StageResult& stage) {
 // ---- the document
 
 Value faults_value(const std::vector<Fault>& faults) {
-  Array values;
-  for (const Fault& fault : faults) {
-    values.emplace_back(Object{{"what", fault.id()},
-                               {"reason", fault.reason},
-                               {"action", fault.action},
-                               {"exit_code", accept::exit_code_of(fault)},
-                               {"expected", fault.expected},
-                               {"got", fault.got}});
-  }
-  return values;
+  return report::array_of(faults, [](const Fault& fault) {
+    return Object{{"what", fault.id()},         {"reason", fault.reason},
+                  {"action", fault.action},     {"exit_code", accept::exit_code_of(fault)},
+                  {"expected", fault.expected}, {"got", fault.got}};
+  });
 }
 
 report::Fields<StageResult> stage_fields() {
@@ -87,34 +82,29 @@ report::Fields<StageResult> stage_fields() {
 }
 
 Value devices_of_check(const CheckOutcome& outcome) {
-  Array values;
-  for (const CheckedDevice& device : outcome.result.devices) {
-    values.emplace_back(Object{{"id", device.id},
-                               {"platform", to_string(device.platform)},
-                               {"name", device.info.name},
-                               {"arch", device.info.arch},
-                               {"uuid", device.info.uuid},
-                               {"pci_bus_id", device.info.pci_bus_id},
-                               {"passed", device.has_passed}});
-  }
-  return values;
+  return report::array_of(outcome.result.devices, [](const CheckedDevice& device) {
+    return Object{{"id", device.id},
+                  {"platform", to_string(device.platform)},
+                  {"name", device.info.name},
+                  {"arch", device.info.arch},
+                  {"uuid", device.info.uuid},
+                  {"pci_bus_id", device.info.pci_bus_id},
+                  {"passed", device.has_passed}};
+  });
 }
 
 Value expect_value(const CheckOutcome& outcome) {
   if (outcome.expect.empty()) return {};
-  Array not_measured;
-  for (const std::string& one : outcome.result.expectations.not_measured)
-    not_measured.emplace_back(one);
-  Array gpus;
-  for (const accept::CountedGpus& one : outcome.result.expectations.gpus) {
-    gpus.emplace_back(Object{{"name", one.name},
-                             {"expected", std::uint64_t{one.expected}},
-                             {"found", std::uint64_t{one.found}}});
-  }
+  const auto& [judged, not_measured, gpus] = outcome.result.expectations;
+  const auto gpus_value = [](const accept::CountedGpus& one) {
+    return Object{{"name", one.name},
+                  {"expected", std::uint64_t{one.expected}},
+                  {"found", std::uint64_t{one.found}}};
+  };
   return Object{{"file", outcome.expect},
-                {"judged", std::uint64_t{outcome.result.expectations.judged}},
-                {"not_measured", std::move(not_measured)},
-                {"gpus", std::move(gpus)}};
+                {"judged", std::uint64_t{judged}},
+                {"not_measured", Array(not_measured.begin(), not_measured.end())},
+                {"gpus", report::array_of(gpus, gpus_value)}};
 }
 
 void add_check_fields(const CheckOutcome& outcome, Object& document) {
