@@ -169,7 +169,7 @@ class Timed(Operations):
         self.assertEqual(add["digest"], results["add.f32.33x40.transposed@cpu:0"]["digest"])
         self.assertEqual(results["eq.f32.33x40.in-place@cpu:0"]["status"], "skipped")
         text = self.run_kernel("add", "--dtype", "f32", *SMALL).stdout
-        self.assertIn("1 of 1 kernel runs right on cpu:0, every result checked", text)
+        self.assertIn("1 of 1 kernel run right on cpu:0, every result checked", text)
         self.assertRegex(text, r"add +f32 +33x40 ")
 
     def test_the_size_of_other_kernels(self):

@@ -81,8 +81,9 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
 // "3 of 4 kernel runs right on cpu:0, 1 skipped"
 std::string counts_text(const BuiltinOutcome& outcome) {
   const std::size_t skipped = outcome.count(Status::skipped);
-  std::string text = fmt::format("{} of {} kernel runs right on {}", outcome.count(Status::ok),
-                                 outcome.results.size() - skipped, devices_of(outcome.results));
+  const std::string runs = base::plain_count_of(outcome.results.size() - skipped, "kernel run");
+  std::string text = fmt::format("{} of {} right on {}", outcome.count(Status::ok), runs,
+                                 devices_of(outcome.results));
   if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
     text += fmt::format(", {} failed", failed);
   }
