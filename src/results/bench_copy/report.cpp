@@ -148,7 +148,7 @@ Value status_name(const CopyResult& result) {
 }
 
 // "nvidia:0", "nvidia:0>nvidia:1", "nvidia:0>others", "all".
-std::string devices_of(const CopyResult& result) {
+std::string device_words_of(const CopyResult& result) {
   const measure::CopySpec& spec = result.spec;
   const std::string first = spec.devices.front().id();
   switch (spec.kind) {
@@ -169,7 +169,7 @@ report::Fields<CopyResult> result_fields() {
   using One = const CopyResult&;
   return {
       {{"copy", "Copy"}, status_name},
-      {{"devices", "Devices"}, devices_of},
+      {{"devices", "Devices"}, device_words_of},
       {{"node", "Node"}, [](One one) { return one.spec.node; }},
       {{"size", "Size", Unit::size}, [](One one) { return one.spec.size_bytes; }},
       {{"rate", "Rate", Unit::rate}, &CopyResult::bytes_per_s},
