@@ -40,7 +40,7 @@ struct CheckOutcome {
 struct AcceptRequest {
   CheckOptions options;                 ///< `on_stage` gets the results of the doctor too
   machine::DeviceSelection selection;   ///< without ids: all GPUs
-  machine::DiagnosisOptions diagnosis;  ///< its devices are those of the selection
+  machine::DiagnosisOptions diagnosis;  ///< of all devices of the selection's platform
   /// Called when the devices are chosen, before they are used; may be empty.
   std::function<void(const std::vector<Device>&)> on_devices;
 };

@@ -33,7 +33,8 @@ bool is_name_of_model_file(const fs::path& path) {
       "LICENSE.txt",        "model_index.json",  "chat_template.json",
       "configuration.json", ".gitattributes",    "special_tokens_map.json"};
   const std::string name = path.filename().string();
-  return name.starts_with("pytorch_model") || path.parent_path().filename() == "refs" ||
+  return name.starts_with("pytorch_model") || name.starts_with("sha256-") ||
+         path.parent_path().filename() == "refs" ||
          std::find(names.begin(), names.end(), name) != names.end() || model::is_index_name(name) ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
@@ -57,6 +58,11 @@ void add_files_below(const fs::path& folder, int depth, IsOfModel is_of_model,
 // The store that a folder belongs to: Ollama has blobs/sha256-HEX and Docker blobs/sha256/HEX,
 // which are named by files of any name below manifests/. Empty for other folders.
 fs::path store_of(const fs::path& folder) {
+  const auto has = [&folder](const char* name) {
+    std::error_code ignored;
+    return fs::is_directory(folder / name, ignored);
+  };
+  if (has("blobs") && has("manifests")) return folder;
   const fs::path above = folder.parent_path();
   if (folder.filename() == "blobs") return above;
   if (folder.filename() == "sha256" && above.filename() == "blobs") return above.parent_path();
@@ -97,6 +103,8 @@ std::vector<NamedFile> files_of_model(const std::string& path, const ModelFile* 
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     add_files_below(path, most_depth, is_name_of_model_file, beside);
+    // "/." leaves a folder whose name has no slash at its end.
+    folders.insert((fs::absolute(path, ignored) / ".").lexically_normal().parent_path());
   } else {
     folders.insert(folder_of(path));
   }

@@ -382,7 +382,7 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
     report.status = load::status_after(report.status, error);
     throw;
   } catch (...) {
-    report.status = LoadStatus::failed;
+    if (report.status != LoadStatus::mismatch) report.status = LoadStatus::failed;
     throw;
   }
 }

@@ -188,6 +188,16 @@ class OneModel(Inspect):
             self.shown(self.path, "--tensors", "--format", "csv"))))
         self.assertEqual([row["name"] for row in rows], [entry["name"] for entry in tensors])
 
+    def test_a_document_renders_as_the_run_was_shown(self):
+        document = self.folder / "a.json"
+        for words in (["--format", "json"], ["--export", f"json={document}"]):
+            with self.subTest(words):
+                result = run("inspect", self.path, "--tensors", *words)
+                if "--format" in words:
+                    document.write_text(result.stdout, encoding="utf-8")
+                self.assertEqual(run("report", "render", document, "--format", "table").stdout,
+                                 run("inspect", self.path, "--tensors").stdout)
+
     def test_no_driver_is_opened(self):
         self.assertNotRegex(libraries_looked_for("inspect", str(self.path)), program.DRIVERS)
 

@@ -19,7 +19,7 @@ struct LoadReportOptions {
   bool dry_run = false;  ///< a plan, and no load
 };
 
-/// An outcome as lines, tables and the fields of `hiptool.load/1`. `run` has its verdict; `error`
+/// An outcome as lines, tables and the fields of `hiptool.load/2`. `run` has its verdict; `error`
 /// ended the run and may be null. CSV has one table: a row for the load, or one for each tensor.
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadReportOptions& options);
@@ -78,7 +78,7 @@ report::Table full_tensors_table(const LoadOutcome& outcome);
 
 // ---- fit.cpp
 
-/// The field `fit` of `hiptool.load/1`.
+/// The field `fit` of `hiptool.load/2`.
 report::Value fit_value(const ModelFit& fit, const ModelSummary& summary);
 
 /// "fits on amd:0 with a context of 4 096", "may not fit: ...", "does not fit: ...".
@@ -136,7 +136,7 @@ std::string zeros_text(const LoadOutcome& outcome);
 
 // ---- prove.cpp
 
-/// The field `prove` of `hiptool.load/1`.
+/// The field `prove` of `hiptool.load/2`.
 report::Value prove_value(const ProveOutcome& prove);
 
 /// The field `prove_needs`, and the same for people.
@@ -150,7 +150,7 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove);
 
 // ---- decode.cpp
 
-/// The field `decode` of `hiptool.load/1`.
+/// The field `decode` of `hiptool.load/2`.
 report::Value decode_value(const DecodeOutcome& decode);
 /// "decoded 4 tokens on nvidia:0, 35.1 tokens/s".
 std::string decode_verdict(const DecodeOutcome& decode);

@@ -108,7 +108,7 @@ std::string shown_text(std::string_view text, std::size_t columns, bool unicode)
 
 /// ---- document.cpp
 
-/// One element of `models` in `hiptool.inspect/1`.
+/// One element of `models` in `hiptool.inspect/2`.
 report::Value model_document(const ModelFacts& facts, const InspectionLists& lists);
 
 /// For people; the document and CSV have more fields of each tensor.

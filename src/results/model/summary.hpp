@@ -13,7 +13,7 @@ namespace hiptool::results {
 /// "13.01 B", "134.52 M", "4 096": a count of parameters.
 std::string short_count(std::uint64_t count);
 
-/// Adds the fields of `model` in `hiptool.load/1`.
+/// Adds the fields of `model` in `hiptool.load/2`.
 void add_summary_fields(report::Object& model, const ModelSummary& summary);
 
 /// The same for people: "layers  32, embedding 4 096, ...", without absent values and lines that

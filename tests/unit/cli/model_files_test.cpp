@@ -215,9 +215,23 @@ TEST_CASE("the lists of a store are protected, by whichever of its files the mod
       }
     }
   };
-  check_all({"tiny:1b", tag.string(), blob.string()}, {tag, blob});
-  check_all({"ai/tiny:1b", manifest.string(), docker_blob.string()},
+  check_all({"tiny:1b", tag.string(), blob.string(), ollama.string(), ollama.string() + "/",
+             blob.parent_path().string()},
+            {tag, blob});
+  check_all({"ai/tiny:1b", manifest.string(), docker_blob.string(), docker.string(),
+             docker_blob.parent_path().string()},
             {manifest, docker_blob, docker / "models.json"});
+}
+
+TEST_CASE("a blob beside a model is one of its files, without a store too") {
+  const test::TemporaryFolder folder;
+  const fs::path blob = folder.path() / ("sha256-" + std::string(64, 'c'));
+  write(blob, "weights");
+  const auto model =
+      test::write_small_model(folder.path() / "m.safetensors", {{"w", test::random_bytes(9, 1)}});
+  for (const std::string& name : {model.string(), folder.path().string()}) {
+    check_refused(folder.path(), {"inspect", name, "--export", "json=" + blob.string()});
+  }
 }
 
 TEST_CASE("a name of several models protects each of them") {

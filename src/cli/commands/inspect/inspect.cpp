@@ -172,8 +172,9 @@ report::Report make_inspect_report(report::Run run, const results::Inspection& i
   report.document.emplace_back("models", report::array_of(inspection.models, model_document));
   report.document.emplace_back("refused",
                                report::array_of(inspection.refusals, results::refusal_document));
-  const InspectOptions of_tables =
-      options_for({OutputFormat::table, OutputFormat::markdown, OutputFormat::html});
+  // JSON has the tables too, for `report render`.
+  const InspectOptions of_tables = options_for(
+      {OutputFormat::table, OutputFormat::json, OutputFormat::markdown, OutputFormat::html});
   const Console& console = context.environment.console;
   if (inspection.models.size() == 1 && options.paths.size() == 1) {
     show_model(inspection.models.front(), of_tables, console, report);

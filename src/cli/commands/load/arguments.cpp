@@ -122,7 +122,8 @@ int run_one(const LoadArguments& options, Context& context) {
   const bool says_more =
       error == nullptr || error->code() == ErrorCode::cancelled ||
       context.output.format() != OutputFormat::table || (options.dry_run && outcome.fit) ||
-      !results::failed_check_text(outcome).empty() || results::has_differences(outcome);
+      outcome.status == LoadStatus::mismatch || !results::failed_check_text(outcome).empty() ||
+      results::has_differences(outcome);
   if (says_more) {
     context.output.write(report);
   } else {
