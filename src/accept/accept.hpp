@@ -25,7 +25,7 @@ struct CheckOutcome {
   std::string expect;         ///< path; empty: none
   bool expects_gpus = false;  ///< the file has numbers of GPUs
   std::string written;        ///< path of the expectations that were written; empty: none
-  std::string not_written;    ///< that of those that were not, because the run did not pass
+  std::string not_written;    ///< path of a file left unwritten, because the run did not pass
   bool is_whole = false;      ///< all GPUs of the machine were chosen
   bool has_no_gpu = false;    ///< so that the processor was checked, which nobody named
   std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library

@@ -30,8 +30,8 @@ void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missi
 
 // ---- compare.cpp
 
-/// Compares the number of GPUs with that of the file, where the whole machine is checked and its
-/// drivers answer: which GPUs are missing.
+/// Which GPUs the file expects and the machine lacks; compared only where the whole machine is
+/// checked and its drivers answer.
 std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
                                         const CheckedMachine& machine, CheckOutcome& outcome);
 

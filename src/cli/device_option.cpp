@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/device_option.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 

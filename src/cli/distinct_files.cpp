@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "base/output_file.hpp"
-#include "cli/output/text.hpp"
+#include "cli/output/standard_output.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "base/output_file.hpp"
 #include "cli/options.hpp"
-#include "cli/output/text.hpp"
+#include "cli/output/standard_output.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {

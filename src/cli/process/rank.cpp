@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.hpp"
-#include "cli/output/text.hpp"
+#include "cli/output/standard_output.hpp"
 #include "report/text.hpp"
 #include "system/host.hpp"
 

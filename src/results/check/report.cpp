@@ -14,7 +14,6 @@
 #include "report/verdict.hpp"
 #include "results/check/report.hpp"
 #include "results/devices/doctor.hpp"
-#include "results/devices/inventory.hpp"
 
 namespace hiptool::results {
 namespace {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "results/devices/topology.hpp"
 
-#include <algorithm>
-
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "machine/selection.hpp"
-#include "results/devices/inventory.hpp"
 
 namespace hiptool::results {
 

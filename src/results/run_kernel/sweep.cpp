@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "measure/ops/sweep.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
@@ -13,7 +14,6 @@
 #include "cli/diagnosis.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/model_path.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/output.hpp"

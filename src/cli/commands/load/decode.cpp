@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/decode.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "base/text.hpp"
-#include "base/units.hpp"
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/sampling.hpp"
 #include "cli/options.hpp"

@@ -7,7 +7,6 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/sampling.hpp"
-#include "report/report.hpp"
 #include "results/load/outcome.hpp"
 
 namespace hiptool::cli {

@@ -10,7 +10,6 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "reference/prove/golden.hpp"
-#include "report/report.hpp"
 #include "results/load/outcome.hpp"
 
 namespace hiptool::cli {

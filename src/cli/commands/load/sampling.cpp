@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/sampling.hpp"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "base/text.hpp"

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "hiptool/sampling.hpp"
-#include "report/report.hpp"
 
 namespace CLI {
 class App;

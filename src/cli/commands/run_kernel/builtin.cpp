@@ -2,7 +2,6 @@
 #include "base/contains.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
