@@ -45,6 +45,51 @@ class Spread {
   std::map<std::string, std::size_t> places_;
 };
 
+// What a failed load or proof lists of wrong data and results.
+void read_wrong(const Object& document, LoadedModel& load) {
+  for (const Value& one : elements(member(member(document, "verify"), "mismatches"))) {
+    load.wrong.push_back(format_value(one, Unit::none));
+  }
+  const Value& wrong = member(member(document, "prove"), "first_wrong");
+  if (!wrong.is_absent()) load.wrong.push_back(format_value(wrong, Unit::none));
+  const Value& values = member(document, "values");
+  if (values.is_absent()) return;
+  load.values = format_value(values, Unit::none);
+  load.has_bad_values = number_of(member(values, "nan")).value_or(0) > 0 ||
+                        number_of(member(values, "inf")).value_or(0) > 0;
+}
+
+// Of one of several models, or of the document of the only one.
+LoadedModel read_model(const Object& document) {
+  LoadedModel load;
+  const Value& model = member(document, "model");
+  load.has_model = !model.is_absent();
+  load.path = text_of(member(model, "path"));
+  load.status = text_of(member(document, "status"));
+  load.size_bytes = count_of(member(model, "bytes")).value_or(0);
+  load.load_time_s = number_of(member(document, "load_time_s"));
+  load.verdict_time_s = number_of(member(document, "verdict_time_s"));
+  load.bytes_per_s = number_of(member(document, "bytes_per_s"));
+  load.share_of_limit = number_of(member(document, "share_of_limit"));
+  for (const Value& device : elements(member(document, "devices"))) {
+    load.devices.push_back(
+        {text_of(member(device, "id")), count_of(member(device, "bytes")).value_or(0),
+         number_of(member(device, "copy_time_s")), number_of(member(device, "copy_bytes_per_s"))});
+  }
+  const auto* passed = std::get_if<bool>(&member(document, "passed").data());
+  load.passed = passed != nullptr && *passed;
+  if (const auto code = count_of(member(document, "exit_code"))) {
+    load.exit_code = static_cast<int>(std::min<std::uint64_t>(*code, 255));
+  }
+  const Value& error = member(document, "error");
+  if (const auto* fields = std::get_if<Object>(&error.data())) load.error = *fields;
+  for (const Value& one : elements(member(document, "failures"))) {
+    load.failures.push_back(read_failure(one));
+  }
+  read_wrong(document, load);
+  return load;
+}
+
 }  // namespace
 
 void read_times(const Value& entry, Measurement& result) {
@@ -236,6 +281,19 @@ Failure read_failure(const Value& entry) {
   failure.reason = text("reason");
   failure.action = text("action");
   return failure;
+}
+
+std::vector<LoadedModel> read_models(const Object& document) {
+  const Array& models = elements(member(document, "models"));
+  if (models.empty()) return {read_model(document)};
+  std::vector<LoadedModel> loads;
+  for (const Value& model : models) {
+    const auto* fields = std::get_if<Object>(&model.data());
+    if (fields == nullptr) continue;
+    loads.push_back(read_model(*fields));
+    loads.back().path = text_of(member(model, "path"));
+  }
+  return loads;
 }
 
 void set_measurements(Report& report, std::vector<Measurement> measurements) {

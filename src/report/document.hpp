@@ -32,6 +32,9 @@ Comparison read_comparison(const Value& entry);
 Object failure_value(const Failure& failure);
 Failure read_failure(const Value& entry);
 
+/// The models of a document of `load` or `prove`, of any version; one at least.
+std::vector<LoadedModel> read_models(const Object& document);
+
 /// Makes these the measurements of the report, of its document and of its CSV.
 void set_measurements(Report& report, std::vector<Measurement> measurements);
 /// The same for thresholds and comparisons, which CSV has only where it has nothing else.

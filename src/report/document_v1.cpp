@@ -96,38 +96,6 @@ Measurement kernel_v1(const Value& entry) {
   return result;
 }
 
-// Of one of several models, or of the document of the only one.
-LoadFigures figures_v1(const Object& document) {
-  LoadFigures figures;
-  const Value& model = member(document, "model");
-  figures.has_model = !model.is_absent();
-  figures.path = text_of(member(model, "path"));
-  figures.status = text_of(member(document, "status"));
-  figures.size_bytes = count_of(member(model, "bytes")).value_or(0);
-  figures.load_time_s = number_of(member(document, "load_time_s"));
-  figures.bytes_per_s = number_of(member(document, "bytes_per_s"));
-  figures.share_of_limit = number_of(member(document, "share_of_limit"));
-  for (const Value& device : elements(member(document, "devices"))) {
-    figures.devices.push_back(
-        {text_of(member(device, "id")), count_of(member(device, "bytes")).value_or(0),
-         number_of(member(device, "copy_time_s")), number_of(member(device, "copy_bytes_per_s"))});
-  }
-  return figures;
-}
-
-std::vector<LoadFigures> loads_v1(const Object& document) {
-  const Array& models = elements(member(document, "models"));
-  if (models.empty()) return {figures_v1(document)};
-  std::vector<LoadFigures> loads;
-  for (const Value& model : models) {
-    const auto* fields = std::get_if<Object>(&model.data());
-    if (fields == nullptr) continue;
-    loads.push_back(figures_v1(*fields));
-    loads.back().path = text_of(member(model, "path"));
-  }
-  return loads;
-}
-
 }  // namespace
 
 bool passed_v1(const Object& document) {
@@ -152,7 +120,7 @@ bool passed_v1(const Object& document) {
 }
 
 std::vector<Measurement> measurements_v1(const Object& document, const std::string& command) {
-  if (command == "load") return load_measurements(loads_v1(document));
+  if (command == "load") return load_measurements(read_models(document));
   const std::array<std::tuple<std::string_view, const char*, Measurement (*)(const Value&)>, 3>
       dialects{{{"bench-copy", "cells", copy_v1},
                 {"check", "cells", stage_v1},

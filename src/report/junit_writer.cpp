@@ -90,74 +90,54 @@ bool is_bad(const TestCase& test) {
   return test.outcome == Outcome::failed || test.outcome == Outcome::error;
 }
 
+void add_lines(const std::vector<std::string>& lines, std::string& message) {
+  for (const std::string& line : lines) message += "\n" + line;
+}
+
 // One of several models: its error or its failures are the message.
-TestCase model_case(const std::string& command, const Value& model) {
-  TestCase test{command + " " + text_of(member(model, "path")),
-                Outcome::passed,
-                text_of(member(model, "status")),
-                text_of(member(model, "status")),
-                {}};
-  test.time_s = number_of(member(model, "load_time_s"));
-  const auto* passed = std::get_if<bool>(&member(model, "passed").data());
-  if (passed != nullptr && *passed) return test;
-  const Value& error = member(model, "error");
-  test.outcome = error.is_absent() ? Outcome::failed : Outcome::error;
-  if (!error.is_absent()) {
-    test.message = text_of(member(error, "message"));
-    test.kind = text_of(member(error, "code"));
+TestCase model_case(const std::string& command, const LoadedModel& model) {
+  TestCase test{command + " " + model.path, Outcome::passed, model.status, model.status,
+                model.load_time_s};
+  if (model.passed) return test;
+  test.outcome = model.error.empty() ? Outcome::failed : Outcome::error;
+  if (!model.error.empty()) {
+    test.message = text_of(member(model.error, "message"));
+    test.kind = text_of(member(model.error, "code"));
   }
-  for (const Value& one : elements(member(member(model, "verify"), "mismatches"))) {
-    test.message += "\n" + format_value(one, Unit::none);
-  }
-  const Value& wrong = member(member(model, "prove"), "first_wrong");
-  if (!wrong.is_absent()) test.message += "\n" + format_value(wrong, Unit::none);
-  for (const Value& one : elements(member(model, "failures"))) {
-    test.message += "\n" + failure_text({text_of(member(one, "what")), member(one, "expected"),
-                                         member(one, "got")});
-  }
+  add_lines(model.wrong, test.message);
+  for (const Failure& one : model.failures) test.message += "\n" + failure_text(one);
   return test;
 }
 
-bool has_models(const Report& report) {
-  return loads_models(report.run) && !elements(member(report.document, "models")).empty();
-}
+bool has_several_models(const Report& report) { return report.models.size() > 1; }
 
 // A load that ended in an error has no case of its own: the error is the case.
-void add_load_cases(const std::string& command, const Object& document,
+void add_load_cases(const std::string& command, const LoadedModel& model,
                     std::vector<TestCase>& tests) {
-  if (!member(document, "error").is_absent()) return;
-  const std::string status = text_of(member(document, "status"));
-  const std::string path = text_of(member(member(document, "model"), "path"));
-  TestCase load{command + " " + path, Outcome::passed, status, status, {}};
-  load.time_s = number_of(member(document, "load_time_s"));
-  if (status == "mismatch" || status == "wrong") {
+  if (!model.error.empty()) return;
+  TestCase load{command + " " + model.path, Outcome::passed, model.status, model.status,
+                model.load_time_s};
+  if (model.status == "mismatch" || model.status == "wrong") {
     load.outcome = Outcome::failed;
-    for (const Value& one : elements(member(member(document, "verify"), "mismatches"))) {
-      load.message += "\n" + format_value(one, Unit::none);
-    }
-    const Value& wrong = member(member(document, "prove"), "first_wrong");
-    if (!wrong.is_absent()) load.message += "\n" + format_value(wrong, Unit::none);
+    add_lines(model.wrong, load.message);
   }
-  if (status != "failed" && status != "interrupted") tests.push_back(load);
-  const Value& values = member(document, "values");
-  const double bad =
-      number_of(member(values, "nan")).value_or(0) + number_of(member(values, "inf")).value_or(0);
-  if (values.is_absent()) return;
-  tests.push_back({"values " + path,
-                   bad > 0 ? Outcome::failed : Outcome::passed,
-                   format_value(values, Unit::none),
+  if (model.status != "failed" && model.status != "interrupted") tests.push_back(load);
+  if (!model.values) return;
+  tests.push_back({"values " + model.path,
+                   model.has_bad_values ? Outcome::failed : Outcome::passed,
+                   *model.values,
                    "values",
                    {}});
 }
 
 std::vector<TestCase> judged_cases(const Report& report) {
   std::vector<TestCase> tests;
-  if (has_models(report)) {
-    for (const Value& model : elements(member(report.document, "models"))) {
+  if (has_several_models(report)) {
+    for (const LoadedModel& model : report.models) {
       tests.push_back(model_case(report.run.command, model));
     }
-  } else if (loads_models(report.run)) {
-    add_load_cases(report.run.command, report.document, tests);
+  } else if (!report.models.empty()) {
+    add_load_cases(report.run.command, report.models.front(), tests);
   } else {
     for (const Measurement& one : report.measurements) tests.push_back(measured_case(one));
   }
@@ -204,7 +184,7 @@ std::vector<TestCase> cases_of(const Report& report) {
     return tests;
   }
   // The case of a model has its failures and its error.
-  if (has_models(report) && std::any_of(tests.begin(), tests.end(), is_bad)) return tests;
+  if (has_several_models(report) && std::any_of(tests.begin(), tests.end(), is_bad)) return tests;
   add_failures(report, tests);
   if (!run.error.empty() || std::none_of(tests.begin(), tests.end(), is_bad)) {
     tests.push_back({run.command,

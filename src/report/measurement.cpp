@@ -24,12 +24,12 @@ std::string last_part(std::string path) {
 }
 
 // A name for each of several models, so that no two measurements have one id.
-std::vector<std::string> model_names(const std::vector<LoadFigures>& loads) {
+std::vector<std::string> model_names(const std::vector<LoadedModel>& loads) {
   std::map<std::string, std::set<std::string>> by_last_part;
-  for (const LoadFigures& load : loads) by_last_part[last_part(load.path)].insert(load.path);
+  for (const LoadedModel& load : loads) by_last_part[last_part(load.path)].insert(load.path);
   std::map<std::string, int> seen;
   std::vector<std::string> names;
-  for (const LoadFigures& load : loads) {
+  for (const LoadedModel& load : loads) {
     const std::string last = last_part(load.path);
     names.push_back(by_last_part[last].size() > 1 ? load.path : last);
     const int number = ++seen[load.path];
@@ -38,7 +38,7 @@ std::vector<std::string> model_names(const std::vector<LoadFigures>& loads) {
   return names;
 }
 
-void add_load(const LoadFigures& figures, const std::string& name,
+void add_load(const LoadedModel& figures, const std::string& name,
               std::vector<Measurement>& results) {
   const std::string& status = figures.status;
   Measurement load;
@@ -176,7 +176,7 @@ void Measurement::set_names() {
   }
 }
 
-std::vector<Measurement> load_measurements(const std::vector<LoadFigures>& loads) {
+std::vector<Measurement> load_measurements(const std::vector<LoadedModel>& loads) {
   const std::vector<std::string> names = model_names(loads);
   std::vector<Measurement> results;
   for (std::size_t i = 0; i < loads.size(); ++i) {

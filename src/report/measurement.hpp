@@ -97,8 +97,8 @@ std::vector<std::string> distinct_reasons(const Measurements& list) {
   return reasons;
 }
 
-/// What a load of one model measured.
-struct LoadFigures {
+/// What a load of one model measured and how it ended.
+struct LoadedModel {
   struct Copied {
     std::string device;
     std::uint64_t size_bytes = 0;
@@ -113,12 +113,21 @@ struct LoadFigures {
   std::optional<double> bytes_per_s;
   std::optional<double> share_of_limit;
   std::vector<Copied> devices;
+
+  bool passed = false;
+  std::optional<int> exit_code;  ///< of a load of this model alone
+  std::optional<double> verdict_time_s;
+  Object error;  ///< as a run has it; empty: none
+  std::vector<Failure> failures;
+  std::vector<std::string> wrong;     ///< each place with wrong data or a wrong result
+  std::optional<std::string> values;  ///< where they were checked: how many are NaN or infinite
+  bool has_bad_values = false;
 };
 
 /// "load.NAME" of each model, and "load-copy.NAME.DEVICE" of each of its devices, as far as they
 /// were measured. The name is the last part of the path, the whole path where another one ends
 /// alike, with a number where the path is the same.
-std::vector<Measurement> load_measurements(const std::vector<LoadFigures>& loads);
+std::vector<Measurement> load_measurements(const std::vector<LoadedModel>& loads);
 
 /// A threshold and the measurement, or the measurements, that it was compared with.
 struct ThresholdResult {

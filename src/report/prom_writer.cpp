@@ -140,25 +140,25 @@ void add_thresholds(Metrics& metrics, const std::vector<ThresholdResult>& thresh
 }
 
 // Several models of one load. A path that was given twice has its number in the second label.
-void add_models(Metrics& metrics, const Object& document) {
+void add_models(Metrics& metrics, const std::vector<LoadedModel>& models) {
   std::map<std::string, int> seen;
-  for (const Value& model : elements(member(document, "models"))) {
-    std::string name = text_of(member(model, "path"));
-    const int number = ++seen[name];
-    if (number > 1) name += "#" + std::to_string(number);
-    const Labels labels{{"model", name}};
+  for (const LoadedModel& model : models) {
+    const int number = ++seen[model.path];
+    const Labels labels{
+        {"model", model.path + (number > 1 ? "#" + std::to_string(number) : std::string())}};
     metrics.add("hiptool_model_success", "1 if the model passed, else 0.", labels,
-                number_or_truth(member(model, "passed")));
+                model.passed ? 1.0 : 0.0);
     metrics.add("hiptool_model_exit_code", "Exit code of a load of this model alone.", labels,
-                number_of(member(model, "exit_code")));
-    metrics.add("hiptool_model_bytes", "Bytes of its tensors.", labels,
-                number_of(member(member(model, "model"), "bytes")));
+                model.exit_code);
+    if (model.has_model) {
+      metrics.add("hiptool_model_bytes", "Bytes of its tensors.", labels,
+                  static_cast<double>(model.size_bytes));
+    }
     metrics.add("hiptool_model_load_time_seconds", "From the first read to the last copy.", labels,
-                number_of(member(model, "load_time_s")));
+                model.load_time_s);
     metrics.add("hiptool_model_verdict_time_seconds", "From its start to its verdict.", labels,
-                number_of(member(model, "verdict_time_s")));
-    metrics.add("hiptool_model_bytes_per_second", "Rate of its load.", labels,
-                number_of(member(model, "bytes_per_s")));
+                model.verdict_time_s);
+    metrics.add("hiptool_model_bytes_per_second", "Rate of its load.", labels, model.bytes_per_s);
   }
 }
 
@@ -198,7 +198,7 @@ std::string to_prom(const Report& report) {
   metrics.add("hiptool_start_time_seconds", "When the run started, since 1970.", labels,
               unix_time(run.started_at));
   if (run.command == "devices") add_devices(metrics, report.document);
-  if (loads_models(run)) add_models(metrics, report.document);
+  if (report.models.size() > 1) add_models(metrics, report.models);
   add_checks(metrics, report.checks);
   add_thresholds(metrics, report.thresholds);
   add_measurements(metrics, report.measurements);

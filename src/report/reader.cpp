@@ -148,6 +148,8 @@ Report read_report(Object document) {
   }
   report.checks = report.run.command == "check" ? read_list(member(document, "stages"), read_stage)
                                                 : read_list(member(document, "checks"), read_check);
+  const bool has_models = report.run.command == "load" || report.run.command == "prove";
+  if (has_models) report.models = read_models(document);
   report.document = std::move(document);
   report.is_read = true;
   return report;

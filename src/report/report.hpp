@@ -78,6 +78,7 @@ struct Report {
   std::vector<ThresholdResult> thresholds;
   std::vector<Comparison> comparisons;  ///< with an earlier run, or of two earlier runs
   std::vector<Check> checks;
+  std::vector<LoadedModel> models;  ///< of `load` and `prove`
 
   Object document;            ///< the JSON; its fields are fixed by the schema of the command
   bool is_read = false;       ///< the document is that of an earlier run

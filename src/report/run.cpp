@@ -37,8 +37,6 @@ void Run::end(int code, std::vector<Failure> reasons) {
   failures = std::move(reasons);
 }
 
-bool loads_models(const Run& run) { return run.command == "load" || run.command == "prove"; }
-
 Object error_value(const Error& error) {
   Value native;
   if (const auto& cause = error.native()) {

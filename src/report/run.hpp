@@ -97,9 +97,6 @@ struct Run {
   std::string error_message() const { return text_of(member(error, "message")); }
 };
 
-/// Whether a run loads models, so that its document has their fields.
-bool loads_models(const Run& run);
-
 /// Devices as documents have them.
 Array devices_value(const std::vector<NamedDevice>& devices);
 

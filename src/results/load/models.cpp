@@ -52,10 +52,6 @@ Object model_document(const ModelLoad& load) {
   return fields;
 }
 
-std::uint64_t bytes_of(const ModelLoad& load) {
-  return report::count_of(member(member(load.report.document, "model"), "bytes")).value_or(0);
-}
-
 // ---- the first line
 
 // "nvidia:0" or "8 devices": those that any of the models was on.
@@ -75,7 +71,7 @@ std::string passed_text(const ModelLoads& loads, const std::string& status, doub
   std::uint64_t bytes = 0;
   std::size_t empty = 0;
   for (const ModelLoad& load : loads) {
-    bytes += bytes_of(load);
+    bytes += load.loaded.size_bytes;
     if (status_of(load) == "empty") ++empty;
   }
   const std::string place = place_text(loads);
@@ -196,12 +192,12 @@ Table models_table(const ModelLoads& loads, std::size_t width) {
         return report::display_width(name) + others + share_column <= width;
       });
   for (const ModelLoad& load : loads) {
-    const Object& document = load.report.document;
-    const bool has_loaded = !member(document, "load_time_s").is_absent();
-    table.rows.push_back(
-        {names[table.rows.size()], shown_status(load), member(member(document, "model"), "bytes"),
-         has_loaded ? member(document, "verdict_time_s") : Value(), member(document, "bytes_per_s"),
-         shows_share ? member(document, "share_of_limit") : Value(), result_of(load)});
+    const report::LoadedModel& loaded = load.loaded;
+    table.rows.push_back({names[table.rows.size()], shown_status(load),
+                          loaded.has_model ? Value(loaded.size_bytes) : Value(),
+                          loaded.load_time_s ? Value(loaded.verdict_time_s) : Value(),
+                          loaded.bytes_per_s, shows_share ? Value(loaded.share_of_limit) : Value(),
+                          result_of(load)});
   }
   report::remove_empty_columns(table);
   return table;
@@ -225,9 +221,8 @@ report::Report make_models_report(report::Run run, ModelLoads loads, double verd
   report.document.emplace_back("models", report::array_of(loads, model_document));
   report.document.emplace_back("verdict_time_s", verdict_time_s);
   report.document.emplace_back("wall_time_s", wall_time_s);
-  std::vector<report::LoadFigures> figures;
-  for (const ModelLoad& load : loads) figures.push_back(load.figures);
-  set_measurements(report, report::load_measurements(figures));
+  for (const ModelLoad& load : loads) report.models.push_back(load.loaded);
+  set_measurements(report, report::load_measurements(report.models));
   report.verdict.push_back(verdict);
   report.tables.push_back(models_table(loads, width));
   std::vector<Table> listed;

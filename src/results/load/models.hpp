@@ -15,7 +15,7 @@ namespace hiptool::results {
 struct ModelLoad {
   std::string path;  ///< as given
   std::string name;  ///< for people: short where that is unique
-  report::LoadFigures figures;
+  report::LoadedModel loaded;
   report::Report report;              ///< as of a command that loads this model alone
   std::vector<report::Table> tables;  ///< what was found and listed, with the name in the title
   std::vector<report::Line> notes;    ///< of this model

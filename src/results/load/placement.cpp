@@ -93,8 +93,8 @@ std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   return lines;
 }
 
-std::vector<report::LoadFigures::Copied> copied_to(const LoadOutcome& outcome) {
-  std::vector<report::LoadFigures::Copied> list;
+std::vector<report::LoadedModel::Copied> copied_to(const LoadOutcome& outcome) {
+  std::vector<report::LoadedModel::Copied> list;
   if (!outcome.plan) return list;
   for (const auto& [device, layout] : outcome.plan->devices) {
     const std::size_t at = list.size();

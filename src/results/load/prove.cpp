@@ -27,25 +27,6 @@ using report::Value;
 // NaN and infinity are absent from JSON.
 Value number_value(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
-Value wrong_step_value(const WrongValue& wrong) {
-  return Object{
-      {"layer", wrong.layer},
-      {"stage", wrong.stage},
-      {"tensor", report::text_or_absent(wrong.tensor)},
-      {"dtype", wrong.tensor.empty() ? Value() : Value(wrong.type)},
-      {"device", wrong.device},
-      {"position", wrong.position},
-      {"row", wrong.row},
-      {"rows", wrong.rows},
-      {"expected", number_value(wrong.expected)},
-      {"got", number_value(wrong.got)},
-      {"bound", number_value(wrong.bound)},
-      {"wrong_values", wrong.wrong_values},
-      {"values", wrong.values},
-      {"repeats", wrong.repeats},
-  };
-}
-
 std::string count_of_layers(std::size_t first, std::size_t end) {
   if (end - first == 1) return fmt::format("layer {}", first);
   return fmt::format("layers {} to {}", first, end - 1);
@@ -107,6 +88,25 @@ std::string layers_text(const ProveOutcome& prove) {
 }
 
 }  // namespace
+
+report::Value wrong_step_value(const reference::WrongValue& wrong) {
+  return Object{
+      {"layer", wrong.layer},
+      {"stage", wrong.stage},
+      {"tensor", report::text_or_absent(wrong.tensor)},
+      {"dtype", wrong.tensor.empty() ? Value() : Value(wrong.type)},
+      {"device", wrong.device},
+      {"position", wrong.position},
+      {"row", wrong.row},
+      {"rows", wrong.rows},
+      {"expected", number_value(wrong.expected)},
+      {"got", number_value(wrong.got)},
+      {"bound", number_value(wrong.bound)},
+      {"wrong_values", wrong.wrong_values},
+      {"values", wrong.values},
+      {"repeats", wrong.repeats},
+  };
+}
 
 report::Value prove_value(const ProveOutcome& prove) {
   const auto layer_value = [](const LayerResult& layer) {

@@ -353,18 +353,36 @@ std::string found_text(const LoadOutcome& outcome) {
   return outcome.found_for + " at " + outcome.model->path().string();
 }
 
-report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status) {
-  report::LoadFigures figures;
-  figures.status = status;
-  figures.has_model = outcome.model.has_value();
-  if (!outcome.model) return figures;
-  figures.path = outcome.model->path().string();
-  figures.size_bytes = outcome.model->tensor_bytes();
-  if (outcome.statistics) figures.load_time_s = outcome.statistics->load_time_s;
-  figures.bytes_per_s = load_rate(outcome);
-  figures.share_of_limit = share_of_limit(outcome);
-  figures.devices = copied_to(outcome);
-  return figures;
+report::LoadedModel loaded_model(const LoadOutcome& outcome, const report::Run& run) {
+  report::LoadedModel loaded;
+  loaded.status = run.status;
+  loaded.passed = run.passed;
+  loaded.exit_code = run.exit_code;
+  loaded.error = run.error;
+  loaded.failures = run.failures;
+  loaded.verdict_time_s = outcome.process_verdict_time_s;
+  loaded.has_model = outcome.model.has_value();
+  if (!outcome.model) return loaded;
+  loaded.path = outcome.model->path().string();
+  loaded.size_bytes = outcome.model->tensor_bytes();
+  if (outcome.statistics) loaded.load_time_s = outcome.statistics->load_time_s;
+  loaded.bytes_per_s = load_rate(outcome);
+  loaded.share_of_limit = share_of_limit(outcome);
+  loaded.devices = copied_to(outcome);
+  if (outcome.verification) {
+    for (const Value& one : mismatch_fields(outcome).objects(outcome.verification->mismatches)) {
+      loaded.wrong.push_back(report::format_value(one, Unit::none));
+    }
+  }
+  if (outcome.prove && outcome.prove->result.first_wrong) {
+    loaded.wrong.push_back(
+        report::format_value(wrong_step_value(*outcome.prove->result.first_wrong), Unit::none));
+  }
+  if (outcome.values) {
+    loaded.values = report::format_value(values_value(outcome), Unit::none);
+    loaded.has_bad_values = outcome.values->nan > 0 || outcome.values->infinite > 0;
+  }
+  return loaded;
 }
 
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
@@ -446,7 +464,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     report.csv_tables = {load_table(report.document)};
   }
   std::optional<std::vector<report::Table>> rows = std::move(report.csv_tables);
-  set_measurements(report, report::load_measurements({figures_of(outcome, report.run.status)}));
+  report.models = {loaded_model(outcome, report.run)};
+  set_measurements(report, report::load_measurements(report.models));
   report.csv_tables = std::move(rows);
   return report;
 }

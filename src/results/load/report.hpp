@@ -24,8 +24,8 @@ struct LoadReportOptions {
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadReportOptions& options);
 
-/// What was measured, of a run with that status.
-report::LoadFigures figures_of(const LoadOutcome& outcome, const std::string& status);
+/// What was measured and found, of a run that ended so.
+report::LoadedModel loaded_model(const LoadOutcome& outcome, const report::Run& run);
 
 /// Of the model, its summary, the plan and the fit, without "warning: ".
 std::vector<std::string> load_warnings(const LoadOutcome& outcome);
@@ -65,7 +65,7 @@ std::string place_text(const LoadOutcome& outcome);
 std::vector<report::Line> device_lines(const LoadOutcome& outcome);
 
 /// The copies to each device.
-std::vector<report::LoadFigures::Copied> copied_to(const LoadOutcome& outcome);
+std::vector<report::LoadedModel::Copied> copied_to(const LoadOutcome& outcome);
 
 /// Every chosen device, also one that gets no tensors, and its copy rate.
 report::Table devices_table(const LoadOutcome& outcome);
@@ -138,6 +138,8 @@ std::string zeros_text(const LoadOutcome& outcome);
 
 /// The field `prove` of `hiptool.load/2`.
 report::Value prove_value(const ProveOutcome& prove);
+/// Its field `first_wrong`.
+report::Value wrong_step_value(const reference::WrongValue& wrong);
 
 /// The field `prove_needs`, and the same for people.
 report::Value needs_value(const reference::Needs& needs);

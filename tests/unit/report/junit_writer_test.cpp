@@ -83,6 +83,37 @@ TEST_CASE("a load that never was has no case but the error") {
         "2100");
 }
 
+TEST_CASE("models are taken from the report, not from its document") {
+  Report report = start_report({});
+  report.run.command = "load";
+  LoadedModel good;
+  good.path = "a.gguf";
+  good.status = "verified";
+  good.passed = true;
+  LoadedModel bad = good;
+  bad.path = "b.gguf";
+  bad.status = "mismatch";
+  bad.passed = false;
+  bad.error = {{"code", "data_mismatch"}, {"message", "wrong data"}};
+  bad.wrong = {"tensor w, 4 bytes"};
+  bad.failures = {{"w", 0, 3}};
+  report.models = {good, bad};
+  report.run.end(5);
+  const std::string several = to_junit(report);
+  CHECK(several.find("<testcase name=\"load a.gguf\"") != std::string::npos);
+  CHECK(several.find("wrong data; tensor w, 4 bytes; w: expected 0, got 3") != std::string::npos);
+  CHECK(several.find("type=\"data_mismatch\"") != std::string::npos);
+
+  bad.error.clear();
+  bad.values = "nan: 3";
+  bad.has_bad_values = true;
+  report.models = {bad};
+  const std::string one = to_junit(report);
+  CHECK(one.find("mismatch; tensor w, 4 bytes") != std::string::npos);
+  CHECK(one.find("<testcase name=\"values b.gguf\"") != std::string::npos);
+  CHECK(one.find("failures=\"2\"") != std::string::npos);
+}
+
 TEST_CASE("a time beyond all bounds is a number") {
   const std::string text = to_junit(report_with(
       R"({"schema":"hiptool.load/1","status":"verified","model":{"path":"m"},

@@ -12,6 +12,32 @@ bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
+TEST_CASE("several models are taken from the report, not from its document") {
+  Report report = start_report({});
+  report.run.command = "load";
+  LoadedModel model;
+  model.path = "a.gguf";
+  model.passed = true;
+  model.exit_code = 0;
+  model.has_model = true;
+  model.size_bytes = 64;
+  model.load_time_s = 0.5;
+  report.models = {model};
+  CHECK(to_prom(report).find("hiptool_model_") == std::string::npos);
+  report.models = {model, model};
+  report.models.back().passed = false;
+  report.models.back().exit_code = 5;
+  const std::string text = to_prom(report);
+  for (const char* line : {"hiptool_model_success{model=\"a.gguf\"} 1\n",
+                           "hiptool_model_success{model=\"a.gguf#2\"} 0\n",
+                           "hiptool_model_exit_code{model=\"a.gguf#2\"} 5\n",
+                           "hiptool_model_bytes{model=\"a.gguf\"} 64\n",
+                           "hiptool_model_load_time_seconds{model=\"a.gguf\"} 0.5\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("names end in whole units, truth is 0 or 1, text is no metric") {

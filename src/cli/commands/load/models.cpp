@@ -150,8 +150,8 @@ void add_notes(const ModelResult& result, results::ModelLoad& load) {
 results::ModelLoad finished(results::ModelLoad load, const ModelResult& result,
                             const LoadArguments& arguments, const Environment& environment) {
   load.report = report_of_model(result, arguments, environment);
-  load.figures = results::figures_of(result.outcome, load.report.run.status);
-  load.figures.path = load.path;
+  load.loaded = results::loaded_model(result.outcome, load.report.run);
+  load.loaded.path = load.path;
   load.error = result.error;
   const results::LoadOutcome& outcome = result.outcome;
   if (outcome.fit && outcome.status == LoadStatus::planned) {
