@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "accept/stages.hpp"
 #include "base/text.hpp"
@@ -16,6 +17,18 @@ namespace hiptool::accept {
 namespace {
 
 constexpr std::array<std::string_view, 3> level_words{"quick", "standard", "long"};
+
+Fault fault_of_check(const machine::Check& check) {
+  return {check.code,
+          check.id,
+          check.device,
+          check.read,
+          check.fix,
+          std::nullopt,
+          report::text_or_absent(check.expected),
+          report::text_or_absent(check.read),
+          check.severity};
+}
 
 /// Checks of one device, or with an empty id those of the machine.
 StageResult doctor_result(const std::vector<machine::Check>& checks, const std::string& device) {
@@ -27,10 +40,9 @@ StageResult doctor_result(const std::vector<machine::Check>& checks, const std::
   for (const machine::Check& check : checks) {
     if (check.device != device) continue;
     if (check.severity == machine::Severity::fail) {
-      result.faults.push_back({check.id, device, check.read, check.fix, std::nullopt,
-                               report::text_or_absent(check.expected),
-                               report::text_or_absent(check.read)});
+      result.faults.push_back(fault_of_check(check));
     } else if (check.severity == machine::Severity::warn) {
+      result.warnings.push_back(fault_of_check(check));
       warnings.push_back(check.id);
     } else if (check.severity != machine::Severity::unknown) {
       ++passed;
@@ -101,8 +113,33 @@ std::string StageResult::text_of(const Fault& fault) const {
   return what == stage ? fault.reason : what + ": " + fault.reason;
 }
 
-Fault fault_of(const report::Measurement& measured) {
+std::string code_of(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::timed_out: return machine::codes::hang;
+    case ErrorCode::device_lost: return machine::codes::device_lost;
+    case ErrorCode::device: return machine::codes::call_failed;
+    case ErrorCode::out_of_memory:
+    case ErrorCode::host_out_of_memory: return machine::codes::no_memory;
+    case ErrorCode::output_failed:
+    case ErrorCode::host_failed: return machine::codes::host_failed;
+    case ErrorCode::input_failed:
+    case ErrorCode::corrupt_data:
+    case ErrorCode::manifest_mismatch: return machine::codes::model_file;
+    case ErrorCode::invalid_argument:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+    case ErrorCode::unavailable: return machine::codes::not_usable;
+    case ErrorCode::out_of_bounds:
+    case ErrorCode::data_mismatch:
+    case ErrorCode::cancelled:
+    case ErrorCode::internal: break;
+  }
+  return machine::codes::internal;
+}
+
+Fault fault_of(std::string code, const report::Measurement& measured) {
   Fault fault;
+  fault.code = std::move(code);
   const bool is_of_one = measured.devices.size() == 1;
   fault.what = is_of_one ? measured.label : measured.id;
   if (is_of_one) fault.device = measured.devices.front();

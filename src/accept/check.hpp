@@ -16,6 +16,7 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "machine/codes.hpp"
 #include "machine/doctor/doctor.hpp"
 #include "measure/library/measure.hpp"
 #include "report/measurement.hpp"
@@ -54,8 +55,9 @@ const std::vector<Stage>& all_stages();
 /// The names of all of them, or of those that have a property: `names_of_stages(&Stage::is_rated)`.
 std::vector<std::string> names_of_stages(bool Stage::*property = nullptr);
 
-/// One reason to refuse a device.
+/// One reason to refuse a device, or to warn of it.
 struct Fault {
+  std::string code;            ///< of machine/codes.hpp; never empty
   std::string what;            ///< "h2d.pinned.copy.64MiB", "throttle"; of several devices the id
   std::string device;          ///< that it is of; empty: the machine, or several devices
   std::string reason;          ///< "12.1 GB/s, at least 48.0 GB/s expected"
@@ -63,13 +65,18 @@ struct Fault {
   std::optional<Error> error;  ///< wrong data or a failed call; absent: a check or a rate
   report::Value expected = {};
   report::Value got = {};
+  /// Only `fail` refuses; `warn` and `unknown` (something was not looked at) are in `warnings`.
+  machine::Severity severity = machine::Severity::fail;
 
   /// "h2d.pinned.copy.64MiB@nvidia:1".
   std::string id() const { return device.empty() ? what : what + "@" + device; }
 };
 
 /// A fault of a measurement, without a reason yet.
-Fault fault_of(const report::Measurement& measured);
+Fault fault_of(std::string code, const report::Measurement& measured);
+
+/// The code of a failed call or step; wrong data have codes of their own.
+std::string code_of(const Error& error);
 
 /// That of its error; exit_check_failed for a check or a rate.
 int exit_code_of(const Fault& fault) noexcept;
@@ -85,6 +92,7 @@ struct StageResult {
   std::string reason;            ///< of a skipped one
   std::string figures;           ///< the most important ones: "h2d 52.4 GB/s, d2h 51.0 GB/s"
   std::vector<Fault> faults;     ///< of a failed one, the worst first
+  std::vector<Fault> warnings;   ///< of any; they refuse nothing
   bool was_unreachable = false;  ///< skipped because this or another device hangs
   double time_s = 0;
 

@@ -34,7 +34,8 @@ std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
     got.push_back(fmt::format("{} of {} {}", gpus.found, gpus.expected, gpus.name));
   }
   if (got.empty()) return {};
-  return Fault{"gpu-count",
+  return Fault{machine::codes::gpu_count,
+               "gpu-count",
                "",
                fmt::format("{} found; {} expects more", fmt::join(got, " and "), expectations.path),
                "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "

@@ -192,8 +192,9 @@ class CopyResults {
   void judge_peers() {
     for (const auto& [spec, reason] : missing_) {
       if (!is_pair(spec.kind) || has_peers_.count(spec.devices.front().info().name) == 0) continue;
-      work_of(spec).add(Fault{measure::id_of(spec), "", reason + "; other devices of this kind can",
-                              peer_action, std::nullopt, "access to the peer", "none"});
+      work_of(spec).add(Fault{machine::codes::peer_missing, measure::id_of(spec), "",
+                              reason + "; other devices of this kind can", peer_action,
+                              std::nullopt, "access to the peer", "none"});
     }
     for (const auto& [id, speeds] : peer_speeds_) {
       for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -230,7 +231,7 @@ void add_hang(const measure::CopySpec& spec, double patience_s, StageWork& work)
   const std::string id = measure::id_of(spec);
   const Error error(ErrorCode::timed_out, "check",
                     fmt::format("{} did not end within {:.0f} s", id, patience_s));
-  work.add(Fault{id, "", error.what(), action_of(error), error});
+  work.add(Fault{code_of(error), id, "", error.what(), action_of(error), error});
 }
 
 }  // namespace
@@ -256,7 +257,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     }
     if (round->error) {
       const Error& error = *round->error;
-      works.back()->add(Fault{"copy", "", error.what(), action_of(error), error});
+      works.back()->add(Fault{code_of(error), "copy", "", error.what(), action_of(error), error});
     }
     end.has_left_threads = end.has_left_threads || task.is_left_behind;
     if (!task.is_left_behind || round->next >= plan.size()) break;

@@ -82,7 +82,8 @@ StageResult dead_result(const PlatformAnswer& answer) {
   const bool is_hung = answer.kind == PlatformAnswer::Kind::hung;
   const Error error(is_hung ? ErrorCode::timed_out : ErrorCode::device, "check",
                     result.device + ": " + reason, action);
-  result.faults.push_back({"driver-hang", result.device, reason, action, error});
+  result.faults.push_back(
+      {machine::codes::driver_hang, "driver-hang", result.device, reason, action, error});
   result.time_s = answer.after_s;
   return result;
 }

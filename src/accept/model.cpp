@@ -101,7 +101,7 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
       worst.token, logits[worst.token], context.logits[worst.token], worst.share, most_error);
   const std::string action = "find the operation with `hiptool run-kernel ops --device " +
                              device.id() + "`; reset the device and update its driver";
-  work.add(Fault{"model", device.id(), reason, action,
+  work.add(Fault{machine::codes::model_data, "model", device.id(), reason, action,
                  Error(ErrorCode::data_mismatch, "model", "model@" + device.id() + ": " + reason),
                  context.logits[worst.token], static_cast<double>(logits[worst.token])});
 }

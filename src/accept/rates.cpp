@@ -21,6 +21,7 @@ constexpr const char* slow_action =
 
 /// Why a measurement is too slow.
 struct TooSlow {
+  std::string code;
   std::string reason;
   report::Value expected;
 };
@@ -54,6 +55,15 @@ const Expectation* expectation_for(const StageMeasurement& measured, const RateR
   if (found == expectations.end() || found->second.devices != measured.devices.size())
     return nullptr;
   return &found->second;
+}
+
+/// The code of a rate that is below what was expected of it.
+std::string rate_code(const StageMeasurement& measured) {
+  if (measured.stage == "libraries") return machine::codes::library_rate;
+  if (measured.is_pair()) return machine::codes::peer_rate;
+  if (measured.stage == "copy") return machine::codes::copy_rate;
+  const bool moves_only = measured.stage == "memory" || measured.label.starts_with("stream-");
+  return moves_only ? machine::codes::memory_rate : machine::codes::kernel_rate;
 }
 
 /// The fastest of its usual samples, as a speed.
@@ -107,7 +117,8 @@ std::optional<TooSlow> slower_than_siblings(const StageMeasurement& measured, co
   const std::string who = measured.is_pair()  ? "the other direction"
                           : group.size() == 2 ? group[1]->devices.front()
                                               : fmt::format("its {} siblings", group.size() - 1);
-  return TooSlow{fmt::format("{} is {} below {} with {}", figure_text(measured),
+  return TooSlow{measured.is_pair() ? machine::codes::peer_rate : machine::codes::sibling_rate,
+                 fmt::format("{} is {} below {} with {}", figure_text(measured),
                              format_share(1 - speeds.front() / others), who, figure_text(usual)),
                  figure_text(usual)};
 }
@@ -118,17 +129,20 @@ std::optional<TooSlow> too_slow(const StageMeasurement& measured,
   const Expectation* const expectation = expectation_for(measured, rules);
   if (expectation != nullptr && !meets(*expectation, measured)) {
     const std::string expected = figure_text(*expectation);
-    return TooSlow{fmt::format("{}, {} {} expected by {}", figure_text(measured),
+    return TooSlow{rate_code(measured),
+                   fmt::format("{}, {} {} expected by {}", figure_text(measured),
                                expectation->most_s ? "at most" : "at least", expected,
                                rules.expectations->path),
                    expected};
   }
   if (has_half_rule(measured) && measured.share_of_limit &&
       *measured.share_of_limit < least_share_of_limit) {
-    return TooSlow{fmt::format("{} is {} of its limit ({}), at least {} expected",
-                               figure_text(measured), format_share(*measured.share_of_limit),
-                               measured.limit_source, format_share(least_share_of_limit)),
-                   format_share(least_share_of_limit) + " of the limit"};
+    return TooSlow{
+        measured.stage == "copy" ? machine::codes::copy_limit : machine::codes::memory_rate,
+        fmt::format("{} is {} of its limit ({}), at least {} expected", figure_text(measured),
+                    format_share(*measured.share_of_limit), measured.limit_source,
+                    format_share(least_share_of_limit)),
+        format_share(least_share_of_limit) + " of the limit"};
   }
   return slower_than_siblings(measured, siblings_of(measured, measurements, rules), rules.spread);
 }
@@ -148,7 +162,7 @@ void find_unmeasured(const std::vector<StageMeasurement>& measurements, const Ra
     const Expectation* const expectation = expectation_for(measured, rules);
     if (expectation == nullptr) continue;
     const std::string expected = figure_text(*expectation);
-    Fault fault = fault_of(measured);
+    Fault fault = fault_of(machine::codes::not_measured, measured);
     fault.reason = fmt::format("not measured ({}), {} expected by {}", measured.reason, expected,
                                rules.expectations->path);
     fault.action = "make it possible, or remove it from the file";
@@ -174,7 +188,7 @@ std::vector<RateFault> judge_rates(std::vector<StageMeasurement>& measurements,
     if (expectation_for(measured, rules) != nullptr) ++results.judged;
     const auto slow = too_slow(measured, measurements, rules);
     if (!slow) continue;
-    Fault fault = fault_of(measured);
+    Fault fault = fault_of(slow->code, measured);
     fault.reason = slow->reason;
     fault.action = slow_action;
     fault.expected = slow->expected;

@@ -151,11 +151,11 @@ class CheckRun {
       if (cannot) {
         work.add_skip(error.what());
       } else {
-        work.add(Fault{stage, device.id(), error.what(), action_of(error), error});
+        work.add(Fault{code_of(error), stage, device.id(), error.what(), action_of(error), error});
       }
     } catch (const std::exception& exception) {
       const Error error = base::to_error(exception);
-      work.add(Fault{stage, device.id(), error.what(), action_of(error), error});
+      work.add(Fault{code_of(error), stage, device.id(), error.what(), action_of(error), error});
     }
   }
 
@@ -174,7 +174,7 @@ class CheckRun {
     if (options_.cancel->is_cancelled()) return;
     if (end.is_left_behind) {
       const Error error(ErrorCode::timed_out, "check", "the host took too long for " + end.step);
-      failed->add(Fault{"model", "", error.what(),
+      failed->add(Fault{code_of(error), "model", "", error.what(),
                         action_for_hang(Platform::cpu, options_.patience_s, error), error});
     }
     StageWork::Findings findings = failed->take();
@@ -195,11 +195,11 @@ class CheckRun {
       compute_reference(context, heart);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::cancelled) {
-        failed.add(Fault{"model", "", error.what(), action_of(error), error});
+        failed.add(Fault{code_of(error), "model", "", error.what(), action_of(error), error});
       }
     } catch (const std::exception& exception) {
       const Error error = base::to_error(exception);
-      failed.add(Fault{"model", "", error.what(), action_of(error), error});
+      failed.add(Fault{code_of(error), "model", "", error.what(), action_of(error), error});
     }
   }
 
@@ -212,7 +212,7 @@ class CheckRun {
     const Error error(
         ErrorCode::timed_out, "check",
         fmt::format("no answer within {:g} s during: {}", options_.patience_s, end.step));
-    work.add(Fault{stage, device.id(), error.what(),
+    work.add(Fault{code_of(error), stage, device.id(), error.what(),
                    action_for_hang(device.platform(), options_.patience_s, error), error});
   }
 

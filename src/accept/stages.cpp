@@ -137,6 +137,14 @@ measure::Problem usual_problem(measure::ProblemKind kind, const Device& device,
   return problem;
 }
 
+std::string wrong_data_code(const std::string& stage) {
+  if (stage == "copy") return machine::codes::copy_data;
+  if (stage == "memory") return machine::codes::memory_data;
+  if (stage == "kernels") return machine::codes::kernel_data;
+  if (stage == "libraries") return machine::codes::library_data;
+  return machine::codes::operation_data;
+}
+
 }  // namespace
 
 void StageWork::add(StageMeasurement measured) {
@@ -212,7 +220,7 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
   StageMeasurement of_stage;
   static_cast<report::Measurement&>(of_stage) = measured;
   of_stage.stage = stage;
-  Fault fault = fault_of(measured);
+  Fault fault = fault_of(wrong_data_code(stage), measured);
   if (measured.status == measure::Status::mismatch) {
     std::string reason = measured.reason;
     if (measured.wrong) {
@@ -230,6 +238,7 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
     work.add(std::move(fault));
   } else if (measured.status == measure::Status::failed) {
     const Error error = measured.error.value_or(Error(ErrorCode::device, stage, measured.reason));
+    fault.code = code_of(error);
     fault.reason = error.what();
     fault.action = action_of(error);
     fault.error = error;
@@ -247,7 +256,8 @@ void add_slowdown(const std::string& device, const std::vector<std::string>& rea
     if (hip::is_hardware_slowdown(reason)) text += (text.empty() ? "" : ", ") + reason;
   }
   if (text.empty()) return;
-  work.add(Fault{"throttle", device, "the hardware lowers its clocks: " + text,
+  work.add(Fault{machine::codes::throttled, "throttle", device,
+                 "the hardware lowers its clocks: " + text,
                  "improve the airflow: check fans, filters, heat sink and inlet temperature; check "
                  "the power supply and its cables; see `nvidia-smi -q -d "
                  "PERFORMANCE,TEMPERATURE,POWER`",

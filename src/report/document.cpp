@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -269,7 +271,60 @@ Object failure_value(const Failure& failure) {
           {"expected", failure.expected},
           {"got", failure.got},
           {"reason", text_or_absent(failure.reason)},
-          {"action", text_or_absent(failure.action)}};
+          {"action", text_or_absent(failure.action)},
+          {"code", text_or_absent(failure.code)},
+          {"action_class", text_or_absent(failure.action_class)}};
+}
+
+namespace {
+
+std::string printable_text(const Value& entry, std::string_view key) {
+  return printable_lines(text_of(member(entry, key)));
+}
+
+Check check_of_stage(const Value& stage) {
+  const std::string status = text_of(member(stage, "status"));
+  const std::string reason = printable_text(stage, "reason");
+  return {text_of(member(stage, "stage")),
+          status == "passed"   ? "pass"
+          : status == "failed" ? "fail"
+                               : "unknown",
+          text_of(member(stage, "device")),
+          reason.empty() ? printable_text(stage, "figures") : reason,
+          {},
+          printable_text(stage, "action"),
+          text_of(member(stage, "code")),
+          text_of(member(stage, "action_class"))};
+}
+
+Check check_of_finding(const Value& stage, const Value& finding, std::string severity) {
+  return {text_of(member(stage, "stage")),
+          std::move(severity),
+          text_of(member(stage, "device")),
+          printable_text(finding, "what") + ": " + printable_text(finding, "reason"),
+          {},
+          printable_text(finding, "action"),
+          text_of(member(finding, "code")),
+          text_of(member(finding, "action_class"))};
+}
+
+}  // namespace
+
+std::vector<Check> checks_of_stages(const Array& stages) {
+  std::vector<Check> checks;
+  for (const Value& stage : stages) {
+    checks.push_back(check_of_stage(stage));
+    std::set<std::string> seen{checks.back().code};
+    for (const Value& fault : elements(member(stage, "faults"))) {
+      if (!seen.insert(text_of(member(fault, "code"))).second) continue;
+      checks.push_back(check_of_finding(stage, fault, "fail"));
+    }
+    for (const Value& warning : elements(member(stage, "warnings"))) {
+      if (!seen.insert(text_of(member(warning, "code"))).second) continue;
+      checks.push_back(check_of_finding(stage, warning, text_of(member(warning, "severity"))));
+    }
+  }
+  return checks;
 }
 
 Failure read_failure(const Value& entry) {
@@ -280,6 +335,8 @@ Failure read_failure(const Value& entry) {
                      text("measurement"), text("tensor"), text("file")};
   failure.reason = text("reason");
   failure.action = text("action");
+  failure.code = text("code");
+  failure.action_class = text("action_class");
   return failure;
 }
 

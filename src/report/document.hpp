@@ -35,6 +35,10 @@ Failure read_failure(const Value& entry);
 /// The models of a document of `load` or `prove`, of any version; one at least.
 std::vector<LoadedModel> read_models(const Object& document);
 
+/// The stages of a document of `check` as checks: each stage on a device with its worst fault, then
+/// its other faults and its warnings, each code once.
+std::vector<Check> checks_of_stages(const Array& stages);
+
 /// Makes these the measurements of the report, of its document and of its CSV.
 void set_measurements(Report& report, std::vector<Measurement> measurements);
 /// The same for thresholds and comparisons, which CSV has only where it has nothing else.

@@ -279,13 +279,16 @@ std::string doctor_checks(const Report& report) {
                {"device", "Device", Unit::none},
                {"read", "Read", Unit::none},
                {"expected", "Expected", Unit::none},
-               {"fix", "Fix", Unit::none}},
+               {"fix", "Fix", Unit::none},
+               {"code", "Code", Unit::none},
+               {"action_class", "Action", Unit::none}},
               {}};
   for (const std::string_view severity : severities) {
     for (const Check& check : report.checks) {
       if (check.severity != severity) continue;
       table.rows.push_back({check.severity, check.id, text_or_absent(check.device), check.read,
-                            text_or_absent(check.expected), text_or_absent(check.fix)});
+                            text_or_absent(check.expected), text_or_absent(check.fix),
+                            text_or_absent(check.code), text_or_absent(check.action_class)});
     }
   }
   return table_element(table);

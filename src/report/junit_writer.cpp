@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -47,7 +48,8 @@ TestCase measured_case(const Measurement& one) {
 TestCase check_case(const Check& check) {
   TestCase test;
   test.name = check.id + (check.device.empty() ? "" : " " + check.device);
-  test.kind = check.severity;
+  test.kind = reason_or(check.code, check.severity);
+  if (!check.code.empty()) test.message = check.code + " (" + check.action_class + ")";
   if (check.severity == "fail") test.outcome = Outcome::failed;
   if (check.severity == "unknown") test.outcome = Outcome::skipped;
   for (const auto& [field, text] :
@@ -144,7 +146,13 @@ std::vector<TestCase> judged_cases(const Report& report) {
   for (const ThresholdResult& one : report.thresholds) tests.push_back(threshold_case(one));
   const char* const against = report.run.command == "report" ? "" : " against the baseline";
   for (const Comparison& one : report.comparisons) tests.push_back(compared_case(one, against));
-  for (const Check& check : report.checks) tests.push_back(check_case(check));
+  // A stage is a case, and so are its further findings, which have its name and their code.
+  std::set<std::string> names;
+  for (const Check& check : report.checks) {
+    TestCase test = check_case(check);
+    if (!names.insert(test.name).second && !check.code.empty()) test.name += " " + check.code;
+    tests.push_back(std::move(test));
+  }
   return tests;
 }
 
@@ -215,6 +223,17 @@ std::string case_element(const TestCase& test, const std::string& suite) {
   return text + ">" + result + "</testcase>\n";
 }
 
+/// What is no failure and yet to be read: the cases of warnings have passed.
+std::string warnings_element(const std::vector<Check>& checks) {
+  std::string text;
+  for (const Check& check : checks) {
+    if (check.severity != "warn" || check.code.empty()) continue;
+    const TestCase test = check_case(check);
+    text += "warning: " + test.name + ": " + one_line(test.message) + "\n";
+  }
+  return text.empty() ? text : "    <system-out>" + markup_text(text) + "</system-out>\n";
+}
+
 }  // namespace
 
 std::string to_junit(const Report& report) {
@@ -230,6 +249,7 @@ std::string to_junit(const Report& report) {
     total_s += test.time_s.value_or(0);
     cases += case_element(test, suite);
   }
+  cases += warnings_element(report.checks);
   const auto count = [&counts](Outcome outcome) {
     return std::to_string(counts[static_cast<std::size_t>(outcome)]);
   };

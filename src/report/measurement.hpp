@@ -188,6 +188,8 @@ struct Check {
   std::string read;
   std::string expected;
   std::string fix;
+  std::string code = {};          ///< "HT-LINK-DOWN"; empty where it has none
+  std::string action_class = {};  ///< of the code: "config"
 };
 
 /// A size as ids and labels have it, a word from which nothing is lost: "256MiB", "1500B".

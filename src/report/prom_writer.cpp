@@ -126,8 +126,11 @@ void add_devices(Metrics& metrics, const Object& document) {
 
 void add_checks(Metrics& metrics, const std::vector<Check>& checks) {
   for (const Check& check : checks) {
-    const Labels labels{
-        {"check", check.id}, {"device", check.device}, {"severity", check.severity}};
+    const Labels labels{{"check", check.id},
+                        {"device", check.device},
+                        {"severity", check.severity},
+                        {"code", check.code},
+                        {"action", check.action_class}};
     metrics.add("hiptool_check", "Outcome of a check, in its severity; always 1.", labels, 1.0);
   }
 }

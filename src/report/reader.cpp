@@ -72,23 +72,8 @@ Check read_check(const Value& entry) {
     const Value& value = member(entry, name);
     return value.is_absent() ? std::string() : format_value(value, Unit::none);
   };
-  return {text("id"),   text("severity"), text("device"),
-          text("read"), text("expected"), text("fix")};
-}
-
-// A stage on a device.
-Check read_stage(const Value& entry) {
-  const std::string status = text_of(member(entry, "status"));
-  const std::string figures = text_of(member(entry, "figures"));
-  const std::string reason = text_of(member(entry, "reason"));
-  return {text_of(member(entry, "stage")),
-          status == "passed"   ? "pass"
-          : status == "failed" ? "fail"
-                               : "unknown",
-          text_of(member(entry, "device")),
-          reason.empty() ? figures : reason,
-          {},
-          text_of(member(entry, "action"))};
+  return {text("id"),       text("severity"), text("device"), text("read"),
+          text("expected"), text("fix"),      text("code"),   text("action_class")};
 }
 
 }  // namespace
@@ -146,8 +131,9 @@ Report read_report(Object document) {
     report.thresholds = read_list(member(document, "thresholds"), read_threshold);
     report.comparisons = read_list(member(document, "comparisons"), read_comparison);
   }
-  report.checks = report.run.command == "check" ? read_list(member(document, "stages"), read_stage)
-                                                : read_list(member(document, "checks"), read_check);
+  report.checks = report.run.command == "check"
+                      ? checks_of_stages(elements(member(document, "stages")))
+                      : read_list(member(document, "checks"), read_check);
   const bool has_models = report.run.command == "load" || report.run.command == "prove";
   if (has_models) report.models = read_models(document);
   report.document = std::move(document);

@@ -52,8 +52,10 @@ struct Failure {
   Value got;
   FailureKind kind = FailureKind::other;
   Subject subject = {};
-  std::string reason = {};  ///< a sentence; may be empty
-  std::string action = {};  ///< what to do about it; may be empty
+  std::string reason = {};        ///< a sentence; may be empty
+  std::string action = {};        ///< what to do about it; may be empty
+  std::string code = {};          ///< "HT-COPY-RATE"; empty where the finding has none
+  std::string action_class = {};  ///< of the code: "reset-gpu"
 };
 
 /// The machine; empty and absent where unknown.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "machine/codes.hpp"
 #include "machine/doctor/list.hpp"
 
 namespace hiptool::machine {
@@ -27,17 +28,6 @@ int rank(Severity severity) {
 }
 
 }  // namespace
-
-std::string_view to_string(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::pass: return "pass";
-    case Severity::info: return "info";
-    case Severity::warn: return "warn";
-    case Severity::fail: return "fail";
-    case Severity::unknown: return "unknown";
-  }
-  return "unknown";
-}
 
 const std::vector<std::string_view>& check_ids() {
   static const std::vector<std::string_view> ids{
@@ -81,7 +71,11 @@ std::vector<Check> examine(const Evidence& evidence) {
   return list.take();
 }
 
-void CheckList::add(Check check) { checks_.push_back(std::move(check)); }
+void CheckList::add(Check check) {
+  const bool is_finding = check.severity == Severity::fail || check.severity == Severity::warn;
+  if (is_finding && check.code.empty()) check.code = code_of_check(check.id);
+  checks_.push_back(std::move(check));
+}
 
 void CheckList::add_unknown(const std::string& id, const std::string& subject,
                             const std::string& why, const std::string& source,

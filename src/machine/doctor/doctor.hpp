@@ -12,15 +12,11 @@
 #include "hip/sensors.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
+#include "machine/severity.hpp"
 #include "system/pci.hpp"
 #include "system/pci_path.hpp"
 
 namespace hiptool::machine {
-
-enum class Severity { pass, info, warn, fail, unknown };
-
-/// "pass", "info", "warn", "fail" or "unknown".
-std::string_view to_string(Severity severity) noexcept;
 
 /// The result of one check. One that could not be made is unknown, never pass.
 struct Check {
@@ -31,6 +27,8 @@ struct Check {
   std::string source;    ///< the file, library or variable of the finding; never empty
   std::string expected;  ///< may be empty
   std::string fix;       ///< what to type; never empty for warn, fail and unknown
+  std::string code =
+      {};  ///< of warn and fail: "HT-LINK-DOWN"; empty in a CheckList: that of the id
 };
 
 /// How a platform's driver answered the query of its devices.

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <map>
 
+#include "machine/codes.hpp"
 #include "machine/doctor/list.hpp"
+#include "machine/xids.hpp"
 #include "system/kernel_log.hpp"
 
 namespace hiptool::machine {
@@ -45,7 +46,10 @@ void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
   list.add({"throttle", severity, gpu.id,
             gpu.name() + ": " + (is_free ? "clocks are not throttled" : join(*reasons)),
             gpu.sensor_source, "no throttling",
-            is_free ? "" : "check cooling and power supply; " + sensor_hint(gpu)});
+            is_free ? "" : "check cooling and power supply; " + sensor_hint(gpu),
+            severity == Severity::fail   ? codes::throttled
+            : severity == Severity::warn ? codes::throttled_by_limit
+                                         : ""});
 }
 
 void examine_power_cap(const DoctorGpu& gpu, CheckList& list) {
@@ -83,14 +87,16 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
   const std::string expected = "none since the driver was loaded";
   if (sensors.repair_failed.value_or(false)) {
     list.add({"ecc", Severity::fail, gpu.id, counts + "; a row could not be remapped",
-              gpu.sensor_source, expected, "return the card; " + sensor_hint(gpu)});
+              gpu.sensor_source, expected, "return the card; " + sensor_hint(gpu),
+              codes::ecc_repair_failed});
   } else if (sensors.uncorrected_errors.value_or(0) > 0) {
-    list.add({"ecc", Severity::fail, gpu.id, counts, gpu.sensor_source, expected,
-              "stop the processes on it and reset it: " + reset +
-                  "; return the card if they come back"});
+    list.add(
+        {"ecc", Severity::fail, gpu.id, counts, gpu.sensor_source, expected,
+         "stop the processes on it and reset it: " + reset + "; return the card if they come back",
+         codes::ecc_uncorrected});
   } else if (sensors.repair_pending.value_or(false)) {
     list.add({"ecc", Severity::warn, gpu.id, counts + "; a remapping waits for a reset",
-              gpu.sensor_source, expected, reset});
+              gpu.sensor_source, expected, reset, codes::ecc_pending});
   } else {
     const bool is_any = sensors.corrected_errors.value_or(0) > 0;
     list.add({"ecc", is_any ? Severity::info : Severity::pass, gpu.id, counts, gpu.sensor_source,
@@ -136,42 +142,6 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
   }
 }
 
-struct XidMeaning {
-  int number;
-  Severity severity;
-  const char* text;
-  const char* fix;
-};
-
-// NVIDIA, "Xid errors" (GPU deployment and management documentation, r570).
-constexpr const char* of_program = "a fault of the program; see its messages";
-constexpr const char* reset_it = "`sudo nvidia-smi --gpu-reset`; return the card if it comes back";
-constexpr std::array xids{
-    XidMeaning{13, Severity::info, "a kernel failed", of_program},
-    XidMeaning{31, Severity::info, "a kernel accessed an unmapped address", of_program},
-    XidMeaning{43, Severity::info, "a program's channel was stopped", of_program},
-    XidMeaning{45, Severity::info, "channels were removed after another fault", of_program},
-    XidMeaning{48, Severity::fail, "a memory error that ECC cannot correct", reset_it},
-    XidMeaning{63, Severity::info, "a row of memory was remapped",
-               "`nvidia-smi -q -d ROW_REMAPPER`"},
-    XidMeaning{64, Severity::fail, "a row of memory could not be remapped", reset_it},
-    XidMeaning{74, Severity::fail, "an NVLink error", "`nvidia-smi nvlink -e`"},
-    XidMeaning{79, Severity::fail, "the GPU fell off the bus",
-               "check power, seating and cooling of the card, then restart the machine"},
-    XidMeaning{94, Severity::warn, "a contained memory error", reset_it},
-    XidMeaning{95, Severity::fail, "an uncontained memory error", reset_it},
-    XidMeaning{119, Severity::fail, "the GPU system processor (GSP) does not respond", reset_it},
-    XidMeaning{120, Severity::fail, "an error of the GPU system processor (GSP)", reset_it},
-};
-
-XidMeaning meaning_of(int number) {
-  for (const XidMeaning& meaning : xids) {
-    if (meaning.number == number) return meaning;
-  }
-  return {number, Severity::warn, "listed in NVIDIA's documentation of Xid errors",
-          "`sudo dmesg | grep -i xid` and look the number up"};
-}
-
 // Counts messages such as "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', ..." by number.
 std::map<int, std::uint64_t> count_xids(const std::vector<std::string>& log) {
   std::map<int, std::uint64_t> counts;
@@ -199,10 +169,13 @@ void examine_xids(const Evidence& evidence, const std::optional<std::vector<std:
   }
   const auto counts = count_xids(*log);
   for (const auto& [number, count] : counts) {
-    const XidMeaning meaning = meaning_of(number);
-    list.add({"xid", meaning.severity, "",
-              fmt::format("Xid {}, {}: {}", number, count_of(count, "time"), meaning.text),
-              "/dev/kmsg", "none", meaning.fix});
+    const Xid* const known = find_xid(number);
+    const std::string text = known != nullptr ? known->text : "not in this catalogue";
+    const std::string fix =
+        known != nullptr ? fix_of(*known) : find_code(codes::xid_unknown)->advice;
+    list.add({"xid", known != nullptr ? known->severity : Severity::warn, "",
+              fmt::format("Xid {}, {}: {}", number, count_of(count, "time"), text), "/dev/kmsg",
+              "none", fix, code_of_xid(number)});
   }
   if (!counts.empty()) return;
   list.add({"xid", Severity::pass, "", "no Xid in the kernel's log", "/dev/kmsg", "none", ""});

@@ -48,10 +48,30 @@ std::string action_of_stage(const StageResult& stage) {
 
 Value faults_value(const std::vector<Fault>& faults) {
   return report::array_of(faults, [](const Fault& fault) {
-    return Object{{"what", fault.id()},         {"reason", fault.reason},
-                  {"action", fault.action},     {"exit_code", accept::exit_code_of(fault)},
-                  {"expected", fault.expected}, {"got", fault.got}};
+    return Object{{"what", fault.id()},
+                  {"code", fault.code},
+                  {"action_class", machine::action_class_of(fault.code)},
+                  {"reason", fault.reason},
+                  {"action", fault.action},
+                  {"exit_code", accept::exit_code_of(fault)},
+                  {"expected", fault.expected},
+                  {"got", fault.got}};
   });
+}
+
+Value warnings_value(const std::vector<Fault>& warnings) {
+  return report::array_of(warnings, [](const Fault& warning) {
+    return Object{{"what", warning.id()},
+                  {"code", warning.code},
+                  {"action_class", machine::action_class_of(warning.code)},
+                  {"severity", to_string(warning.severity)},
+                  {"reason", warning.reason},
+                  {"action", warning.action}};
+  });
+}
+
+std::string code_of_stage(const StageResult& stage) {
+  return stage.faults.empty() ? std::string() : stage.faults.front().code;
 }
 
 report::Fields<StageResult> stage_fields() {
@@ -74,9 +94,15 @@ report::Fields<StageResult> stage_fields() {
        [](One one) { return report::text_or_absent(one.text()); },
        result},
       {{"action"}, [](One one) { return report::text_or_absent(action_of_stage(one)); }},
+      {{"code"}, [](One one) { return report::text_or_absent(code_of_stage(one)); }},
+      {{"action_class"},
+       [](One one) {
+         return report::text_or_absent(machine::action_class_of(code_of_stage(one)));
+       }},
       {{"figures"}, report::text_or_absent(&StageResult::figures)},
       {{"time_s"}, &StageResult::time_s},
       {{"faults"}, [](One one) { return faults_value(one.faults); }},
+      {{"warnings"}, [](One one) { return warnings_value(one.warnings); }},
   };
 }
 
@@ -131,7 +157,8 @@ std::string devices_text(const std::vector<CheckedDevice>& devices) {
 }
 
 std::string fault_text(const StageResult& stage, const Fault& fault) {
-  return fmt::format("{}: {}: {}", device_or_all(stage), stage.stage, stage.text_of(fault));
+  return fmt::format("{}: {}: {} [{}]", device_or_all(stage), stage.stage, stage.text_of(fault),
+                     fault.code);
 }
 
 /// All failed stages, the worst first.
@@ -232,8 +259,8 @@ report::Table stages_table(const CheckOutcome& outcome) {
 
 report::Table stages_csv(const CheckOutcome& outcome) {
   return stage_fields()
-      .only(
-          {"device", "stage", "status", "stage_exit_code", "time_s", "result", "action", "figures"})
+      .only({"device", "stage", "status", "stage_exit_code", "time_s", "result", "action",
+             "figures", "code", "action_class"})
       .rows(outcome.result.stages);
 }
 
@@ -299,17 +326,6 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
 void add_stages(const CheckOutcome& outcome, report::Report& report) {
   set_measurements(report,
                    {outcome.result.measurements.begin(), outcome.result.measurements.end()});
-  for (const StageResult& stage : outcome.result.stages) {
-    const char* severity = stage.status == StageStatus::passed   ? "pass"
-                           : stage.status == StageStatus::failed ? "fail"
-                                                                 : "unknown";
-    report.checks.push_back({stage.stage,
-                             severity,
-                             stage.device,
-                             report::printable_lines(stage.text()),
-                             {},
-                             report::printable_lines(action_of_stage(stage))});
-  }
 }
 
 }  // namespace
@@ -331,7 +347,9 @@ std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
                         report::FailureKind::stage,
                         {.device = stage->device, .stage = stage->stage},
                         stage->text(),
-                        fault.action});
+                        fault.action,
+                        fault.code,
+                        machine::action_class_of(fault.code)});
   }
   return failures;
 }
@@ -340,6 +358,8 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   add_stages(outcome, report);
   add_check_fields(outcome, report.document);
+  report.checks =
+      report::checks_of_stages(report::elements(report::member(report.document, "stages")));
   report.verdict = check_verdict(outcome);
   report.tables = {stages_table(outcome)};
   report.notes = check_notes(outcome);

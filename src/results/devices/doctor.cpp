@@ -8,6 +8,7 @@
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
+#include "machine/codes.hpp"
 #include "report/fields.hpp"
 #include "report/verdict.hpp"
 
@@ -44,7 +45,8 @@ report::Tone tone_of(Severity severity) {
 
 void add_in_full(const Check& check, bool verbose, std::vector<report::Line>& lines) {
   lines.push_back({tone_of(check.severity),
-                   std::string(to_string(check.severity)) + " " + check.id + ": " + check.read});
+                   std::string(to_string(check.severity)) + " " + check.id + ": " + check.read +
+                       (check.code.empty() ? "" : " [" + check.code + "]")});
   if (!check.fix.empty()) lines.push_back({report::Tone::plain, "  fix: " + check.fix});
   if (!verbose) return;
   std::string text = "  read from " + check.source;
@@ -90,7 +92,10 @@ report::Table checks_table(const std::vector<Check>& checks) {
       {{"read"}, report::text_or_absent(&Check::read)},
       {{"source"}, &Check::source},
       {{"expected"}, report::text_or_absent(&Check::expected)},
-      {{"fix"}, report::text_or_absent(&Check::fix)}}
+      {{"fix"}, report::text_or_absent(&Check::fix)},
+      {{"code"}, report::text_or_absent(&Check::code)},
+      {{"action_class"},
+       [](const Check& one) { return report::text_or_absent(machine::action_class_of(one.code)); }}}
       .rows(checks);
 }
 
@@ -137,7 +142,11 @@ std::vector<report::Failure> doctor_failures(const std::vector<Check>& checks) {
                         report::text_or_absent(check.expected),
                         report::text_or_absent(check.read),
                         report::FailureKind::finding,
-                        {.device = check.device}});
+                        {.device = check.device},
+                        check.read,
+                        check.fix,
+                        check.code,
+                        machine::action_class_of(check.code)});
   }
   return failures;
 }
