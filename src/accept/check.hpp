@@ -2,6 +2,7 @@
 /// Accepts or refuses devices: stages that each use them in another way, and a verdict for each
 /// device and stage.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -95,6 +96,7 @@ struct StageResult {
   std::vector<Fault> warnings;   ///< of any; they refuse nothing
   bool was_unreachable = false;  ///< skipped because this or another device hangs
   double time_s = 0;
+  report::Value telemetry = {};  ///< clocks, power, temperature of the device; absent: not read
 
   /// A fault of it, without the device where that is its own.
   std::string text_of(const Fault& fault) const;
@@ -109,6 +111,9 @@ struct StageMeasurement : report::Measurement {
   /// own all that it uses.
   std::function<report::Measurement()> again;
   bool is_for_expectations_only = false;  ///< never compared with siblings
+  /// When it was measured; absent: since the one before in its stage, until it was added.
+  std::optional<std::chrono::steady_clock::time_point> started_at = {};
+  std::optional<std::chrono::steady_clock::time_point> ended_at = {};
 };
 
 /// A device that was checked.

@@ -97,6 +97,8 @@ struct CopyRound {
   std::mutex mutex;
   std::size_t next = 0;  ///< of the plan: what is measured now
   std::vector<measure::CopyResult> results;
+  std::vector<Heartbeat::Clock::time_point> started_at;  ///< of each result
+  std::vector<Heartbeat::Clock::time_point> ended_at;
   std::optional<Error> error;
   std::shared_ptr<LoadSensors> sensors;  ///< null until they are open
 };
@@ -125,8 +127,11 @@ void run_round(CopyRound& round, Heartbeat& heart) {
       measure::CopyBenchOptions options = copy_options(*round.context);
       watch_copy(round.plan[i].spec, sensors, options);
       measure::CopyBench bench(std::move(options));
+      const auto start = Heartbeat::Clock::now();
       measure::CopyResult result = measure_near(round.plan[i], bench, round.context->root);
       const std::lock_guard lock(round.mutex);
+      round.started_at.push_back(start);
+      round.ended_at.push_back(Heartbeat::Clock::now());
       round.results.push_back(std::move(result));
       round.next = i + 1;
     }
@@ -162,7 +167,9 @@ class CopyResults {
     return *works_.back();
   }
 
-  void add(const measure::PlannedCopy& planned, measure::CopyResult& result) {
+  void add(const CopyRound& round, std::size_t i) {
+    const measure::PlannedCopy& planned = round.plan[i];
+    const measure::CopyResult& result = round.results[i];
     StageWork& work = work_of(planned.spec);
     if (result.status == measure::Status::skipped && measure::uses_peers(planned.spec.kind)) {
       missing_.emplace_back(planned.spec, result.reason);
@@ -177,6 +184,8 @@ class CopyResults {
       StageMeasurement measured;
       static_cast<report::Measurement&>(measured) = measurement_of(result);
       measured.stage = "copy";
+      measured.started_at = round.started_at[i];
+      measured.ended_at = round.ended_at[i];
       const SharedContext context = context_;
       measured.again = [context, planned]() -> report::Measurement {
         measure::CopyBench bench(copy_options(*context));
@@ -251,7 +260,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
                                    patience_s, *context->cancel)
                              .front();
     const std::lock_guard lock(round->mutex);
-    for (std::size_t i = 0; i < round->results.size(); ++i) results.add(plan[i], round->results[i]);
+    for (std::size_t i = 0; i < round->results.size(); ++i) results.add(*round, i);
     for (const Device& device : devices) {
       if (round->sensors) add_once(round->sensors->reasons(device.id()), reasons[device.id()]);
     }

@@ -15,6 +15,7 @@
 
 #include "accept/rates.hpp"
 #include "accept/stages.hpp"
+#include "accept/watch.hpp"
 #include "accept/workers.hpp"
 #include "base/clock.hpp"
 #include "base/host_error.hpp"
@@ -38,13 +39,17 @@ bool ends_device(const Fault& fault) {
 class CheckRun {
  public:
   CheckRun(const std::vector<Device>& devices, const CheckOptions& options, CheckResult& result)
-      : devices_(devices), options_(options), result_(result) {
+      : devices_(devices),
+        options_(options),
+        result_(result),
+        watch_(devices, options.root, options.patience_s, *options.cancel) {
     rules_.expectations = options.expectations ? &*options.expectations : nullptr;
     rules_.spread = options.spread;
     for (const CheckedDevice& device : result.devices) {
       rules_.device_names[device.id] = device.info.name;
     }
     rules_.again = [this](const StageMeasurement& measured) { return again(measured); };
+    watch_.begin();
   }
 
   void run() {
@@ -69,6 +74,7 @@ class CheckRun {
       }
     }
     result_.was_cancelled = options_.cancel->is_cancelled();
+    result_.has_left_threads = result_.has_left_threads || watch_.has_left_threads();
   }
 
  private:
@@ -259,6 +265,7 @@ class CheckRun {
 
   /// Judges the rates of the stage, then keeps and reports its results.
   void finish(std::vector<StageResult> results, double time_s) {
+    watch_.end_stage(results, stage_measurements_);
     if (!options_.cancel->is_cancelled()) {
       for (RateFault& slow : judge_rates(stage_measurements_, rules_, result_.expectations)) {
         add_fault(results, std::move(slow));
@@ -325,6 +332,7 @@ class CheckRun {
   std::map<std::string, std::string> lost_;  ///< ids of devices, and the stage that lost them
   std::set<std::string> hung_;
   std::vector<StageMeasurement> stage_measurements_;
+  StageWatch watch_;
 };
 
 }  // namespace

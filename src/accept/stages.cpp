@@ -150,6 +150,9 @@ std::string wrong_data_code(const std::string& stage) {
 void StageWork::add(StageMeasurement measured) {
   const std::lock_guard lock(mutex_);
   found_.has_run = found_.has_run || measured.status != measure::Status::skipped;
+  if (!measured.started_at) measured.started_at = last_added_;
+  last_added_ = std::chrono::steady_clock::now();
+  if (!measured.ended_at) measured.ended_at = last_added_;
   found_.measurements.push_back(std::move(measured));
 }
 

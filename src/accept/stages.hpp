@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The stages of a check, each of one device or, of copies, of all.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -42,6 +43,7 @@ class StageWork {
  private:
   std::mutex mutex_;
   Findings found_;
+  std::chrono::steady_clock::time_point last_added_ = std::chrono::steady_clock::now();
 };
 
 /// What all stages share; immutable while they run.

@@ -37,7 +37,11 @@ struct SensorReading {
   std::optional<std::vector<std::string>> throttle_reasons;
   std::optional<std::uint64_t> corrected_errors;    ///< of memory, since the driver was loaded
   std::optional<std::uint64_t> uncorrected_errors;  ///< the same
-  std::optional<bool> repair_pending;               ///< a reset will remap or retire memory
+  /// Of the chip's other parts that have RAS: gfx, sdma, mmhub and so on; none on NVIDIA.
+  std::optional<std::uint64_t> part_corrected_errors;
+  std::optional<std::uint64_t> part_uncorrected_errors;
+  std::optional<std::uint64_t> repairs;  ///< remapped rows, or pages of memory retired
+  std::optional<bool> repair_pending;    ///< a reset will remap or retire memory
   std::optional<bool> repair_failed;
   std::optional<std::uint64_t> pcie_generation;  ///< of the link now
   std::optional<std::uint64_t> pcie_width;
@@ -46,6 +50,10 @@ struct SensorReading {
   std::optional<bool> persistence_enabled;
   std::optional<bool> partitioned;        ///< MIG, or a compute or memory partition other than one
   std::optional<std::uint64_t> links_up;  ///< NVLink or XGMI links that work
+  /// Of all NVLinks replays and recoveries, of XGMI links uncorrected errors.
+  std::optional<std::uint64_t> link_errors;
+  /// Of all NVLinks packets with a wrong checksum, of XGMI links corrected errors.
+  std::optional<std::uint64_t> link_corrected_errors;
   /// Bus ids at the far ends of the NVLinks that work: a switch's or another GPU's.
   std::optional<std::vector<std::string>> link_remotes;
   std::optional<std::vector<DeviceProcess>> processes;  ///< that compute on the device
@@ -66,6 +74,10 @@ class Sensors {
   /// Reads one device by its PCI bus id ("0000:65:00.0"); all absent for an unknown one. Takes some
   /// milliseconds; never throws for sensors that a device lacks.
   virtual SensorReading read(std::string_view pci_bus_id) = 0;
+
+  /// Only what changes with the load: clocks, temperature, power and reasons for throttling; cheap
+  /// enough to be read several times a second.
+  virtual SensorReading read_load(std::string_view pci_bus_id) = 0;
 };
 
 /// The sensors, or the reason why they are missing.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "machine/kernel_events.hpp"
 #include "machine/severity.hpp"
 #include "machine/xids.hpp"
 
@@ -22,6 +23,12 @@ std::vector<CodeInfo> make_codes() {
   codes.push_back({text, Action::action, title, meaning, advice});
 #include "machine/codes.def"
 #undef CODE
+  for (const AmdgpuMessage& message : amdgpu_messages()) {
+    // Two messages may report the same.
+    const bool is_known = std::ranges::any_of(
+        codes, [&message](const CodeInfo& one) { return one.code == message.code; });
+    if (!is_known) codes.push_back(code_of(message));
+  }
   for (const Xid& xid : all_xids()) codes.push_back(code_of(xid));
   return codes;
 }

@@ -31,7 +31,8 @@ namespace codes {
 #undef CODE
 }  // namespace codes
 
-/// All codes: those of codes.def in its order, then one for each Xid of NVIDIA's catalogue.
+/// All codes: those of codes.def in its order, then those of amdgpu's messages and of
+/// NVIDIA's Xids.
 const std::vector<CodeInfo>& all_codes();
 
 /// Null for a text that is no code.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 
 #include "base/descriptor.hpp"
 
@@ -32,6 +33,15 @@ std::optional<std::string> read_all(int descriptor) {
   return text;
 }
 
+/// The second of the numbers before the message, "6,339,5140900,-;..."; 0 where there is none.
+std::uint64_t sequence_of(std::string_view record) {
+  const auto comma = record.find(',');
+  if (comma == std::string_view::npos) return 0;
+  std::uint64_t number = 0;
+  std::from_chars(record.data() + comma + 1, record.data() + record.size(), number);
+  return number;
+}
+
 }  // namespace
 
 std::string_view message_of(std::string_view record) {
@@ -41,20 +51,29 @@ std::string_view message_of(std::string_view record) {
   return record.substr(semicolon + 1);
 }
 
-std::optional<std::vector<std::string>> read_kernel_log(const std::filesystem::path& root) {
+std::optional<std::vector<KernelMessage>> read_kernel_messages(const std::filesystem::path& root) {
   const base::Descriptor log(
       ::open((root / "dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!log.is_open()) return {};
   const auto text = read_all(log.get());
   if (!text) return {};
-  std::vector<std::string> messages;
+  std::vector<KernelMessage> messages;
   for (std::size_t start = 0; start < text->size();) {
     const std::size_t end = std::min(text->find('\n', start), text->size());
-    const auto message = message_of(std::string_view(*text).substr(start, end - start));
-    if (!message.empty()) messages.emplace_back(message);
+    const auto record = std::string_view(*text).substr(start, end - start);
+    const auto message = message_of(record);
+    if (!message.empty()) messages.push_back({sequence_of(record), std::string(message)});
     start = end + 1;
   }
   return messages;
+}
+
+std::optional<std::vector<std::string>> read_kernel_log(const std::filesystem::path& root) {
+  const auto messages = read_kernel_messages(root);
+  if (!messages) return {};
+  std::vector<std::string> texts;
+  for (const KernelMessage& message : *messages) texts.push_back(message.text);
+  return texts;
 }
 
 }  // namespace hiptool::system

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,9 +9,18 @@
 
 namespace hiptool::system {
 
-/// The messages in <root>/dev/kmsg, oldest first, without their prefix of numbers
-/// (Linux, Documentation/ABI/testing/dev-kmsg). Absent where this process may not read it, as in
-/// most containers. Does not block; at most 4 MiB are read.
+/// A record of the kernel's log.
+struct KernelMessage {
+  std::uint64_t sequence = 0;  ///< grows with every record
+  std::string text;            ///< without the prefix of numbers
+};
+
+/// The records of <root>/dev/kmsg, oldest first (Linux, Documentation/ABI/testing/dev-kmsg). Absent
+/// where this process may not read it, as in most containers. Does not block; at most 4 MiB are
+/// read.
+std::optional<std::vector<KernelMessage>> read_kernel_messages(const std::filesystem::path& root);
+
+/// The texts alone.
 std::optional<std::vector<std::string>> read_kernel_log(const std::filesystem::path& root);
 
 /// The message of one record, "6,339,5140900,-;NET: Registered"; empty for any other line.

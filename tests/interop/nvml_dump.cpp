@@ -15,6 +15,19 @@ int main() {
   std::printf("\"NVML_MEMORY_ERROR_TYPE_CORRECTED\": %d, ", NVML_MEMORY_ERROR_TYPE_CORRECTED);
   std::printf("\"NVML_MEMORY_ERROR_TYPE_UNCORRECTED\": %d, ", NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
   std::printf("\"NVML_VOLATILE_ECC\": %d, ", NVML_VOLATILE_ECC);
+  std::printf("\"NVML_NVLINK_ERROR_DL_REPLAY\": %d, \"NVML_NVLINK_ERROR_DL_RECOVERY\": %d, ",
+              NVML_NVLINK_ERROR_DL_REPLAY, NVML_NVLINK_ERROR_DL_RECOVERY);
+  std::printf("\"NVML_NVLINK_ERROR_DL_CRC_FLIT\": %d, \"NVML_NVLINK_ERROR_DL_CRC_DATA\": %d, ",
+              NVML_NVLINK_ERROR_DL_CRC_FLIT, NVML_NVLINK_ERROR_DL_CRC_DATA);
+  std::printf("\"NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS\": %u, ", NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS);
+  std::printf("\"NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS\": %u, ",
+              NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS);
+  std::printf("\"NVML_VALUE_TYPE_UNSIGNED_INT\": %d, ", NVML_VALUE_TYPE_UNSIGNED_INT);
+  std::printf("\"sizeof field\": %zu, \"offset scope\": %zu, \"offset value type\": %zu, ",
+              sizeof(nvmlFieldValue_t), offsetof(nvmlFieldValue_t, scopeId),
+              offsetof(nvmlFieldValue_t, valueType));
+  std::printf("\"offset field return\": %zu, \"offset value\": %zu, ",
+              offsetof(nvmlFieldValue_t, nvmlReturn), offsetof(nvmlFieldValue_t, value));
   std::printf("\"sizeof bar1\": %zu, \"sizeof process\": %zu, ", sizeof(nvmlBAR1Memory_t),
               sizeof(nvmlProcessInfo_t));
   std::printf("\"sizeof memory\": %zu, \"sizeof memory 2\": %zu, \"nvmlMemory_v2\": %u, ",

@@ -28,6 +28,11 @@ ours = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True)
 reasons = ours.pop("reasons")
 theirs = {name: getattr(pynvml, name) for name in ours if name.startswith("NVML")}
 theirs["sizeof bar1"] = ctypes.sizeof(pynvml.c_nvmlBAR1Memory_t)
+theirs["sizeof field"] = ctypes.sizeof(pynvml.c_nvmlFieldValue_t)
+theirs["offset scope"] = pynvml.c_nvmlFieldValue_t.scopeId.offset
+theirs["offset value type"] = pynvml.c_nvmlFieldValue_t.valueType.offset
+theirs["offset field return"] = pynvml.c_nvmlFieldValue_t.nvmlReturn.offset
+theirs["offset value"] = pynvml.c_nvmlFieldValue_t.value.offset
 theirs["sizeof pci"] = ctypes.sizeof(pynvml.nvmlPciInfo_t)
 theirs["offset busId"] = pynvml.nvmlPciInfo_t.busId.offset
 theirs["sizeof memory"] = ctypes.sizeof(pynvml.c_nvmlMemory_t)

@@ -82,17 +82,21 @@ class SysfsSensors final : public Sensors {
 
   const std::string& source() const noexcept override { return source_; }
 
+  SensorReading read_load(std::string_view pci_bus_id) override {
+    SensorReading reading;
+    const std::string name = system::normalize_bus_id(pci_bus_id);
+    if (!name.empty()) read_hwmon(root_ / "sys/bus/pci/devices" / name, reading);
+    return reading;
+  }
+
   SensorReading read(std::string_view pci_bus_id) override {
     SensorReading reading;
     const std::string name = system::normalize_bus_id(pci_bus_id);
     if (name.empty()) return reading;
     const fs::path folder = root_ / "sys/bus/pci/devices" / name;
     if (!base::is_there(folder / "vendor")) return reading;
-    const auto monitors = base::list_folder(folder / "hwmon");  // one, "hwmon3"
-    if (!monitors.empty()) read_hwmon(monitors.front(), reading);
-    const std::string errors = base::read_small_file(folder / "ras/umc_err_count");
-    reading.uncorrected_errors = counter(errors, "ue");
-    reading.corrected_errors = counter(errors, "ce");
+    read_hwmon(folder, reading);
+    read_ras(folder / "ras", reading);
     reading.host_visible_bytes = read_number(folder / "mem_info_vis_vram_total");
     reading.pcie_replays = read_number(folder / "pcie_replay_count");
     read_partition(folder, reading);
@@ -103,7 +107,44 @@ class SysfsSensors final : public Sensors {
   }
 
  private:
-  static void read_hwmon(const fs::path& folder, SensorReading& reading) {
+  static void add(const std::optional<std::uint64_t>& count, std::optional<std::uint64_t>& sum) {
+    if (count) sum = sum.value_or(0) + *count;
+  }
+
+  /// A file for each part of the chip that has RAS, and the list of bad pages: "0x00000001 :
+  /// 0x00001000 : R", retired (R), to be retired (P) or not to be retired (F).
+  static void read_ras(const fs::path& folder, SensorReading& reading) {
+    for (const fs::path& file : base::list_folder(folder)) {
+      const std::string name = file.filename().string();
+      if (!name.ends_with("_err_count")) continue;
+      const std::string errors = base::read_small_file(file);
+      const bool is_memory = name.starts_with("umc_");
+      const bool is_link = name.starts_with("xgmi_");
+      add(counter(errors, "ue"), is_memory ? reading.uncorrected_errors
+                                 : is_link ? reading.link_errors
+                                           : reading.part_uncorrected_errors);
+      add(counter(errors, "ce"), is_memory ? reading.corrected_errors
+                                 : is_link ? reading.link_corrected_errors
+                                           : reading.part_corrected_errors);
+    }
+    if (!base::is_there(folder / "gpu_vram_bad_pages")) return;
+    const std::string pages = base::read_small_file(folder / "gpu_vram_bad_pages");
+    const auto count = [&pages](std::string_view flag) {
+      std::uint64_t found = 0;
+      for (auto at = pages.find(flag); at != std::string::npos; at = pages.find(flag, at + 1)) {
+        ++found;
+      }
+      return found;
+    };
+    reading.repairs = count(": R");
+    reading.repair_pending = count(": P") > 0;
+    reading.repair_failed = count(": F") > 0;
+  }
+
+  static void read_hwmon(const fs::path& device, SensorReading& reading) {
+    const auto monitors = base::list_folder(device / "hwmon");  // one, "hwmon3"
+    if (monitors.empty()) return;
+    const fs::path& folder = monitors.front();
     reading.clock_hz = scaled(read_number(folder / "freq1_input"), 1);
     reading.memory_clock_hz = scaled(read_number(folder / "freq2_input"), 1);
     reading.temperature_c = scaled(read_number(folder / "temp1_input"), 1e-3);

@@ -18,7 +18,15 @@ inline constexpr int NVML_TEMPERATURE_GPU = 0;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_CORRECTED = 0;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1;
 inline constexpr int NVML_VOLATILE_ECC = 0;
-inline constexpr unsigned NVML_NVLINK_MAX_LINKS = 18;  // of the newest board so far
+inline constexpr unsigned NVML_NVLINK_MAX_LINKS = 36;  // of the newest board so far
+inline constexpr int NVML_NVLINK_ERROR_DL_REPLAY = 0;
+inline constexpr int NVML_NVLINK_ERROR_DL_RECOVERY = 1;
+inline constexpr int NVML_NVLINK_ERROR_DL_CRC_FLIT = 2;
+inline constexpr int NVML_NVLINK_ERROR_DL_CRC_DATA = 3;
+// Of NVLink 5, whose links answer none of the four.
+inline constexpr unsigned NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS = 208;
+inline constexpr unsigned NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS = 215;
+inline constexpr int NVML_VALUE_TYPE_UNSIGNED_INT = 1;
 
 struct nvmlBAR1Memory_t {
   unsigned long long bar1Total;
@@ -45,6 +53,21 @@ struct nvmlUtilization_t {
   unsigned gpu;  // percent of the last sample period in which a kernel ran
   unsigned memory;
 };
+
+struct nvmlFieldValue_t {
+  unsigned fieldId;
+  unsigned scopeId;  // of NVLink fields the link
+  long long timestamp;
+  long long latencyUsec;
+  int valueType;
+  nvmlReturn_t nvmlReturn;
+  union {
+    double dVal;
+    unsigned uiVal;
+    unsigned long long ullVal;
+  } value;
+};
+static_assert(sizeof(nvmlFieldValue_t) == 40);
 
 inline constexpr unsigned long long NVML_VALUE_NOT_AVAILABLE = ~0ULL;
 struct nvmlProcessInfo_t {  // of nvmlDeviceGetComputeRunningProcesses_v3
@@ -107,6 +130,10 @@ static_assert(sizeof(nvmlPciInfo_t) == 68);
        (nvmlDevice_t, unsigned* current, unsigned* pending))                                    \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetNvLinkState,                                        \
        (nvmlDevice_t, unsigned link, int* enabled))                                             \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetNvLinkErrorCounter,                                 \
+       (nvmlDevice_t, unsigned link, int counter, unsigned long long* count))                   \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetFieldValues,                                        \
+       (nvmlDevice_t, int count, nvmlFieldValue_t* values))                                     \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetNvLinkRemotePciInfo_v2,                             \
        (nvmlDevice_t, unsigned link, nvmlPciInfo_t* remote))                                    \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3,                         \

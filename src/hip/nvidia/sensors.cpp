@@ -55,13 +55,18 @@ class NvmlSensors final : public Sensors {
 
   const std::string& source() const noexcept override { return source_; }
 
+  SensorReading read_load(std::string_view pci_bus_id) override {
+    SensorReading reading;
+    if (const auto device = device_at(pci_bus_id)) read_clocks(*device, reading);
+    return reading;
+  }
+
   SensorReading read(std::string_view pci_bus_id) override {
     SensorReading reading;
-    nvmlDevice_t device = nullptr;
-    const std::string bus_id(pci_bus_id);
-    if (nvml_.nvmlDeviceGetHandleByPciBusId_v2(bus_id.c_str(), &device) != NVML_SUCCESS) {
-      return reading;
-    }
+    const auto found = device_at(pci_bus_id);
+    if (!found) return reading;
+    const nvmlDevice_t device = *found;
+    read_clocks(device, reading);
     read_state(device, reading);
     read_health(device, reading);
     read_links(device, reading);
@@ -71,7 +76,14 @@ class NvmlSensors final : public Sensors {
   }
 
  private:
-  void read_state(nvmlDevice_t device, SensorReading& reading) const {
+  std::optional<nvmlDevice_t> device_at(std::string_view pci_bus_id) const {
+    nvmlDevice_t device = nullptr;
+    const std::string bus_id(pci_bus_id);
+    const auto result = nvml_.nvmlDeviceGetHandleByPciBusId_v2(bus_id.c_str(), &device);
+    return result == NVML_SUCCESS ? std::optional(device) : std::nullopt;
+  }
+
+  void read_clocks(nvmlDevice_t device, SensorReading& reading) const {
     reading.clock_hz =
         scaled(ask<unsigned>(nvml_.nvmlDeviceGetClockInfo, device, NVML_CLOCK_SM), 1e6);
     reading.memory_clock_hz =
@@ -79,15 +91,18 @@ class NvmlSensors final : public Sensors {
     reading.temperature_c =
         scaled(ask<unsigned>(nvml_.nvmlDeviceGetTemperature, device, NVML_TEMPERATURE_GPU), 1);
     reading.power_w = scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerUsage, device), 1e-3);
-    reading.power_limit_w =
-        scaled(ask<unsigned>(nvml_.nvmlDeviceGetEnforcedPowerLimit, device), 1e-3);
-    reading.default_power_limit_w =
-        scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerManagementDefaultLimit, device), 1e-3);
     auto bits = ask<unsigned long long>(nvml_.nvmlDeviceGetCurrentClocksEventReasons, device);
     if (!bits) {  // its name before r535
       bits = ask<unsigned long long>(nvml_.nvmlDeviceGetCurrentClocksThrottleReasons, device);
     }
     if (bits) reading.throttle_reasons = words_of(*bits);
+  }
+
+  void read_state(nvmlDevice_t device, SensorReading& reading) const {
+    reading.power_limit_w =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetEnforcedPowerLimit, device), 1e-3);
+    reading.default_power_limit_w =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerManagementDefaultLimit, device), 1e-3);
     const auto persistence = ask<int>(nvml_.nvmlDeviceGetPersistenceMode, device);
     if (persistence) reading.persistence_enabled = *persistence != 0;
     unsigned pending = 0;
@@ -112,6 +127,7 @@ class NvmlSensors final : public Sensors {
     if (nvml_.nvmlDeviceGetRemappedRows != nullptr &&
         nvml_.nvmlDeviceGetRemappedRows(device, &corrected, &uncorrected, &pending, &failed) ==
             NVML_SUCCESS) {
+      reading.repairs = std::uint64_t{corrected} + uncorrected;
       reading.repair_pending = pending != 0;
       reading.repair_failed = failed != 0;
     }
@@ -144,7 +160,39 @@ class NvmlSensors final : public Sensors {
       if (!state) break;  // no such link, or none at all
       reading.links_up = reading.links_up.value_or(0) + (*state != 0 ? 1 : 0);
       if (*state != 0) read_remote(device, link, reading);
+      read_link_errors(device, link, reading);
     }
+  }
+
+  static void add(const std::optional<std::uint64_t>& count, std::optional<std::uint64_t>& sum) {
+    if (count) sum = sum.value_or(0) + *count;
+  }
+
+  void read_link_errors(nvmlDevice_t device, unsigned link, SensorReading& reading) const {
+    const auto counter = [&](int kind) -> std::optional<std::uint64_t> {
+      return ask<unsigned long long>(nvml_.nvmlDeviceGetNvLinkErrorCounter, device, link, kind);
+    };
+    add(counter(NVML_NVLINK_ERROR_DL_REPLAY), reading.link_errors);
+    add(counter(NVML_NVLINK_ERROR_DL_RECOVERY), reading.link_errors);
+    add(counter(NVML_NVLINK_ERROR_DL_CRC_FLIT), reading.link_corrected_errors);
+    add(counter(NVML_NVLINK_ERROR_DL_CRC_DATA), reading.link_corrected_errors);
+    if (reading.link_errors) return;
+    add(field(device, link, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS), reading.link_errors);
+    add(field(device, link, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS), reading.link_corrected_errors);
+  }
+
+  /// A counter of a link by its number.
+  std::optional<std::uint64_t> field(nvmlDevice_t device, unsigned link, unsigned id) const {
+    nvmlFieldValue_t value{};
+    value.fieldId = id;
+    value.scopeId = link;
+    if (nvml_.nvmlDeviceGetFieldValues == nullptr ||
+        nvml_.nvmlDeviceGetFieldValues(device, 1, &value) != NVML_SUCCESS ||
+        value.nvmlReturn != NVML_SUCCESS) {
+      return {};
+    }
+    const bool is_short = value.valueType == NVML_VALUE_TYPE_UNSIGNED_INT;
+    return is_short ? value.value.uiVal : value.value.ullVal;
   }
 
   void read_remote(nvmlDevice_t device, unsigned link, SensorReading& reading) const {

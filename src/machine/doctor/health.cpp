@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <map>
+#include <utility>
 
 #include "machine/codes.hpp"
 #include "machine/doctor/list.hpp"
-#include "machine/xids.hpp"
+#include "machine/kernel_events.hpp"
 #include "system/kernel_log.hpp"
 
 namespace hiptool::machine {
@@ -142,83 +141,90 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
   }
 }
 
-// Counts messages such as "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', ..." by number.
-std::map<int, std::uint64_t> count_xids(const std::vector<std::string>& log) {
-  std::map<int, std::uint64_t> counts;
-  for (const std::string& message : log) {
-    const auto at = message.find("NVRM: Xid (");
-    if (at == std::string::npos) continue;
-    const auto close = message.find("): ", at);
-    if (close == std::string::npos) continue;
-    int number = 0;
-    const char* const start = message.data() + close + 3;
-    if (std::from_chars(start, message.data() + message.size(), number).ec == std::errc{}) {
-      ++counts[number];
-    }
+/// Equal events of the log, of one GPU or of none.
+struct EventCount {
+  KernelEvent event;  ///< the last of them
+  std::uint64_t count = 0;
+};
+
+using Events = std::optional<std::vector<EventCount>>;
+
+/// Absent where the log cannot be read.
+Events read_events(const std::filesystem::path& root) {
+  const auto log = system::read_kernel_log(root);
+  if (!log) return {};
+  std::vector<EventCount> counts;
+  for (const std::string& message : *log) {
+    auto event = find_event(message);
+    if (!event) continue;
+    auto found = std::ranges::find_if(counts, [&event](const EventCount& one) {
+      return one.event.what == event->what && one.event.bus_id == event->bus_id;
+    });
+    if (found == counts.end()) found = counts.insert(counts.end(), EventCount{});
+    found->event = std::move(*event);
+    ++found->count;
   }
+  std::ranges::stable_sort(counts, [](const EventCount& left, const EventCount& right) {
+    return std::pair(left.event.xid, left.event.bus_id) <
+           std::pair(right.event.xid, right.event.bus_id);
+  });
   return counts;
 }
 
-void examine_xids(const Evidence& evidence, const std::optional<std::vector<std::string>>& log,
-                  CheckList& list) {
+/// The id of the GPU in a slot; empty for another.
+std::string id_at(const Evidence& evidence, const std::string& bus_id) {
+  for (const DoctorGpu& gpu : evidence.gpus) {
+    if (!bus_id.empty() && gpu.pci && gpu.pci->bus_id == bus_id) return gpu.id;
+  }
+  return {};
+}
+
+void examine_xids(const Evidence& evidence, const Events& events, CheckList& list) {
   if (is_without(evidence, Platform::nvidia, list, {"xid"})) return;
-  if (!log) {
+  if (!events) {
     list.add_unknown("xid", "", "the kernel's log cannot be read", "/dev/kmsg",
                      "check with `sudo dmesg | grep -i xid`");
     return;
   }
-  const auto counts = count_xids(*log);
-  for (const auto& [number, count] : counts) {
-    const Xid* const known = find_xid(number);
-    const std::string text = known != nullptr ? known->text : "not in this catalogue";
-    const std::string fix =
-        known != nullptr ? fix_of(*known) : find_code(codes::xid_unknown)->advice;
-    list.add({"xid", known != nullptr ? known->severity : Severity::warn, "",
-              fmt::format("Xid {}, {}: {}", number, count_of(count, "time"), text), "/dev/kmsg",
-              "none", fix, code_of_xid(number)});
+  bool is_any = false;
+  for (const auto& [event, count] : *events) {
+    if (!event.xid) continue;
+    is_any = true;
+    const std::string place = event.bus_id.empty() ? "" : " at " + event.bus_id;
+    list.add({"xid", event.severity, id_at(evidence, event.bus_id),
+              fmt::format("{}{}, {}: {}", event.what, place, count_of(count, "time"), event.text),
+              "/dev/kmsg", "none", event.fix, event.code});
   }
-  if (!counts.empty()) return;
+  if (is_any) return;
   list.add({"xid", Severity::pass, "", "no Xid in the kernel's log", "/dev/kmsg", "none", ""});
 }
 
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-// Messages of amdgpu: "GPU reset begin!", "GPU reset(2) failed", "ring gfx timeout", "uncorrectable
-// hardware errors detected" (Linux, amdgpu_device.c, amdgpu_job.c, amdgpu_ras.c).
-void examine_resets(const Evidence& evidence, const std::optional<std::vector<std::string>>& log,
-                    CheckList& list) {
+void examine_resets(const Evidence& evidence, const Events& events, CheckList& list) {
   if (is_without(evidence, Platform::amd, list, {"reset"})) return;
-  if (!log) {
+  if (!events) {
     list.add_unknown("reset", "", "the kernel's log cannot be read", "/dev/kmsg",
                      "check with `sudo dmesg | grep -iE 'amdgpu.*(reset|timeout|ras)'`");
     return;
   }
-  Severity worst = Severity::pass;
-  std::string last;
-  for (const std::string& message : *log) {
-    if (!has(message, "amdgpu")) continue;
-    const bool is_failure = (has(message, "GPU reset") && has(message, "failed")) ||
-                            has(message, "uncorrectable hardware errors");
-    const bool is_event =
-        has(message, "GPU reset begin") || has(message, " timeout") || has(message, "GPU reset");
-    if (!is_failure && (!is_event || worst == Severity::fail)) continue;
-    worst = is_failure ? Severity::fail : Severity::warn;
-    last = message;
+  bool is_any = false;
+  for (const auto& [event, count] : *events) {
+    if (event.xid) continue;
+    is_any = true;
+    list.add({"reset", event.severity, id_at(evidence, event.bus_id),
+              fmt::format("{}, {}: {}", event.text, count_of(count, "time"), event.message),
+              "/dev/kmsg", "none", event.fix, event.code});
   }
-  list.add({"reset", worst, "", worst == Severity::pass ? "no reset in the kernel's log" : last,
-            "/dev/kmsg", "none",
-            worst == Severity::pass ? ""
-                                    : "read the cause with `sudo dmesg | grep -i amdgpu`; "
-                                      "reset with `sudo amd-smi reset --gpureset`"});
+  if (is_any) return;
+  list.add({"reset", Severity::pass, "", "no reset in the kernel's log", "/dev/kmsg", "none", ""});
 }
 
 }  // namespace
 
 void examine_health(const Evidence& evidence, CheckList& list) {
   examine_sensors(evidence, list);
-  const auto log = system::read_kernel_log(evidence.root);
-  examine_xids(evidence, log, list);
-  examine_resets(evidence, log, list);
+  const Events events = read_events(evidence.root);
+  examine_xids(evidence, events, list);
+  examine_resets(evidence, events, list);
 }
 
 }  // namespace hiptool::machine

@@ -114,6 +114,9 @@ void visit_sensors(Reading& reading, const Visit& visit) {
   visit("throttle_reasons", reading.throttle_reasons);
   visit("corrected_errors", reading.corrected_errors);
   visit("uncorrected_errors", reading.uncorrected_errors);
+  visit("part_corrected_errors", reading.part_corrected_errors);
+  visit("part_uncorrected_errors", reading.part_uncorrected_errors);
+  visit("repairs", reading.repairs);
   visit("repair_pending", reading.repair_pending);
   visit("repair_failed", reading.repair_failed);
   visit("pcie_generation", reading.pcie_generation);
@@ -123,6 +126,8 @@ void visit_sensors(Reading& reading, const Visit& visit) {
   visit("persistence_enabled", reading.persistence_enabled);
   visit("partitioned", reading.partitioned);
   visit("links_up", reading.links_up);
+  visit("link_errors", reading.link_errors);
+  visit("link_corrected_errors", reading.link_corrected_errors);
   visit("link_remotes", reading.link_remotes);
   visit("memory_used_bytes", reading.memory_used_bytes);
   visit("busy_share", reading.busy_share);

@@ -80,13 +80,18 @@ report::Fields<StageResult> stage_fields() {
     const bool has_one = one.status == StageStatus::skipped || !one.faults.empty();
     return has_one ? report::text_or_absent(one.text()) : Value();
   };
+  // A warning in a row of its own, as CSV has them, has its severity.
+  const auto status = [](One one) {
+    const bool is_warning = one.status != StageStatus::failed && !one.faults.empty();
+    return is_warning ? to_string(one.faults.front().severity) : to_string(one.status);
+  };
   const auto result = [](One one) {
     return one.status == StageStatus::failed ? one.faults.front().reason : one.text();
   };
   return {
       {{"stage", "Stage"}, &StageResult::stage},
       {{"device", "Device"}, report::text_or_absent(&StageResult::device), device_or_all},
-      {{"status", "Status"}, [](One one) { return to_string(one.status); }},
+      {{"status", "Status"}, status},
       {{"exit_code"}, exit_code_of_stage},
       {{"stage_exit_code"}, exit_code_of_stage},
       {{"reason"}, reason},
@@ -101,6 +106,7 @@ report::Fields<StageResult> stage_fields() {
        }},
       {{"figures"}, report::text_or_absent(&StageResult::figures)},
       {{"time_s"}, &StageResult::time_s},
+      {{"telemetry"}, [](One one) { return one.telemetry; }},
       {{"faults"}, [](One one) { return faults_value(one.faults); }},
       {{"warnings"}, [](One one) { return warnings_value(one.warnings); }},
   };
@@ -257,11 +263,35 @@ report::Table stages_table(const CheckOutcome& outcome) {
   return stage_fields().only({"device", "stage", "status", "result"}).table("", by_device);
 }
 
+/// Every stage, and after it its findings of further codes as rows of their own.
+std::vector<StageResult> rows_of_csv(const CheckOutcome& outcome) {
+  std::vector<StageResult> rows;
+  for (const StageResult& stage : outcome.result.stages) {
+    rows.push_back(stage);
+    std::vector<std::string> codes{code_of_stage(stage)};
+    std::vector<Fault> findings = stage.faults;
+    findings.insert(findings.end(), stage.warnings.begin(), stage.warnings.end());
+    for (Fault& finding : findings) {
+      if (base::contains(codes, finding.code)) continue;
+      codes.push_back(finding.code);
+      const bool is_fault = finding.severity == machine::Severity::fail;
+      StageResult row;
+      row.stage = stage.stage;
+      row.device = stage.device;
+      row.status = is_fault ? StageStatus::failed : StageStatus::skipped;
+      row.reason = stage.text_of(finding);
+      row.faults = {std::move(finding)};
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
 report::Table stages_csv(const CheckOutcome& outcome) {
   return stage_fields()
       .only({"device", "stage", "status", "stage_exit_code", "time_s", "result", "action",
              "figures", "code", "action_class"})
-      .rows(outcome.result.stages);
+      .rows(rows_of_csv(outcome));
 }
 
 /// One line for each stage and reason, with the devices it is of.
@@ -278,6 +308,34 @@ void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
   for (const auto& [stage, devices] : skipped) {
     notes.push_back({Tone::plain, fmt::format("skipped {} on {}: {}", stage->stage,
                                               fmt::join(devices, ", "), stage->reason)});
+  }
+}
+
+/// The warnings of stages, and what was not looked at, each once with the devices it is of.
+void add_findings(const CheckOutcome& outcome, std::vector<Line>& notes) {
+  struct Shared {
+    const StageResult* stage;
+    const Fault* finding;
+    std::vector<std::string> devices;
+  };
+  std::vector<Shared> list;
+  for (const StageResult& stage : outcome.result.stages) {
+    if (stage.stage == "doctor") continue;
+    for (const Fault& finding : stage.warnings) {
+      auto found = std::find_if(list.begin(), list.end(), [&](const Shared& one) {
+        return one.stage->stage == stage.stage && one.finding->code == finding.code &&
+               one.finding->what == finding.what;
+      });
+      if (found == list.end()) found = list.insert(list.end(), {&stage, &finding, {}});
+      found->devices.push_back(device_or_all(stage));
+    }
+  }
+  for (const auto& [stage, finding, devices] : list) {
+    const bool is_warning = finding->severity == machine::Severity::warn;
+    notes.push_back({is_warning ? Tone::warning : Tone::plain,
+                     fmt::format("{}: {}: {}: {} [{}]", is_warning ? "warning" : "not examined",
+                                 fmt::join(devices, ", "), stage->stage, stage->text_of(*finding),
+                                 finding->code)});
   }
 }
 
@@ -312,6 +370,7 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
                                                 base::count_of(warnings.count, "warning"),
                                                 fmt::join(warnings.ids, ", "))});
   }
+  add_findings(outcome, notes);
   if (!outcome.written.empty()) {
     notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
   }

@@ -4,14 +4,17 @@
 /// of its start, FAKE_NVML_REASONS the bits of why clocks are held down, of the
 /// device FAKE_NVML_REASONS_AT alone if that is set; FAKE_NVML_BARE lets all
 /// optional questions answer "not supported", FAKE_NVML_OLD those of newer drivers; FAKE_NVML_MIG
-/// turns MIG on; readings last as long as the file FAKE_NVML_HANG exists, and then make
-/// one of that name with ".reached" after it.
+/// turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT" (corrected,
+/// uncorrected, remapped, replays, nvlink, crc) that are added to the counters, FAKE_NVML_NVLINK5
+/// lets links have counters by number alone; readings last as long as the file FAKE_NVML_HANG
+/// exists, and then make one of that name with ".reached" after it.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "hip/nvidia/nvml.hpp"
@@ -19,7 +22,7 @@
 using namespace hiptool::hip::nvidia;  // the vendor's names, which this file is all about
 
 struct hiptool::hip::nvidia::nvmlDevice_st {
-  int index;
+  unsigned index = 0;
 };
 
 namespace {
@@ -27,8 +30,8 @@ namespace {
 constexpr nvmlReturn_t not_supported = 3;
 constexpr nvmlReturn_t not_found = 6;
 constexpr unsigned most_process_id = 1u << 22;  // PID_MAX_LIMIT of linux/threads.h
-nvmlDevice_st the_device{0};
-nvmlDevice_st free_device{1};  // whose clocks are not held down
+constexpr unsigned most_devices = 16;
+nvmlDevice_st devices[most_devices];  // by their place in the list of bus ids
 int starts = 0;
 
 template <class Number>
@@ -36,6 +39,30 @@ nvmlReturn_t answer(Number* out, unsigned long long value) {
   if (std::getenv("FAKE_NVML_BARE") != nullptr) return not_supported;
   *out = static_cast<Number>(value);
   return NVML_SUCCESS;
+}
+
+const char* bus_ids() {
+  const char* ids = std::getenv("FAKE_NVML_BUS_IDS");
+  return ids != nullptr ? ids : "0000:65:00.0";
+}
+
+std::string bus_id_of(nvmlDevice_t device) {
+  constexpr std::size_t id_letters = 12;
+  return std::string(bus_ids()).substr(device->index * (id_letters + 1), id_letters);
+}
+
+/// What the file of counters adds to one of a device.
+unsigned long long added(nvmlDevice_t device, const char* counter) {
+  const char* file = std::getenv("FAKE_NVML_COUNTERS");
+  std::ifstream lines(file != nullptr ? file : "");
+  std::string bus_id;
+  std::string name;
+  unsigned long long count = 0;
+  unsigned long long sum = 0;
+  while (lines >> bus_id >> name >> count) {
+    if (bus_id == bus_id_of(device) && name == counter) sum += count;
+  }
+  return sum;
 }
 
 pid_t parent_or_self() { return std::getenv("FAKE_NVML_SELF") != nullptr ? getpid() : getppid(); }
@@ -60,13 +87,12 @@ const char* nvmlErrorString(nvmlReturn_t result) {
   return result == 9 ? "Driver Not Loaded" : nullptr;
 }
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
-  const char* chosen = std::getenv("FAKE_NVML_REASONS_AT");
-  const bool is_free = chosen != nullptr && std::strcmp(chosen, bus_id) != 0;
-  *device = is_free ? &free_device : &the_device;
-  const char* ids = std::getenv("FAKE_NVML_BUS_IDS");
-  return std::strstr(ids != nullptr ? ids : "0000:65:00.0", bus_id) != nullptr && *bus_id != '\0'
-             ? NVML_SUCCESS
-             : not_found;
+  const char* const found = std::strstr(bus_ids(), bus_id);
+  if (found == nullptr || *bus_id == '\0') return not_found;
+  const auto place = static_cast<unsigned>((found - bus_ids()) / 13) % most_devices;
+  devices[place].index = place;
+  *device = &devices[place];
+  return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned length) {
   std::strncpy(version, "580.159.04", length);
@@ -95,15 +121,21 @@ nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t, unsigned* mi
 }
 nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
                                                        unsigned long long* bits) {
-  const char* value = device == &the_device ? std::getenv("FAKE_NVML_REASONS") : nullptr;
+  const char* chosen = std::getenv("FAKE_NVML_REASONS_AT");
+  const bool is_free = chosen != nullptr && bus_id_of(device) != chosen;
+  const char* value = is_free ? nullptr : std::getenv("FAKE_NVML_REASONS");
   return answer(bits, value == nullptr ? 1 : std::strtoull(value, nullptr, 0));
 }
-nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t, int type, int, unsigned long long* count) {
-  return answer(count, type == NVML_MEMORY_ERROR_TYPE_CORRECTED ? 12 : 0);
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int,
+                                         unsigned long long* count) {
+  const bool is_corrected = type == NVML_MEMORY_ERROR_TYPE_CORRECTED;
+  return answer(count,
+                is_corrected ? 12 + added(device, "corrected") : added(device, "uncorrected"));
 }
-nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t, unsigned* corrected, unsigned* uncorrected,
-                                       unsigned* pending, unsigned* failed) {
-  *corrected = *uncorrected = *failed = 0;
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected,
+                                       unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+  *corrected = *failed = 0;
+  *uncorrected = static_cast<unsigned>(added(device, "remapped"));
   return answer(pending, 1);
 }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* generation) {
@@ -112,8 +144,8 @@ nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* generat
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t, unsigned* width) {
   return answer(width, 16);
 }
-nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t, unsigned* count) {
-  return answer(count, 7);
+nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned* count) {
+  return answer(count, 7 + added(device, "replays"));
 }
 nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t, nvmlBAR1Memory_t* memory) {
   return answer(&memory->bar1Total, 256ULL << 30);
@@ -139,6 +171,25 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t, unsigned* current, unsigned* pen
 }
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned link, int* enabled) {
   return link < 4 ? answer(enabled, link != 2 ? 1 : 0) : not_supported;
+}
+/// The counters of the file are those of link 0.
+nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link, int counter,
+                                             unsigned long long* count) {
+  if (std::getenv("FAKE_NVML_NVLINK5") != nullptr) return not_supported;
+  const char* const name = counter == NVML_NVLINK_ERROR_DL_RECOVERY   ? "nvlink"
+                           : counter == NVML_NVLINK_ERROR_DL_CRC_DATA ? "crc"
+                                                                      : "";
+  return answer(count, link == 0 ? added(device, name) : 0);
+}
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
+  for (int i = 0; i < count; ++i) {
+    nvmlFieldValue_t& one = values[i];
+    const char* const name =
+        one.fieldId == NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS ? "nvlink" : "crc";
+    one.valueType = 3;  // unsigned long long
+    one.nvmlReturn = answer(&one.value.ullVal, one.scopeId == 0 ? added(device, name) : 0);
+  }
+  return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned link,
                                                  nvmlPciInfo_t* remote) {

@@ -12,12 +12,12 @@ using namespace hiptool::accept;
 
 TEST_CASE("faults are sorted by their exit codes, a failed host before an unreadable file") {
   const auto fault = [](const std::string& what, ErrorCode code) {
-    return Fault{what, "", "", "do", Error(code, what, what)};
+    return Fault{"HT-HANG", what, "", "", "do", Error(code, what, what)};
   };
   std::vector<Fault> faults{
-      Fault{"rate", "", "", "do", {}},         fault("file", ErrorCode::input_failed),
-      fault("absent", ErrorCode::unavailable), fault("host", ErrorCode::host_out_of_memory),
-      fault("call", ErrorCode::device_lost),   fault("data", ErrorCode::data_mismatch)};
+      Fault{"HT-COPY-RATE", "rate", "", "", "do", {}}, fault("file", ErrorCode::input_failed),
+      fault("absent", ErrorCode::unavailable),         fault("host", ErrorCode::host_out_of_memory),
+      fault("call", ErrorCode::device_lost),           fault("data", ErrorCode::data_mismatch)};
   std::stable_sort(faults.begin(), faults.end(), is_worse);
   std::vector<int> codes;
   for (const Fault& one : faults) codes.push_back(exit_code_of(one));

@@ -61,6 +61,30 @@ TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
   CHECK_FALSE(reading.throttle_reasons);
 }
 
+TEST_CASE("amdgpu: errors of memory, links and other parts, and pages of memory that are bad") {
+  AmdTree tree;
+  tree.write(gpu + "ras/umc_err_count", "ue: 1\nce: 2\n");
+  tree.write(gpu + "ras/xgmi_wafl_err_count", "ue: 3\nce: 4\n");
+  tree.write(gpu + "ras/gfx_err_count", "ue: 5\nce: 6\n");
+  tree.write(gpu + "ras/sdma_err_count", "ue: 10\nce: 20\n");
+  tree.write(gpu + "ras/mmhub_err_count", "Query currently inaccessible\n");
+  tree.write(gpu + "ras/gpu_vram_bad_pages",
+             "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : R\n"
+             "0x00000003 : 0x00001000 : P\n");
+  const SensorLibrary library = open_sensors(tree.root());
+  REQUIRE(library.sensors);
+  const SensorReading reading = library.sensors->read("0000:03:00.0");
+  CHECK(reading.uncorrected_errors == 1);
+  CHECK(reading.corrected_errors == 2);
+  CHECK(reading.link_errors == 3);
+  CHECK(reading.link_corrected_errors == 4);
+  CHECK(reading.part_uncorrected_errors == 15);
+  CHECK(reading.part_corrected_errors == 26);
+  CHECK(reading.repairs == 2);
+  CHECK(reading.repair_pending == true);
+  CHECK(reading.repair_failed == false);
+}
+
 TEST_CASE("amdgpu: a process belongs to the GPUs on which it has memory or a queue") {
   AmdTree tree;
   const std::string kfd = "sys/class/kfd/kfd/";

@@ -49,6 +49,9 @@ TEST_CASE("nvml: everything it says, in base units") {
   CHECK(reading.uncorrected_errors == 0);
   CHECK(reading.repair_pending == true);
   CHECK(reading.repair_failed == false);
+  CHECK(reading.repairs == 0);
+  CHECK(reading.link_errors == 0);
+  CHECK(reading.link_corrected_errors == 0);
   CHECK(reading.pcie_generation == 5);
   CHECK(reading.pcie_width == 16);
   CHECK(reading.pcie_replays == 7);
@@ -142,4 +145,38 @@ TEST_CASE("nvml: without it there is a reason") {
   CHECK(open_fake().reason == "NVML does not start: Driver Not Loaded");
   const Variable unknown("FAKE_NVML_INIT", "77");
   CHECK(open_fake().reason == "NVML does not start: 77");
+}
+
+TEST_CASE("nvml: counters of errors, those of NVLink by call or by number") {
+  hiptool::test::TemporaryTree tree;
+  tree.write("counters",
+             "0000:65:00.0 corrected 5\n0000:65:00.0 uncorrected 2\n0000:65:00.0 remapped 1\n"
+             "0000:65:00.0 replays 9\n0000:65:00.0 nvlink 3\n0000:65:00.0 crc 4\n");
+  const Variable counters("FAKE_NVML_COUNTERS", (tree.root() / "counters").c_str());
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  const auto check_reading = [&library] {
+    const SensorReading reading = library.sensors->read("0000:65:00.0");
+    CHECK(reading.corrected_errors == 17);
+    CHECK(reading.uncorrected_errors == 2);
+    CHECK(reading.repairs == 1);
+    CHECK(reading.pcie_replays == 16);
+    CHECK(reading.link_errors == 3);
+    CHECK(reading.link_corrected_errors == 4);
+  };
+  check_reading();
+  const Variable newer("FAKE_NVML_NVLINK5", "1");
+  check_reading();
+}
+
+TEST_CASE("nvml: what changes with the load is read alone") {
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  const SensorReading reading = library.sensors->read_load("0000:65:00.0");
+  CHECK(reading.clock_hz == 1980e6);
+  CHECK(reading.temperature_c == 41);
+  CHECK(reading.power_w == 75.5);
+  CHECK(reading.throttle_reasons == Words{});
+  CHECK_FALSE(reading.corrected_errors);
+  CHECK_FALSE(library.sensors->read_load("0000:66:00.0").clock_hz);
 }

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "accept/counters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/text.hpp"
+#include "machine/kernel_events.hpp"
+
+namespace hiptool::accept {
+namespace {
+
+namespace codes = machine::codes;
+using machine::Severity;
+using Count = std::optional<std::uint64_t>;
+
+/// How much a counter grew; 0 where it was not read twice.
+std::uint64_t growth(const Count& before, const Count& after) {
+  if (!before || !after) return 0;
+  return *after < *before ? *after : *after - *before;
+}
+
+bool has_become_true(const std::optional<bool>& before, const std::optional<bool>& after) {
+  return before.has_value() && !*before && after.value_or(false);
+}
+
+/// Compares the counters of one device.
+class DeviceJudge {
+ public:
+  DeviceJudge(const std::string& device, const DeviceCounters& before, const DeviceCounters& after,
+              double time_s, std::vector<Fault>& faults)
+      : device_(device), before_(before), after_(after), time_s_(time_s), faults_(faults) {}
+
+  void judge() {
+    judge_memory();
+    judge_parts();
+    judge_pcie();
+    judge_links();
+  }
+
+ private:
+  using Member = Count hip::SensorReading::*;
+
+  std::uint64_t grown(Member counter) const {
+    return growth(before_.sensors.*counter, after_.sensors.*counter);
+  }
+
+  /// "12 corrected memory errors (240 per minute)".
+  std::string rate_text(std::uint64_t count, const std::string& what) const {
+    const std::string text = base::count_of(count, what);
+    if (time_s_ <= 0) return text;
+    return fmt::format("{} ({:.3g} per minute)", text, static_cast<double>(count) * 60 / time_s_);
+  }
+
+  void add(const char* code, const char* what, Severity severity, std::string reason,
+           std::uint64_t count) {
+    const machine::CodeInfo* const info = machine::find_code(code);
+    faults_.push_back({code, what, device_, std::move(reason), info->advice, std::nullopt,
+                       std::uint64_t{0}, count, severity});
+  }
+
+  void add_growth(const char* code, const char* what, Severity severity, std::uint64_t count,
+                  const std::string& thing) {
+    if (count > 0) add(code, what, severity, rate_text(count, thing), count);
+  }
+
+  void judge_memory() {
+    add_growth(codes::ecc_uncorrected, "ecc", Severity::fail,
+               grown(&hip::SensorReading::uncorrected_errors), "uncorrected memory error");
+    add_growth(codes::ecc_corrected, "ecc", Severity::warn,
+               grown(&hip::SensorReading::corrected_errors), "corrected memory error");
+    const std::uint64_t repairs = grown(&hip::SensorReading::repairs);
+    if (repairs > 0) {
+      add(codes::ecc_remapped, "memory-repair", Severity::fail,
+          base::count_of(repairs, "memory repair"), repairs);
+    }
+    if (has_become_true(before_.sensors.repair_failed, after_.sensors.repair_failed)) {
+      add(codes::ecc_repair_failed, "memory-repair", Severity::fail, "memory could not be repaired",
+          1);
+    }
+    if (has_become_true(before_.sensors.repair_pending, after_.sensors.repair_pending)) {
+      add(codes::ecc_pending, "memory-repair", Severity::fail,
+          "a repair of memory waits for a reset", 1);
+    }
+  }
+
+  void judge_parts() {
+    add_growth(codes::ecc_uncorrected, "ras", Severity::fail,
+               grown(&hip::SensorReading::part_uncorrected_errors), "uncorrected chip error");
+    add_growth(codes::ecc_corrected, "ras", Severity::warn,
+               grown(&hip::SensorReading::part_corrected_errors), "corrected chip error");
+  }
+
+  void judge_pcie() {
+    const std::uint64_t replays = grown(&hip::SensorReading::pcie_replays);
+    // A stage of some seconds has the allowance of a minute.
+    const double minutes = std::max(1.0, time_s_ / 60);
+    const bool is_many = static_cast<double>(replays) > most_replays_per_minute * minutes;
+    add_growth(is_many ? codes::pcie_replay : codes::pcie_replay_few, "pcie-replay",
+               is_many ? Severity::fail : Severity::warn, replays, "PCIe replay");
+    for (const system::AerCounts& port : after_.ports) {
+      const auto found =
+          std::find_if(before_.ports.begin(), before_.ports.end(),
+                       [&port](const system::AerCounts& one) { return one.bus_id == port.bus_id; });
+      if (found == before_.ports.end()) continue;
+      add_port(port.bus_id, codes::pcie_uncorrected, Severity::fail, "uncorrected PCIe error",
+               growth(found->uncorrected, port.uncorrected));
+      add_port(port.bus_id, codes::pcie_corrected, Severity::warn, "corrected PCIe error",
+               growth(found->corrected, port.corrected));
+    }
+  }
+
+  void add_port(const std::string& bus_id, const char* code, Severity severity,
+                const std::string& thing, std::uint64_t count) {
+    if (count == 0) return;
+    add(code, "pcie-aer", severity, rate_text(count, thing) + " at " + bus_id, count);
+  }
+
+  void judge_links() {
+    const bool is_amd = after_.platform == Platform::amd;
+    const char* const what = is_amd ? "xgmi" : "nvlink";
+    add_growth(is_amd ? codes::xgmi_error : codes::nvlink_error, what, Severity::fail,
+               grown(&hip::SensorReading::link_errors), is_amd ? "XGMI error" : "NVLink error");
+    const std::uint64_t corrected = grown(&hip::SensorReading::link_corrected_errors);
+    if (is_amd) {
+      add_growth(codes::xgmi_corrected, what, Severity::warn, corrected, "corrected XGMI error");
+      return;
+    }
+    const bool is_many =
+        static_cast<double>(corrected) >= most_crc_errors_per_s * std::max(1.0, time_s_);
+    add_growth(is_many ? codes::nvlink_error : codes::nvlink_crc, what,
+               is_many ? Severity::fail : Severity::warn, corrected, "NVLink CRC error");
+  }
+
+  const std::string& device_;
+  const DeviceCounters& before_;
+  const DeviceCounters& after_;
+  const double time_s_;
+  std::vector<Fault>& faults_;
+};
+
+/// Messages of the second reading that the first one did not have.
+std::vector<std::string> new_messages(const CounterSnapshot& before, const CounterSnapshot& after) {
+  std::vector<std::string> texts;
+  if (!before.log || !after.log) return texts;
+  std::uint64_t last = 0;
+  for (const auto& message : *before.log) last = std::max(last, message.sequence);
+  for (const auto& message : *after.log) {
+    if (before.log->empty() || message.sequence > last) texts.push_back(message.text);
+  }
+  return texts;
+}
+
+/// The device of an event; empty for none, absent for a GPU that is not examined.
+std::optional<std::string> device_of(const machine::KernelEvent& event,
+                                     const CounterSnapshot& snapshot) {
+  if (event.bus_id.empty()) return "";
+  for (const auto& [id, counters] : snapshot.devices) {
+    // Xids name the slot, without the function of the device.
+    const auto slot = [](const std::string& bus_id) { return bus_id.substr(0, bus_id.find('.')); };
+    if (slot(counters.bus_id) == slot(event.bus_id)) return id;
+  }
+  return {};
+}
+
+void judge_log(const CounterSnapshot& before, const CounterSnapshot& after,
+               std::vector<Fault>& faults) {
+  for (const std::string& message : new_messages(before, after)) {
+    const auto event = machine::find_event(message);
+    if (!event) continue;
+    const auto device = device_of(*event, after);
+    if (!device) continue;
+    const auto same = [&](const Fault& one) {
+      return one.code == event->code && one.what == event->what && one.device == *device;
+    };
+    if (std::any_of(faults.begin(), faults.end(), same)) continue;
+    // While hiptool alone uses the GPU even a fault of a program is to be read.
+    const Severity severity = event->severity == Severity::fail ? Severity::fail : Severity::warn;
+    faults.push_back({event->code,
+                      event->what,
+                      *device,
+                      event->text + ": " + event->message,
+                      event->fix,
+                      std::nullopt,
+                      {},
+                      event->message,
+                      severity});
+  }
+}
+
+void add_unread(const std::string& device, const std::string& what, const std::string& reason,
+                std::vector<Fault>& faults) {
+  const machine::CodeInfo* const info = machine::find_code(codes::counters_unread);
+  faults.push_back(
+      {info->code, what, device, reason, info->advice, std::nullopt, {}, {}, Severity::unknown});
+}
+
+}  // namespace
+
+std::vector<Fault> judge_counters(const CounterSnapshot& before, const CounterSnapshot& after,
+                                  double time_s) {
+  std::vector<Fault> faults;
+  for (const auto& [device, counters] : after.devices) {
+    const auto found = before.devices.find(device);
+    if (found == before.devices.end()) continue;
+    DeviceJudge(device, found->second, counters, time_s, faults).judge();
+  }
+  judge_log(before, after, faults);
+  return faults;
+}
+
+std::vector<Fault> unread_counters(const CounterSnapshot& snapshot) {
+  std::vector<Fault> faults;
+  for (const auto& [device, counters] : snapshot.devices) {
+    const hip::SensorReading& sensors = counters.sensors;
+    std::vector<std::string> missing;
+    if (!sensors.uncorrected_errors && !sensors.part_uncorrected_errors) {
+      missing.emplace_back("memory errors (ECC)");
+    }
+    if (!sensors.pcie_replays && counters.ports.empty()) missing.emplace_back("PCIe errors");
+    const bool has_links = sensors.links_up.value_or(0) > 0;
+    if (has_links && !sensors.link_errors) {
+      missing.emplace_back(counters.platform == Platform::amd ? "XGMI errors" : "NVLink errors");
+    }
+    if (!missing.empty()) {
+      const std::string why =
+          counters.reason.empty() ? "the device does not report them" : counters.reason;
+      add_unread(device, "counters",
+                 fmt::format("{} cannot be read: {}", fmt::join(missing, ", "), why), faults);
+    }
+    if (!snapshot.log) {
+      add_unread(device, "kernel-log",
+                 "the kernel's log cannot be read, so that a fault in it would not be seen",
+                 faults);
+    }
+  }
+  return faults;
+}
+
+}  // namespace hiptool::accept
