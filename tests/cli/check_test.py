@@ -206,6 +206,37 @@ class Faults(Check):
                     self.assertEqual(fault["reason"], f"the hardware lowers its clocks: {text}")
                     self.assertRegex(fault["action"], "airflow.*power supply")
 
+    def test_a_counter_that_grows_under_a_stage(self):
+        for counter, count, exit_code, code, action in (
+                ("corrected", 5, 0, "HT-ECC-CORRECTED", "none"),
+                ("uncorrected", 1, 1, "HT-ECC-UNCORRECTED", "reset-gpu"),
+                ("remapped", 1, 1, "HT-ECC-REMAPPED", "reset-gpu"),
+                ("replays", 50, 1, "HT-PCIE-REPLAY", "config"),
+                ("nvlink", 1, 1, "HT-NVLINK-ERROR", "reset-gpu")):
+            with self.subTest(counter):
+                counters = self.folder / f"counters-{counter}"
+                document = self.verdict(
+                    "copy,memory", exit_code, **self.with_nvml(
+                        FAKE_NVML_COUNTERS=str(counters),
+                        FAKE_CUDA_GROWS="1:hiptool_memtest_write",
+                        FAKE_CUDA_GROWTH=f"0000:01:00.0 {counter} {count}"))
+                self.assertEqual(failed(document), [("nvidia:1", "memory")] if exit_code else [])
+                found = [(stage["stage"], stage["device"], finding["code"],
+                          finding["action_class"])
+                         for stage in document["stages"] if stage["stage"] != "doctor"
+                         for finding in stage["faults"] + stage["warnings"]
+                         if finding["code"] != "HT-COUNTERS-UNREAD"]
+                self.assertEqual(found, [("memory", "nvidia:1", code, action)])
+
+    def test_sensors_beside_each_rate(self):
+        document = self.verdict("copy,memory", 0, **self.with_nvml())
+        for measured in document["measurements"]:
+            for load in measured["details"].get("telemetry", ()):
+                self.assertEqual((load["median_clock_hz"], load["most_power_w"],
+                                  load["most_temperature_c"]), (1980e6, 75.5, 41))
+        loads = [stage["telemetry"] for stage in document["stages"] if stage["device"]]
+        self.assertTrue(all(load["samples"] > 0 for load in loads), document["stages"])
+
     def test_a_power_cap_of_software_is_no_fault(self):
         document = self.verdict("copy,kernels", 0, **self.with_nvml(FAKE_NVML_REASONS="0x24"))
         kernels = [stage["figures"] for stage in document["stages"] if stage["stage"] == "kernels"]

@@ -23,6 +23,7 @@ from program import CliTest, cases, clean_environment, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
+CODES = ROOT / "docs" / "codes.md"
 PICTURE = ROOT / "docs" / "terminal.svg"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
              *sorted(set((ROOT / "docs").glob("*.md")) - {REFERENCE})]
@@ -252,6 +253,10 @@ class Documents(CliTest):
     def test_the_reference_is_what_the_program_prints(self):
         self.assertEqual(run("help", "reference").stdout, REFERENCE.read_text(encoding="utf-8"),
                          "run `hiptool help reference > docs/reference.md`")
+
+    def test_the_codes_are_what_the_program_prints(self):
+        self.assertEqual(run("help", "codes").stdout, CODES.read_text(encoding="utf-8"),
+                         "run `hiptool help codes > docs/codes.md`")
 
     def test_the_tarball(self):
         folder = os.environ.get("HIPTOOL_RELEASE")

@@ -26,7 +26,7 @@ COMMON = {
 }
 FAILURE = {"what": "link", "kind": "finding", "host": None, "device": "nvidia:0", "stage": None,
            "measurement": None, "tensor": None, "file": None, "expected": 16, "got": 8,
-           "reason": None, "action": None}
+           "reason": None, "action": None, "code": None, "action_class": None}
 MEASUREMENT = {
     "id": "load.m.gguf", "label": "load.m.gguf", "series": "load.m.gguf", "kind": "load",
     "stage": None, "source": None, "destination": "cpu:0", "devices": ["cpu:0"],
@@ -66,7 +66,8 @@ DEVICES = {
          "driver_version": None, "reason": "no AMD GPU", "hint": None}],
     "devices": [DEVICE],
     "checks": [{"id": "kfd", "severity": "unknown", "device": None, "read": None,
-                "source": "/dev/kfd", "expected": "openable", "fix": "run as a user of render"}],
+                "source": "/dev/kfd", "expected": "openable", "fix": "run as a user of render",
+                "code": None, "action_class": None}],
 }
 LOAD = {
     "schema": "hiptool.load/2", **COMMON, "status": "verified",
@@ -230,7 +231,9 @@ class Schemas(unittest.TestCase):
                 (("platforms", 1, "reason"), None, "$.platforms[1].reason"),
                 (("checks", 0, "source"), None, "$.checks[0].source"),
                 (("checks", 0, "fix"), None, "$.checks[0].fix"),
-                (("checks", 0, "severity"), "bad", "severity")]:
+                (("checks", 0, "severity"), "bad", "severity"),
+                (("checks", 0, "severity"), "warn", "$.checks[0].code"),
+                (("checks", 0, "code"), "copy-rate", "$.checks[0].code")]:
             with self.subTest(path=path):
                 self.assert_refused("devices", changed(DEVICES, path, value), part)
 

@@ -103,10 +103,13 @@ CommandDoc describe_help(CLI::App& app) {
   doc.summary = app.get_description();
   doc.description =
       "Prints the help of a command, with examples, or a topic: exit-codes, environment, "
-      "thresholds or units. `hiptool help reference` prints every command as Markdown, `hiptool "
-      "help man` the manual page hiptool(1), and `hiptool help man COMMAND` that of a command.";
+      "thresholds or units. `hiptool help HT-COPY-RATE` explains the code of a finding, `hiptool "
+      "help codes` prints all of them as Markdown, `hiptool help reference` every command, "
+      "`hiptool help man` the manual "
+      "page hiptool(1), and `hiptool help man COMMAND` that of a command.";
   doc.examples = {{"hiptool help load", "options of a command"},
                   {"hiptool help exit-codes", "meaning of the exit codes"},
+                  {"hiptool help HT-COPY-RATE", "a code of check or the doctor"},
                   {"hiptool help man load", "the source of a manual page"}};
   doc.arguments = arguments_of(app);
   for (const Command& command : commands()) {

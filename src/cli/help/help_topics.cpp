@@ -6,6 +6,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/failure.hpp"
+#include "machine/codes.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -121,11 +122,15 @@ with the measurement, the expected rate and the measured one.
 }  // namespace
 
 std::vector<std::string> help_topics() {
-  return {"exit-codes", "environment", "thresholds", "units", "reference", "man"};
+  return {"exit-codes", "codes", "environment", "thresholds", "units", "reference", "man"};
 }
 
 std::string topic_text(const std::string& topic) {
   if (topic == "exit-codes") return exit_codes_text();
+  if (topic == "codes") return machine::codes_text();
+  if (const machine::CodeInfo* const code = machine::find_code(topic)) {
+    return machine::code_text(*code);
+  }
   if (topic == "environment") return std::string(environment_text);
   if (topic == "thresholds") return std::string(thresholds_text);
   if (topic == "units") return std::string(units_text);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <mutex>
 #include <thread>
 
 #include "fakes/common/settings.hpp"
@@ -44,9 +46,23 @@ CUresult slow_down(const char* variable, CUstream stream) {
   return milliseconds.empty() ? CUDA_SUCCESS : queue_wait(stream, std::atoi(milliseconds.c_str()));
 }
 
+namespace {
+
+void grow_counters() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const char* const file = std::getenv("FAKE_NVML_COUNTERS");
+    const char* const line = std::getenv("FAKE_CUDA_GROWTH");
+    if (file != nullptr && line != nullptr) std::ofstream(file, std::ios::app) << line << '\n';
+  });
+}
+
+}  // namespace
+
 CUresult after_launch(const std::string& kernel, CUstream stream, void** arguments) {
   constexpr std::intptr_t ever_ms = 24 * 3600 * 1000;
   const int device = device_of(stream);
+  if (fault_of("FAKE_CUDA_GROWS", device) == kernel) grow_counters();
   if (fault_of("FAKE_CUDA_HANG", device) == kernel) return queue_wait(stream, ever_ms);
   if (fault_of("FAKE_CUDA_FLAKY", device) == kernel && arguments != nullptr) {
     return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, &flip_bit,

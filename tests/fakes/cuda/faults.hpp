@@ -6,6 +6,9 @@
 ///   memory
 ///                                that its first argument points to
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
+///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to the
+///   file
+///                                FAKE_NVML_COUNTERS, from which the fake of NVML takes counters
 ///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1; *: none reaches another
 ///   FAKE_CUDA_NAME=TEXT          the name of all devices, which then are of one kind
 /// Faults of products with weights; matrices count in the order of their first use, 7 in a layer:

@@ -214,9 +214,9 @@ TEST_CASE("check: a counter that grows under a stage is found by its code in eve
       CHECK(outputs.document["failures"][0]["action_class"] == one.action_class);
       CHECK(outputs.document["failures"][0]["stage"] == "copy");
     }
-    for (const auto& [format, text] : outputs.texts) {
-      CAPTURE(format);
-      CHECK(contains(text, one.code));
+    for (const auto& output : outputs.texts) {
+      CAPTURE(output.first);
+      CHECK(contains(output.second, one.code));
     }
   }
 }
@@ -252,8 +252,8 @@ TEST_CASE("check: counters that cannot be read are no pass without a word, in an
     ++count;
   }
   CHECK(count == 2);  // counters and the kernel's log, once
-  for (const auto& [format, text] : outputs.texts) {
-    CAPTURE(format);
-    CHECK(contains(text, "HT-COUNTERS-UNREAD"));
+  for (const auto& output : outputs.texts) {
+    CAPTURE(output.first);
+    CHECK(contains(output.second, "HT-COUNTERS-UNREAD"));
   }
 }
