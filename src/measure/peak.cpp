@@ -2,37 +2,13 @@
 #include "measure/peak.hpp"
 
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "base/units.hpp"
+#include "measure/boards.hpp"
 
 namespace hiptool::measure {
 namespace {
-
-struct Board {
-  std::string_view name;  ///< as whole words in the name that the runtime reports
-  double bytes_per_s;
-};
-
-// docs/peaks.md names the source of every figure, and a test compares the two. Boards without a
-// published source are not listed: their peak is computed from the clock.
-constexpr std::array boards{
-    Board{"MI355X", 8.0e12},    Board{"MI350X", 8.0e12},    Board{"MI325X", 6.0e12},
-    Board{"MI300X", 5.3e12},    Board{"RX 9070 XT", 640e9}, Board{"RX 7900 XTX", 960e9},
-    Board{"RX 7900 XT", 800e9}, Board{"RX 7600", 288e9},    Board{"PRO W7900", 864e9},
-    Board{"RX 6950 XT", 576e9},
-};
-
-bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-bool has_words(std::string_view text, std::string_view words) {
-  const auto at = text.find(words);
-  if (at == std::string_view::npos) return false;
-  const auto end = at + words.size();
-  return (at == 0 || !is_word_part(text[at - 1])) &&
-         (end == text.size() || !is_word_part(text[end]));
-}
 
 struct Transfers {
   std::string_view arch;  ///< prefix
@@ -59,9 +35,9 @@ std::optional<double> transfers_for_each_clock(Platform platform, const DeviceIn
 
 std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info) {
   if (platform == Platform::amd) {
-    for (const Board& board : boards) {
-      if (has_words(info.name, board.name)) return MemoryPeak{board.bytes_per_s, "sku-table"};
-    }
+    // A board that is not listed has no figure of its vendor: its peak is computed from the clock.
+    const Board* const board = find_board(platform, info.name);
+    if (board != nullptr) return MemoryPeak{board->memory, "sku-table"};
     // The runtime reports clock and width of one LPDDR channel of the host's memory.
     if (info.integrated.value_or(false)) return {};
   }
