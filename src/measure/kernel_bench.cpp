@@ -236,6 +236,7 @@ class Bench {
           std::clamp(std::ceil(least_sample_s / once_s), 1.0, static_cast<double>(most_repeats)));
     }
     SamplingOptions sampling;
+    sampling.least_warm_up_s = options_.warm_up_s;
     sampling.time_budget_s = defaults_of(entry.family, device_.is_host_memory()).time_budget_s;
     if (options_.samples) {
       sampling.least_samples = *options_.samples;

@@ -11,11 +11,19 @@ namespace {
 
 constexpr double stable_within = 0.05;
 
-void warm_up(const SamplingOptions& options, const std::function<double()>& sample) {
+void warm_up(const SamplingOptions& options, const std::function<double()>& sample,
+             const SamplingClock& clock) {
+  const bool has_least = options.least_warm_up_s > 0;
+  const auto start = has_least ? clock() : std::chrono::steady_clock::time_point();
+  const auto is_too_short = [&] {
+    return has_least &&
+           std::chrono::duration<double>(clock() - start).count() < options.least_warm_up_s;
+  };
   double previous = 0;
-  for (std::size_t i = 0; i < options.most_warm_ups; ++i) {
+  for (std::size_t i = 0; i < options.most_warm_ups || is_too_short(); ++i) {
     const double current = sample();
-    if (i > 0 && std::abs(current - previous) <= stable_within * previous) return;
+    if (i > 0 && !is_too_short() && std::abs(current - previous) <= stable_within * previous)
+      return;
     previous = current;
   }
 }
@@ -25,7 +33,7 @@ void warm_up(const SamplingOptions& options, const std::function<double()>& samp
 std::vector<double> collect_samples(const SamplingOptions& options,
                                     const std::function<double()>& sample,
                                     const SamplingClock& clock) {
-  warm_up(options, sample);
+  warm_up(options, sample, clock);
   const auto start = clock();
   const auto elapsed_s = [&] { return std::chrono::duration<double>(clock() - start).count(); };
   std::vector<double> samples;

@@ -14,6 +14,8 @@ struct SamplingOptions {
   double noise_target = 0.005;    ///< relative standard error at which sampling ends
   double time_budget_s = 0.5;     ///< of one series, warm-up not counted; least_samples come first
   std::size_t most_warm_ups = 5;  ///< fewer if two in a row are within 5 %
+  /// So long at least, whatever their number: the clocks of a GPU that was idle rise meanwhile.
+  double least_warm_up_s = 0;
 };
 
 using SamplingClock = std::function<std::chrono::steady_clock::time_point()>;

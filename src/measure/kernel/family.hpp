@@ -64,6 +64,7 @@ struct KernelBenchOptions {
   std::vector<std::string> layouts;    ///< of operations: "packed", "transposed"; empty: packed
   std::uint64_t seed = 1;              ///< of the data of operations
   std::optional<std::size_t> samples;  ///< exactly this many; absent: until the noise is low
+  double warm_up_s = 0;                ///< before the samples, at least; see SamplingOptions
   double soak_s = 0;                   ///< repeats a family this long, with a check each time
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
   /// Clock of the multiprocessors now; called while work is queued. May be empty.

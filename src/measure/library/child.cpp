@@ -200,6 +200,7 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
   request.emplace_back("seed", options.seed);
   request.emplace_back("judge_s", options.judge_s);
   if (options.samples) request.emplace_back("samples", std::uint64_t{*options.samples});
+  request.emplace_back("warm_up_s", options.warm_up_s);
   report::Array ordinals;
   for (const int ordinal : child.nvidia_ordinals) ordinals.emplace_back(ordinal);
   request.emplace_back("nvidia_ordinals", std::move(ordinals));
@@ -258,6 +259,7 @@ void run_library_child(
   options.seed = whole_of(request, "seed");
   options.judge_s = report::number_of(member(request, "judge_s")).value_or(options.judge_s);
   if (const auto samples = report::count_of(member(request, "samples"))) options.samples = *samples;
+  options.warm_up_s = report::number_of(member(request, "warm_up_s")).value_or(0);
   options.on_step = [&](const std::string& step) { write({{"step", step}}); };
   write(result_record(measure_problem(
       device, problem_of(request), report::text_of(member(request, "implementation")), options)));

@@ -179,6 +179,7 @@ class LibraryRun {
     const auto repeats =
         static_cast<std::size_t>(std::clamp(std::ceil(least_sample_s / once_s), 1.0, 32.0));
     SamplingOptions sampling;
+    sampling.least_warm_up_s = options_.warm_up_s;
     if (once_s > long_s) {
       sampling.least_samples = 3;
       sampling.most_warm_ups = 1;

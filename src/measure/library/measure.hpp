@@ -21,6 +21,7 @@ namespace hiptool::measure {
 struct LibraryOptions {
   std::uint64_t seed = 1;
   std::optional<std::size_t> samples;  ///< timed; absent: until the noise is low
+  double warm_up_s = 0;                ///< before the timed calls, at least; see SamplingOptions
   double judge_s = 5;  ///< for the comparison of one result; what takes longer is judged in part
   const CancelToken* cancel = nullptr;
   /// Called with each step that may hang before it starts: "opening cublas". May be empty.

@@ -53,6 +53,15 @@ TEST_CASE("sampling: warm-up goes on until two in a row agree, and is not kept")
   CHECK(script.calls == 4 + 9);
 }
 
+TEST_CASE("sampling: warm-up takes its least time, though samples agree before") {
+  Script script{{0.001}};
+  SamplingOptions options;
+  options.least_warm_up_s = 0.03;
+  CHECK(script.run(options).size() == 9);
+  CHECK(script.calls >= 9 + 29);
+  CHECK(script.calls <= 9 + 31);
+}
+
 TEST_CASE("sampling: noise goes on until the time is over") {
   Script script = noisy(0.001);
   SamplingOptions options;
