@@ -21,13 +21,14 @@ struct CheckOutcome {
   CheckLevel level = CheckLevel::quick;
   std::vector<std::string> stages;  ///< that were chosen
   CheckResult result;
+  /// What the further runs of the rated stages measured; see AcceptRequest::repeats.
+  std::vector<std::vector<StageMeasurement>> repeats;
   std::vector<machine::Check> doctor;
-  std::string expect;         ///< path; empty: none
-  bool expects_gpus = false;  ///< the file has numbers of GPUs
-  std::string written;        ///< path of the expectations that were written; empty: none
-  std::string not_written;    ///< path of a file left unwritten, because the run did not pass
-  bool is_whole = false;      ///< all GPUs of the machine were chosen
-  bool has_no_gpu = false;    ///< so that the processor was checked, which nobody named
+  std::string expect;       ///< path; empty: none
+  std::string written;      ///< path of the expectations that were written; empty: none
+  std::string not_written;  ///< path of a file left unwritten, because the run did not pass
+  bool is_whole = false;    ///< all GPUs of the machine were chosen
+  bool has_no_gpu = false;  ///< so that the processor was checked, which nobody named
   std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library
   std::string model;                        ///< path; empty: the made one
   double spread = 0;
@@ -41,6 +42,7 @@ struct AcceptRequest {
   CheckOptions options;                 ///< `on_stage` gets the results of the doctor too
   machine::DeviceSelection selection;   ///< without ids: all GPUs
   machine::DiagnosisOptions diagnosis;  ///< of all devices of the selection's platform
+  std::size_t repeats = 1;              ///< how often the rated stages run, for --write-expect
   /// Called when the devices are chosen, before they are used; may be empty.
   std::function<void(const std::vector<Device>&)> on_devices;
 };
@@ -50,6 +52,10 @@ struct AcceptRequest {
 /// left over, they go on using the platforms.
 void accept_machine(AcceptRequest request, Platforms& platforms, TraceSink& trace,
                     CheckOutcome& outcome);
+
+/// "no limit known for NVIDIA T4: compared with siblings only": the models of which no rate is
+/// published and no file has expectations; empty if there are none.
+std::string limits_text(const CheckOutcome& outcome);
 
 /// The text of a file with the rates and the number of GPUs of a run that passed; see
 /// expectations_text().

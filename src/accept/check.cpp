@@ -16,7 +16,7 @@
 namespace hiptool::accept {
 namespace {
 
-constexpr std::array<std::string_view, 3> level_words{"quick", "standard", "long"};
+constexpr std::array<std::string_view, 4> level_words{"prolog", "quick", "standard", "long"};
 
 Fault fault_of_check(const machine::Check& check) {
   return {check.code,
@@ -98,6 +98,11 @@ std::vector<std::string> names_of_stages(bool Stage::*property) {
     if (property == nullptr || stage.*property) names.push_back(stage.name);
   }
   return names;
+}
+
+std::vector<std::string> stages_of_level(CheckLevel level) {
+  if (level == CheckLevel::prolog) return {"doctor", "copy", "kernels"};
+  return names_of_stages();
 }
 
 int exit_code_of(const Fault& fault) noexcept {

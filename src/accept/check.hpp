@@ -24,9 +24,10 @@
 
 namespace hiptool::accept {
 
-/// How much is done; half a minute, three minutes and an hour on eight GPUs are goals.
-enum class CheckLevel { quick, standard, extended };
-/// "quick", "standard", "long".
+/// How much is done; five seconds, half a minute, three minutes and an hour on eight GPUs are
+/// goals. `prolog` is what a scheduler runs before each job: it uses the chosen devices only.
+enum class CheckLevel { prolog, quick, standard, extended };
+/// "prolog", "quick", "standard", "long".
 std::string_view to_string(CheckLevel level) noexcept;
 std::optional<CheckLevel> parse_check_level(std::string_view text) noexcept;
 
@@ -52,6 +53,9 @@ struct Stage {
 /// All stages in their order: "doctor", "copy", "memory", "kernels", "operations", "libraries",
 /// "model".
 const std::vector<Stage>& all_stages();
+
+/// Those that run at a level if none are chosen: at `prolog` "doctor", "copy" and "kernels".
+std::vector<std::string> stages_of_level(CheckLevel level);
 
 /// The names of all of them, or of those that have a property: `names_of_stages(&Stage::is_rated)`.
 std::vector<std::string> names_of_stages(bool Stage::*property = nullptr);
@@ -114,6 +118,8 @@ struct StageMeasurement : report::Measurement {
   /// When it was measured; absent: since the one before in its stage, until it was added.
   std::optional<std::chrono::steady_clock::time_point> started_at = {};
   std::optional<std::chrono::steady_clock::time_point> ended_at = {};
+  /// What the slot, or the links between two GPUs, allow at their best; absent where unknown.
+  std::optional<double> path_bytes_per_s = {};
 };
 
 /// A device that was checked.
@@ -129,6 +135,7 @@ struct CheckResult {
   std::vector<StageResult> stages;  ///< stage by stage, device by device
   std::vector<StageMeasurement> measurements;
   ExpectationResults expectations;
+  std::vector<std::string> without_limits;  ///< names of GPUs of which no rate is published
   bool was_cancelled = false;
   bool has_left_threads = false;  ///< the process must end without destructors
 
@@ -148,7 +155,7 @@ struct CheckOptions {
   std::vector<std::string> stages = names_of_stages();  ///< that run
   std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   double patience_s = 30;        ///< for one step
-  double spread = 0.05;          ///< a device may be so much slower than its siblings
+  double spread = 0.1;           ///< a device may be so much slower than its siblings
   std::filesystem::path root = "/";
   measure::LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "accept/machine.hpp"
+#include "accept/rates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,7 +56,7 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
     for (const auto& [label, expectation] : options.expectations->of(kind)) {
       const bool is_measured =
           std::any_of(result.measurements.begin(), result.measurements.end(),
-                      [&, &name = label](const auto& measured) { return measured.label == name; });
+                      [&, &name = label](const auto& measured) { return is_for(name, measured); });
       if (is_measured) continue;
       const auto& chosen = outcome.stages;
       const bool is_of_other =
@@ -76,20 +77,37 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
   }
 }
 
+std::string limits_text(const CheckOutcome& outcome) {
+  const CheckResult& result = outcome.result;
+  // A file of --expect has every kind of GPU that was checked.
+  if (!outcome.expect.empty() || result.without_limits.empty()) return {};
+  const GpuCounts counts = count_gpus(result);
+  const bool has_siblings =
+      std::all_of(result.without_limits.begin(), result.without_limits.end(),
+                  [&](const std::string& name) { return counts.at(name) >= least_siblings; });
+  return fmt::format("no limit known for {}: {}", fmt::join(result.without_limits, ", "),
+                     has_siblings ? "compared with siblings only" : "give --expect FILE");
+}
+
 std::string expectations_of(const CheckOutcome& outcome, double margin,
                             const std::string& written_at) {
   const CheckResult& result = outcome.result;
   std::vector<RatedMeasurement> measurements;
-  for (const StageMeasurement& measured : result.measurements) {
-    if (!measured.again || measured.devices.empty()) continue;
-    const auto device =
-        std::find_if(result.devices.begin(), result.devices.end(),
-                     [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });
-    if (device != result.devices.end()) measurements.push_back({&measured, device->info.name});
-  }
+  const auto add = [&](const std::vector<StageMeasurement>& list) {
+    for (const StageMeasurement& measured : list) {
+      if (!measured.again || measured.devices.empty()) continue;
+      const auto device = std::find_if(
+          result.devices.begin(), result.devices.end(),
+          [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });
+      if (device != result.devices.end()) measurements.push_back({&measured, device->info.name});
+    }
+  };
+  add(result.measurements);
+  for (const auto& repeat : outcome.repeats) add(repeat);
   const GpuCounts counts = outcome.is_whole ? count_gpus(result) : GpuCounts();
-  return expectations_text(measurements, counts, std::string(to_string(outcome.level)), margin,
-                           written_at);
+  return expectations_text(
+      measurements, counts,
+      {std::string(to_string(outcome.level)), margin, 1 + outcome.repeats.size(), written_at});
 }
 
 }  // namespace hiptool::accept

@@ -14,16 +14,20 @@
 #include <utility>
 
 #include "accept/load_sensors.hpp"
+#include "accept/paths.hpp"
 #include "accept/stages.hpp"
 #include "base/host_error.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/bench.hpp"
+#include "system/host.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::accept {
 namespace {
 
-constexpr std::uint64_t gpu_copy_bytes = std::uint64_t{64} << 20;
+// Copies of 64 MiB differ by a tenth from run to run on machines that are in order.
+constexpr std::uint64_t gpu_copy_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t small_gpu_copy_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t cpu_copy_bytes = std::uint64_t{16} << 20;
 constexpr const char* wrong_copy_action =
     "reseat the device and check PCIe errors with `sudo dmesg | grep -i -e aer -e xid`; turn off "
@@ -40,7 +44,11 @@ std::vector<measure::CopyTemplate> templates_for(CheckLevel level, std::size_t d
       templates.push_back({kind, measure::CopyEngine::copy, false, false, false});
     }
   };
-  const bool is_quick = level == CheckLevel::quick;
+  const bool is_quick = level <= CheckLevel::quick;
+  if (level == CheckLevel::prolog) {
+    add({measure::CopyKind::h2d});
+    return templates;
+  }
   add({measure::CopyKind::h2d, measure::CopyKind::d2h, measure::CopyKind::d2d});
   if (!is_quick) add({measure::CopyKind::bidir});
   if (devices < 2) return templates;
@@ -48,6 +56,19 @@ std::vector<measure::CopyTemplate> templates_for(CheckLevel level, std::size_t d
   if (!is_quick)
     add({measure::CopyKind::p2p_read, measure::CopyKind::p2p_bidir, measure::CopyKind::all_to_all});
   return templates;
+}
+
+/// The large size if a quarter of the memory of each GPU and of the host has room for the two
+/// buffers of each copy that runs at once; what is free now must not change the measurement.
+std::uint64_t size_for_gpus(const std::vector<Device>& devices, const StageContext& context) {
+  const std::uint64_t at_once = 2 * devices.size();
+  const bool has_host_room =
+      system::read_host(context.root).memory_bytes / 4 / at_once >= gpu_copy_bytes;
+  const bool has_room =
+      has_host_room && std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+        return device.info().memory_total_bytes.value_or(0) / 4 / at_once >= gpu_copy_bytes;
+      });
+  return has_room ? gpu_copy_bytes : small_gpu_copy_bytes;
 }
 
 std::vector<measure::PlannedCopy> plan_check(const std::vector<Device>& devices,
@@ -60,7 +81,7 @@ std::vector<measure::PlannedCopy> plan_check(const std::vector<Device>& devices,
     request.devices = group;
     request.templates = templates_for(context.level, group.size());
     request.memories = {measure::HostKind::pinned};
-    request.sizes = {platform == Platform::cpu ? cpu_copy_bytes : gpu_copy_bytes};
+    request.sizes = {platform == Platform::cpu ? cpu_copy_bytes : size_for_gpus(group, context)};
     if (context.size_bytes > 0) request.sizes = {context.size_bytes};
     for (measure::PlannedCopy& planned : plan_copies(request)) plan.push_back(std::move(planned));
   }
@@ -69,7 +90,7 @@ std::vector<measure::PlannedCopy> plan_check(const std::vector<Device>& devices,
 
 measure::CopyBenchOptions copy_options(const StageContext& context) {
   measure::CopyBenchOptions options;
-  options.sampling.time_budget_s = context.level == CheckLevel::quick      ? 0.05
+  options.sampling.time_budget_s = context.level <= CheckLevel::quick      ? 0.05
                                    : context.level == CheckLevel::standard ? 0.2
                                                                            : 1;
   options.root = context.root;
@@ -101,6 +122,7 @@ struct CopyRound {
   std::vector<Heartbeat::Clock::time_point> ended_at;
   std::optional<Error> error;
   std::shared_ptr<LoadSensors> sensors;  ///< null until they are open
+  CopyPaths paths;
 };
 
 /// The devices of a copy are read while it runs.
@@ -117,9 +139,11 @@ void run_round(CopyRound& round, Heartbeat& heart) {
   try {
     heart.step("opening the sensors");
     const auto sensors = std::make_shared<LoadSensors>(round.devices, round.context->root);
+    CopyPaths paths(round.devices, round.context->root);
     {
       const std::lock_guard lock(round.mutex);
       round.sensors = sensors;
+      round.paths = std::move(paths);
     }
     for (std::size_t i = 0; i < round.plan.size(); ++i) {
       if (round.context->cancel->is_cancelled()) return;
@@ -186,6 +210,7 @@ class CopyResults {
       measured.stage = "copy";
       measured.started_at = round.started_at[i];
       measured.ended_at = round.ended_at[i];
+      measured.path_bytes_per_s = round.paths.best_of(result);
       const SharedContext context = context_;
       measured.again = [context, planned]() -> report::Measurement {
         measure::CopyBench bench(copy_options(*context));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/input_file.hpp"
 #include "base/units.hpp"
@@ -77,6 +78,13 @@ Expectation read_expectation(const Value& value, const std::string& path,
       refuse_expectation(path, where + ": devices is not a number from 1 on");
     expectation.devices = *count;
   }
+  const Value& spread = member(value, "spread");
+  if (!spread.is_absent()) {
+    const auto share = report::number_of(spread);
+    if (!share || *share < 0 || *share > 1)
+      refuse_expectation(path, where + ": spread is not a number from 0 to 1");
+    expectation.spread = *share;
+  }
   return expectation;
 }
 
@@ -112,16 +120,9 @@ void lower(Expectation& expectation, const Expectation& other) {
     expectation.most_s = std::max(*expectation.most_s, *other.most_s);
 }
 
-// Short calls of a library are mostly launches: rates of one GPU differ by a third between runs.
-bool is_short_call(const report::Measurement& measured) {
-  constexpr double least_steady_s = 100e-6;
-  return !measured.library.empty() && measure::is_library(measured.library) && measured.median_s &&
-         *measured.median_s < least_steady_s;
-}
-
 Expectation expectation_of(const report::Measurement& measured, double margin) {
   constexpr double short_margin = 0.5;
-  if (is_short_call(measured)) margin = std::max(margin, short_margin);
+  if (is_short(measured)) margin = std::max(margin, short_margin);
   Expectation expectation;
   expectation.devices = std::max<std::size_t>(measured.devices.size(), 1);
   if (measured.bytes_per_s) {
@@ -132,6 +133,27 @@ Expectation expectation_of(const report::Measurement& measured, double margin) {
     expectation.most_s = *measured.median_s * (1 + margin);
   }
   return expectation;
+}
+
+/// By the kind of GPU and the label: how far the slowest repeat of a device is below its fastest;
+/// of several devices the largest.
+std::map<std::pair<std::string, std::string>, double> spreads_of(
+    const std::vector<RatedMeasurement>& measurements) {
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>>
+      of_one;  // by kind and id
+  std::map<std::pair<std::string, std::string>, double> spreads;
+  for (const RatedMeasurement& rated : measurements) {
+    const auto speed = speed_of(*rated.measured);
+    if (!speed) continue;
+    const auto [place, is_new] =
+        of_one.try_emplace({rated.device_name, rated.measured->id}, *speed, *speed);
+    auto& [least, most] = place->second;
+    least = std::min(least, *speed);
+    most = std::max(most, *speed);
+    double& spread = spreads[{rated.device_name, rated.measured->label}];
+    spread = std::max(spread, 1 - least / most);
+  }
+  return spreads;
 }
 
 // Digits after the point only get in the way of people who edit the file.
@@ -148,6 +170,7 @@ Object expectation_value(const Expectation& expectation) {
     fields.emplace_back("flops_per_s", rate_value(*expectation.flops_per_s));
   if (expectation.most_s) fields.emplace_back("most_s", *expectation.most_s);
   fields.emplace_back("devices", std::uint64_t{expectation.devices});
+  if (expectation.spread > 0) fields.emplace_back("spread", expectation.spread);
   return fields;
 }
 
@@ -224,14 +247,16 @@ std::vector<CountedGpus> compare_counts(const Expectations& expectations, const 
 }
 
 std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
-                              const GpuCounts& machine, const std::string& level, double margin,
-                              const std::string& written_at) {
+                              const GpuCounts& machine, const ExpectationHead& head) {
+  const auto spreads = spreads_of(measurements);
   std::map<std::string, std::map<std::string, Expectation>> of_kind;
   for (const RatedMeasurement& rated : measurements) {
     if (!speed_of(*rated.measured)) continue;
-    const Expectation expectation = expectation_of(*rated.measured, margin);
-    const auto [place, is_new] =
-        of_kind[rated.device_name].emplace(rated.measured->label, expectation);
+    const std::string& label = rated.measured->label;
+    const double spread = head.repeats > 1 ? spreads.at({rated.device_name, label}) : 0;
+    Expectation expectation = expectation_of(*rated.measured, std::max(head.margin, spread));
+    expectation.spread = spread;
+    const auto [place, is_new] = of_kind[rated.device_name].emplace(label, expectation);
     if (!is_new) lower(place->second, expectation);
   }
   Object kinds;
@@ -242,8 +267,11 @@ std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
     kinds.emplace_back(kind, std::move(values));
   }
   report::Report report;
-  report.document = {
-      {"schema", expect_schema}, {"level", level}, {"margin", margin}, {"written_at", written_at}};
+  report.document = {{"schema", expect_schema},
+                     {"level", head.level},
+                     {"margin", head.margin},
+                     {"repeats", std::uint64_t{head.repeats}},
+                     {"written_at", head.written_at}};
   if (!machine.empty()) {
     Object counts;
     for (const auto& [kind, count] : machine) counts.emplace_back(kind, std::uint64_t{count});
@@ -259,12 +287,35 @@ std::string stage_of_label(const std::string& label) {
   return label.starts_with("memtest-") ? "memory" : "kernels";
 }
 
+bool is_for(const std::string& label, const report::Measurement& measured) {
+  constexpr std::uint64_t size_bytes = std::uint64_t{256} << 20;
+  const bool is_copy = measured.stage == "copy" && measured.size_bytes == size_bytes;
+  return label == measured.label || (is_copy && label == measured.series + ".64MiB");
+}
+
 bool meets(const Expectation& expectation, const report::Measurement& measured) {
   if (expectation.bytes_per_s)
     return measured.bytes_per_s && *measured.bytes_per_s >= *expectation.bytes_per_s;
   if (expectation.flops_per_s)
     return measured.flops_per_s && *measured.flops_per_s >= *expectation.flops_per_s;
   return measured.median_s && *measured.median_s <= *expectation.most_s;
+}
+
+double shortfall_of(const Expectation& expectation, const report::Measurement& measured) {
+  const auto below = [](const std::optional<double>& rate, double least) {
+    return rate ? std::clamp(1 - *rate / least, 0.0, 1.0) : 1;
+  };
+  if (expectation.bytes_per_s) return below(measured.bytes_per_s, *expectation.bytes_per_s);
+  if (expectation.flops_per_s) return below(measured.flops_per_s, *expectation.flops_per_s);
+  if (!measured.median_s || *measured.median_s <= 0) return 1;
+  return std::clamp(1 - *expectation.most_s / *measured.median_s, 0.0, 1.0);
+}
+
+bool is_short(const report::Measurement& measured) {
+  constexpr double least_steady_s = 100e-6;
+  const bool is_library_call = !measured.library.empty() && measure::is_library(measured.library);
+  const bool is_call = is_library_call || measured.kind == "kernel";
+  return is_call && measured.median_s && *measured.median_s < least_steady_s;
 }
 
 std::string figure_text(const report::Measurement& measured) {

@@ -20,6 +20,7 @@ struct Expectation {
   std::optional<double> flops_per_s;
   std::optional<double> most_s;  ///< of a latency, which has no rate
   std::size_t devices = 1;       ///< that take part at once
+  double spread = 0;             ///< of the repeats that it was written from; 0.1: 10 %
 };
 
 /// How many GPUs a machine has, by their name.
@@ -48,12 +49,20 @@ struct RatedMeasurement {
   std::string device_name;
 };
 
-/// The text of a file with the expectations of these measurements: the lowest rate of each kind of
-/// GPU less the margin (0.05: 5 %), the longest time more that. Of calls of a library that take
-/// less than 100 us the margin is at least a half. `machine` is left out if it is empty.
+/// What the file says besides rates.
+struct ExpectationHead {
+  std::string level;
+  double margin = 0.05;     ///< 0.05: 5 %
+  std::size_t repeats = 1;  ///< of each measurement
+  std::string written_at;
+};
+
+/// The text of a file with the expectations of these measurements, which may hold several repeats:
+/// the lowest rate of each kind of GPU less the margin, or less the spread of the repeats of one
+/// device where that is larger; the longest time more that. Of short calls and kernels (is_short())
+/// the margin is at least a half. `machine` is left out if it is empty.
 std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
-                              const GpuCounts& machine, const std::string& level, double margin,
-                              const std::string& written_at);
+                              const GpuCounts& machine, const ExpectationHead& head);
 
 /// GPUs of one kind.
 struct CountedGpus {
@@ -76,8 +85,19 @@ struct ExpectationResults {
 /// The stage that makes a measurement of that label.
 std::string stage_of_label(const std::string& label);
 
+/// Whether the expectation of that label is for the measurement: of the same label, or of 64 MiB
+/// for a copy of 256 MiB, which is no slower; files of 0.2.0 have these.
+bool is_for(const std::string& label, const report::Measurement& measured);
+
 /// Whether a measurement meets an expectation.
 bool meets(const Expectation& expectation, const report::Measurement& measured);
+
+/// How far below the expectation it is; 0.1: 10 %. 1 where the two have different figures.
+double shortfall_of(const Expectation& expectation, const report::Measurement& measured);
+
+/// Calls of a library and kernels that take less than 100 us are mostly launches and run while the
+/// clocks of the GPU rise: their rates differ by a third and more from run to run.
+bool is_short(const report::Measurement& measured);
 
 /// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that an expectation would
 /// be for; empty without one.

@@ -45,9 +45,7 @@ class CheckRun {
         watch_(devices, options.root, options.patience_s, *options.cancel) {
     rules_.expectations = options.expectations ? &*options.expectations : nullptr;
     rules_.spread = options.spread;
-    for (const CheckedDevice& device : result.devices) {
-      rules_.device_names[device.id] = device.info.name;
-    }
+    for (const CheckedDevice& device : result.devices) rules_.devices[device.id] = device.info;
     rules_.again = [this](const StageMeasurement& measured) { return again(measured); };
     watch_.begin();
   }
@@ -73,6 +71,9 @@ class CheckRun {
         run_everywhere(stage.name, stage.use, context);
       }
     }
+    const auto rated = names_of_stages(&Stage::is_rated);
+    if (std::any_of(rated.begin(), rated.end(), [this](const auto& one) { return is_chosen(one); }))
+      result_.without_limits = models_without_limits(rules_);
     result_.was_cancelled = options_.cancel->is_cancelled();
     result_.has_left_threads = result_.has_left_threads || watch_.has_left_threads();
   }

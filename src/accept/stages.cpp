@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
+#include "measure/boards.hpp"
 #include "measure/kernel_bench.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
@@ -32,14 +33,17 @@ constexpr const char* kernel_action =
 constexpr double memory_share = 0.9;
 constexpr double longest_soak_s = 60;
 constexpr std::size_t few_samples = 9;
+// The clocks of a GPU that was idle, while the host judged, rise within some milliseconds.
+constexpr double gpu_warm_up_s = 0.03;
 constexpr std::uint64_t small_size_bytes = 1u << 20;
 
 /// The options of one set of kernels.
 measure::KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
   measure::KernelBenchOptions bench;
   bench.cancel = context.cancel;
+  bench.warm_up_s = device.is_host_memory() ? 0 : gpu_warm_up_s;
   if (context.size_bytes > 0) bench.sizes_bytes = {context.size_bytes};
-  if (context.level == CheckLevel::quick) bench.samples = few_samples;
+  if (context.level <= CheckLevel::quick) bench.samples = few_samples;
   if (const auto peak = measure::memory_peak(device.platform(), device.info())) {
     bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
   }
@@ -121,6 +125,19 @@ StageMeasurement library_measurement(const Device& device, const measure::Librar
     return measurement_of(compute_by_library(device, child, problem, name, options));
   };
   return measured;
+}
+
+/// The product whose rate is published of some models; nothing for others.
+std::optional<measure::Problem> large_product(measure::ProblemKind kind, const Device& device,
+                                              const StageContext& context) {
+  const bool is_known =
+      kind == measure::ProblemKind::matmul && context.size_bytes == 0 &&
+      measure::published_rate(device.platform(), device.info(), measure::RateKind::product);
+  if (!is_known) return {};
+  measure::Problem problem = default_problem(kind, true);
+  set_shape(problem, "8192x8192x8192");
+  set_dtype(problem, DType::bf16);
+  return problem;
 }
 
 /// The problem of every library: small on hosts and where sizes are.
@@ -271,7 +288,7 @@ void memory_stage(const Device& device, const StageContext& context, Heartbeat& 
                   StageWork& work) {
   measure::KernelBenchOptions bench = bench_options(device, context);
   bench.names = {"memtest-address", "memtest-random"};
-  if (context.level != CheckLevel::quick) {
+  if (context.level > CheckLevel::quick) {
     bench.names = {"memtest"};
     // The memory of the host is that of other programs too.
     if (!device.is_host_memory() && context.size_bytes == 0) bench.memory_share = memory_share;
@@ -290,7 +307,11 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
   }
   bench.names = {"stream-triad", "fma", "gemm"};
   bench.dtypes = {"f32", "f16"};
-  if (context.level != CheckLevel::quick) {
+  if (context.level == CheckLevel::prolog) {
+    bench.names = {"stream-triad"};
+    bench.dtypes = {"f32"};
+  }
+  if (context.level > CheckLevel::quick) {
     bench.names = {"stream", "latency", "units", "compute", "model"};
     bench.dtypes.clear();
   }
@@ -309,7 +330,7 @@ void operations_stage(const Device& device, const StageContext& context, Heartbe
                       StageWork& work) {
   measure::SweepOptions sweep;
   sweep.cancel = context.cancel;
-  if (context.level == CheckLevel::quick) {
+  if (context.level <= CheckLevel::quick) {
     sweep.names = {"add",  "affine", "sum",          "softmax", "rmsnorm",
                    "rope", "swiglu", "index_select", "matmul"};
     sweep.dtypes = {"f32", "f16", "bf16"};
@@ -344,13 +365,19 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
                      StageWork& work) {
   measure::LibraryOptions options;
   options.cancel = context.cancel;
-  options.judge_s = context.level == CheckLevel::quick ? 0.5 : 2;
-  if (context.level == CheckLevel::quick) options.samples = few_samples;
+  options.judge_s = context.level <= CheckLevel::quick ? 0.5 : 2;
+  // Calls are short: they are repeated until the noise of their rate is low.
+  if (device.is_host_memory() && context.level <= CheckLevel::quick) options.samples = few_samples;
+  options.warm_up_s = device.is_host_memory() ? 0 : gpu_warm_up_s;
   for (const measure::ProblemKind kind :
        {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
     std::vector<measure::Problem> problems;
     problems.push_back(usual_problem(kind, device, context));
-    if (context.level != CheckLevel::quick) {
+    const auto large =
+        context.level > CheckLevel::quick ? large_product(kind, device, context) : std::nullopt;
+    if (large) problems.push_back(*large);
+    const std::size_t rated = problems.size();
+    if (context.level > CheckLevel::quick) {
       for (const measure::Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
     }
     for (const std::string& name : measure::implementations_of(kind, device.platform())) {
@@ -365,7 +392,7 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
         const measure::LibraryResult result =
             compute_by_library(device, context.child, problem, name, options);
         right += result.status == measure::Status::ok ? 1u : 0u;
-        if (i == 0 && result.status == measure::Status::ok) {
+        if (i < rated && result.status == measure::Status::ok) {
           rate = figure_text(result);
           work.add(library_measurement(device, context.child, result, options));
           continue;

@@ -5,7 +5,7 @@ import json
 import program
 from check_test import ON_CPU, SMALL, Check, failed, fakes, small
 from program import run
-from verdicts import check_one_verdict
+from verdicts import check_one_verdict, run_until
 
 
 class Expectations(Check):
@@ -87,6 +87,42 @@ class Expectations(Check):
                                        "memtest-random.u32.64KiB"})
         for floor in floors.values():
             self.assertGreater(floor["bytes_per_s"], 0)
+
+    def test_repeats(self):
+        path = self.folder / "repeated.json"
+        for words, repeats in ((["--repeat", "2"], 2), ([], 3)):
+            document = self.document(*self.WORDS, "--write-expect", str(path), *words,
+                                     environment=program.clean_environment())
+            written = json.loads(path.read_text(encoding="utf-8"))
+            self.assertEqual(written["repeats"], repeats)
+            rates, = written["gpus"].values()
+            self.assertTrue(all(0 <= rate["spread"] < 1 for rate in rates.values()), rates)
+            for cell in document["measurements"]:
+                rate = rates[cell["label"]]
+                least = cell["bytes_per_s"] * (1 - max(0.05, rate["spread"]))
+                self.assertLessEqual(rate["bytes_per_s"], least + 1, cell["label"])
+        for words, reason in ((["--repeat", "0"], "from 1 to 20"), (["--repeat", "21"], "1 to 20")):
+            result = run(*self.WORDS, "--write-expect", path, *words)
+            self.assertEqual(result.returncode, 2, result)
+            self.assertIn(reason, result.stderr)
+        result = run(*self.WORDS, "--repeat", "3")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("--write-expect", result.stderr)
+
+    def test_an_interrupted_repeat_writes_nothing(self):
+        path = self.folder / "e.json"
+        words = [*self.WORDS, "--repeat", "20", "--write-expect", str(path)]
+        result = run_until(words, None, "cpu:0 memory: passed")
+        self.assertEqual(result.returncode, 130, result)
+        self.assertFalse(path.exists())
+
+    def test_a_file_without_numbers_of_gpus_is_complete(self):
+        path = self.folder / "e.json"
+        words = [*SMALL, "--stage", "copy", "--device", "nvidia:0"]
+        self.document(*words, "--write-expect", str(path), "--margin", "95%")
+        self.assertNotIn("machines", json.loads(path.read_text(encoding="utf-8")))
+        document = self.document(*words, "--expect", str(path))
+        self.assertNotIn("number of GPUs", str(document["shown"]))
 
     def test_met(self):
         document = self.expect(0, lambda kinds: None)

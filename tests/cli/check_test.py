@@ -63,6 +63,15 @@ class Check(CliTest):
         self.assert_devices_agree(document)
         return document
 
+    def with_nvml(self, **more):
+        libraries = self.folder / "lib"
+        libraries.mkdir(exist_ok=True)
+        link = libraries / "libnvidia-ml.so.1"   # the name by which it is opened
+        if not link.exists():
+            link.symlink_to(os.environ["FAKE_NVML"])
+        return {"LD_LIBRARY_PATH": str(libraries), "FAKE_NVML_BUS_IDS": "0000:00:00.0,0000:01:00.0",
+                **more}
+
 
 class Accepted(Check):
     def test_all_stages_on_the_cpu(self):
@@ -143,12 +152,44 @@ class Accepted(Check):
 
 class Faults(Check):
     def test_a_slow_link(self):
-        document = self.verdict("copy,memory", 1, FAKE_CUDA_SLOW_COPY="1:20")
+        document = self.verdict("copy,memory", 1, FAKE_CUDA_SLOW_COPY="1:20", FAKE_CUDA_DEVICES="3")
         self.assertEqual(failed(document), [("nvidia:1", "copy")])
         self.assertEqual(document["failures"][0]["what"], "copy nvidia:1")
-        self.assertEqual([device["passed"] for device in document["devices"]], [True, False])
-        reasons = [fault["reason"] for fault in document["stages"][1]["faults"]]
-        self.assertTrue(all("below nvidia:0" in reason for reason in reasons), reasons)
+        self.assertEqual([device["passed"] for device in document["devices"]],
+                         [True, False, True])
+        faults = document["stages"][1]["faults"]
+        own = [fault for fault in faults if "nvidia:1>" not in fault["what"]]
+        self.assertTrue(own and all("below its 2 siblings" in fault["reason"] for fault in own),
+                        own)
+        self.assertEqual({fault["code"] for fault in own}, {"HT-SIBLING-RATE"})
+
+    def test_two_gpus_are_not_compared(self):
+        document = self.document(*small("copy"), environment=fakes(FAKE_CUDA_SLOW_COPY="1:20"))
+        self.assertEqual(document["without_limits"], ["Fake GPU"])
+        self.assertEqual(document["shown"]["lines"][1]["text"],
+                         "no limit known for Fake GPU: give --expect FILE")
+
+    def test_one_of_eight_that_is_slow(self):
+        document = self.document(*small("copy"), "--level", "prolog", code=1, environment=fakes(
+            FAKE_CUDA_SLOW_COPY="5:20", FAKE_CUDA_DEVICES="8"))
+        self.assertEqual(failed(document), [("nvidia:5", "copy")])
+        self.assertIn("below its 7 siblings", document["stages"][5]["reason"])
+
+    def test_eight_that_are_all_slow(self):
+        # No fake is as fast as an H100.
+        words = ["check", "--level", "prolog", "--stage", "kernels", "--size", "16MiB",
+                 "--timeout", "200"]
+        eight = {"FAKE_CUDA_DEVICES": "8"}
+        document = self.document(*words, code=1, environment=fakes(
+            FAKE_CUDA_NAME="NVIDIA H100 80GB HBM3", **eight))
+        self.assertEqual(document["without_limits"], [])
+        self.assertEqual(failed(document), [(f"nvidia:{i}", "kernels") for i in range(8)])
+        for stage in document["stages"]:
+            self.assertRegex(stage["reason"], r"^stream-triad\.f32\.16MiB: .*, at least 2\.35 TB/s "
+                             r"expected of NVIDIA H100 80GB HBM3 \(70 % of the datasheet\)$")
+        document = self.document(*words, "--spread", "99%", environment=fakes(**eight))
+        self.assertEqual(document["shown"]["lines"][1]["text"],
+                         "no limit known for Fake GPU: compared with siblings only")
 
     def test_a_flaky_word_of_memory(self):
         document = self.verdict("copy,memory", 5, FAKE_CUDA_FLAKY="1:hiptool_memtest_write",
@@ -181,17 +222,9 @@ class Faults(Check):
         self.assertIn("skipped", {cell["status"] for cell in document["measurements"]})
 
     def test_a_throttled_gpu(self):
-        document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30")
+        document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30",
+                                FAKE_CUDA_DEVICES="3")
         self.assertEqual(failed(document), [("nvidia:1", "kernels")])
-
-    def with_nvml(self, **more):
-        libraries = self.folder / "lib"
-        libraries.mkdir(exist_ok=True)
-        link = libraries / "libnvidia-ml.so.1"   # the name by which it is opened
-        if not link.exists():
-            link.symlink_to(os.environ["FAKE_NVML"])
-        return {"LD_LIBRARY_PATH": str(libraries), "FAKE_NVML_BUS_IDS": "0000:00:00.0,0000:01:00.0",
-                **more}
 
     def test_a_gpu_that_its_hardware_slows_down(self):
         for reasons, text in (("0x40", "thermal slowdown by hardware"),

@@ -149,6 +149,8 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("written", report::text_or_absent(outcome.written));
   document.emplace_back("model", report::text_or_absent(outcome.model));
   document.emplace_back("spread", outcome.spread);
+  const auto& unlimited = outcome.result.without_limits;
+  document.emplace_back("without_limits", Array(unlimited.begin(), unlimited.end()));
   document.emplace_back("doctor", report::objects_of(checks_table(outcome.doctor)));
   document.emplace_back("wall_time_s", outcome.wall_time_s);
 }
@@ -232,7 +234,12 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
                           outcome.error->what())));
     return lines;
   }
-  if (failed.empty()) return {{Tone::good, accepted_text(outcome)}};
+  if (failed.empty()) {
+    lines.push_back({Tone::good, accepted_text(outcome)});
+    if (const std::string unknown = accept::limits_text(outcome); !unknown.empty())
+      lines.push_back({Tone::plain, unknown});
+    return lines;
+  }
   constexpr std::size_t most_faults = 3;  // of a stage; the document has all
   for (const StageResult* stage : failed) {
     for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
@@ -350,11 +357,6 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
     if (!expectations.gpus.empty())
       text += " and the number of GPUs, " + std::to_string(gpus) + ",";
     notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
-    if (!outcome.expects_gpus) {
-      notes.push_back({Tone::plain, outcome.expect +
-                                        " does not hold the number of GPUs; write it anew with "
-                                        "--write-expect"});
-    }
   }
   if (!expectations.not_measured.empty()) {
     notes.push_back(

@@ -64,13 +64,13 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   report::Measurement skipped = measured_rate("d2h.pinned.copy.64MiB", 1);
   skipped.status = report::Status::skipped;
   ExpectationFile file;
-  const Expectations expectations =
-      file.read(expectations_text({{&fast, "NVIDIA H200"},
-                                   {&slow, "NVIDIA H200"},
-                                   {&latency, "NVIDIA H200"},
-                                   {&skipped, "NVIDIA H200"},
-                                   {&fast, "NVIDIA L4"}},
-                                  {{"NVIDIA H200", 2}}, "standard", 0.1, "2026-01-01T00:00:00Z"));
+  const Expectations expectations = file.read(
+      expectations_text({{&fast, "NVIDIA H200"},
+                         {&slow, "NVIDIA H200"},
+                         {&latency, "NVIDIA H200"},
+                         {&skipped, "NVIDIA H200"},
+                         {&fast, "NVIDIA L4"}},
+                        {{"NVIDIA H200", 2}}, {"standard", 0.1, 1, "2026-01-01T00:00:00Z"}));
   CHECK(expectations.level == "standard");
   CHECK(expectations.machines == std::vector<GpuCounts>{{{"NVIDIA H200", 2}}});
   const auto& of_one = expectations.of("NVIDIA H200");
@@ -82,7 +82,28 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   CHECK_THROWS_WITH_AS(expectations.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
 }
 
-TEST_CASE("the margin of short calls of a library is a half") {
+TEST_CASE("of several repeats the lowest rate is written, less their spread") {
+  report::Measurement one = measured_rate("d2h.pinned.copy.256MiB", 50e9);
+  one.id = one.label + "@nvidia:0";
+  report::Measurement two = one;
+  two.bytes_per_s = 40e9;
+  report::Measurement other = measured_rate("d2h.pinned.copy.256MiB", 48e9);
+  other.id = other.label + "@nvidia:1";  // what devices differ by is not noise
+  ExpectationFile file;
+  const std::string text = expectations_text({{&one, "A"}, {&two, "A"}, {&other, "A"}}, {},
+                                             {"quick", 0.05, 2, "2026-01-01T00:00:00Z"});
+  CHECK_MESSAGE(has_text(text, "\"repeats\": 2,"), text);
+  const Expectation& written = file.read(text).of("A").at(one.label);
+  CHECK(written.spread == doctest::Approx(0.2));
+  CHECK(written.bytes_per_s == doctest::Approx(32e9));
+  const std::string alone = expectations_text({{&one, "A"}, {&other, "A"}}, {},
+                                              {"quick", 0.05, 1, "2026-01-01T00:00:00Z"});
+  const Expectation& of_one_run = file.read(alone).of("A").at(one.label);
+  CHECK(of_one_run.spread == 0);
+  CHECK(of_one_run.bytes_per_s == doctest::Approx(45.6e9));
+}
+
+TEST_CASE("the margin of short calls and kernels is a half") {
   report::Measurement product;
   product.label = "matmul.f16.1024x1024x1024.cublaslt";
   product.library = "cublaslt";
@@ -92,24 +113,45 @@ TEST_CASE("the margin of short calls of a library is a half") {
   const auto expectation_at = [&](double margin) {
     ExpectationFile file;
     const std::string text =
-        expectations_text({{&product, "A"}}, {}, "quick", margin, "2026-01-01T00:00:00Z");
+        expectations_text({{&product, "A"}}, {}, {"quick", margin, 1, "2026-01-01T00:00:00Z"});
     return file.read(text).of("A").at(product.label).flops_per_s;
   };
   CHECK(expectation_at(0.05) == 125e12);
   CHECK(expectation_at(0.6) == 100e12);
   product.median_s = 200e-6;
   CHECK(expectation_at(0.05) == 237.5e12);
+  product.library.clear();
+  product.median_s = 8.6e-6;
+  CHECK(expectation_at(0.05) == 237.5e12);  // a copy, for example
+  product.kind = "kernel";
+  CHECK(expectation_at(0.05) == 125e12);
 }
 
 TEST_CASE("rates are written as whole numbers, rounded down, since people edit them") {
   const report::Measurement odd = measured_rate("h2d.pinned.copy.64MiB", 9876543210.987);
   const report::Measurement slow = measured_rate("d2h.pinned.copy.64MiB", 0.5);
   ExpectationFile file;
-  const std::string text =
-      expectations_text({{&odd, "A"}, {&slow, "A"}}, {}, "quick", 0.05, "2026-01-01T00:00:00Z");
+  const std::string text = expectations_text({{&odd, "A"}, {&slow, "A"}}, {},
+                                             {"quick", 0.05, 1, "2026-01-01T00:00:00Z"});
   CHECK_MESSAGE(has_text(text, "\"bytes_per_s\": 9382716050,"), text);
   // The reader refuses a rate of 0.
   CHECK(file.read(text).of("A").at("d2h.pinned.copy.64MiB").bytes_per_s == 0.475);
+}
+
+TEST_CASE("an expectation of 64 MiB is for the same copy of 256 MiB") {
+  report::Measurement copy = measured_rate("h2d.pinned.copy.256MiB", 50e9);
+  copy.stage = "copy";
+  copy.id = copy.label + "@nvidia:0";
+  copy.size_bytes = 256u << 20;
+  copy.set_names();
+  CHECK(is_for("h2d.pinned.copy.256MiB", copy));
+  CHECK(is_for("h2d.pinned.copy.64MiB", copy));
+  CHECK_FALSE(is_for("h2d.pinned.copy.128MiB", copy));
+  CHECK_FALSE(is_for("d2h.pinned.copy.64MiB", copy));
+  CHECK_FALSE(is_for("h2d.pageable.copy.64MiB", copy));
+  report::Measurement kernel = measured_rate("stream-triad.f32.256MiB", 50e9);
+  kernel.stage = "kernels";
+  CHECK_FALSE(is_for("stream-triad.f32.64MiB", kernel));
 }
 
 TEST_CASE("an expectation is met from its value on") {
@@ -136,7 +178,8 @@ TEST_CASE("wrong files are refused by name and field") {
                  "makes no measurement 'h2x.copy'"));
   for (const char* expectation :
        {"{}", R"({"bytes_per_s": 0})", R"({"bytes_per_s": -1})", R"({"bytes_per_s": "fast"})",
-        R"({"bytes_per_s": 1, "flops_per_s": 1})", R"({"bytes_per_s": 1, "devices": 0})"}) {
+        R"({"bytes_per_s": 1, "flops_per_s": 1})", R"({"bytes_per_s": 1, "devices": 0})",
+        R"({"bytes_per_s": 1, "spread": -0.1})", R"({"bytes_per_s": 1, "spread": "5%"})"}) {
     CAPTURE(expectation);
     CHECK(has_text(
         file.refusal(file_with(R"({"A": {"h2d.pinned": )" + std::string(expectation) + "}}")),

@@ -95,6 +95,7 @@ PairWalk check_command_walk(const PairFiles& files) {
                               {"--expect", {"--expect", expected}},
                               {"--write-expect", written},
                               {"--force", {}, {{{"--write-expect", files.output("foreign")}}}},
+                              {"--repeat", {"--repeat", "1"}, {{written}}},
                               {"--margin", {"--margin", "50%"}, {{written}}},
                               {"--size", {"--size", "8KiB"}},
                               {"--export", {"--export", "json=" + files.output("e.json")}},
@@ -106,11 +107,12 @@ PairWalk check_command_walk(const PairFiles& files) {
   };
   walk.usual = {{{"--stage", "memory"}, {}}, {{"--size", "4KiB"}, {}}, {{"--device", "cpu:0"}, {}}};
   walk.unseen["--write-expect --force"] = "the output is new";
+  walk.unseen["--force --repeat"] = "the output is new";
   walk.unseen["--force --margin"] = "the output is new";
   walk.measured =
       "samples_s|figures|checked|max_error|copies_per_sample|gated|gate_expired|"
       "serialised|clocks_disagree|copies|overlap|reason|got|level|"
-      "chosen_stages|written";
+      "chosen_stages|written|spread";
   walk.left_out = {{"--spread", "of several GPUs of a kind; program-check_expect"},
                    {"--timeout", "of a step that hangs; program-check"}};
   return walk;

@@ -33,8 +33,8 @@ int run_check_command(const CheckCommandOptions& options, Context& context) {
 
 Runner add_check(CLI::App& app) {
   auto options = std::make_shared<CheckCommandOptions>();
-  add_choice(app, "--level", "LEVEL", options->level, {"quick", "standard", "long"},
-             "amount of work in each stage");
+  add_choice(app, "--level", "LEVEL", options->level, {"prolog", "quick", "standard", "long"},
+             "amount of work in each stage; prolog is for schedulers, before each job");
   add_text(app, "--stage", "LIST", options->stages,
            fmt::format("only these of {}", fmt::join(accept::names_of_stages(), ", ")));
   add_text(app, "--model", "PATH", options->model,
@@ -44,14 +44,18 @@ Runner add_check(CLI::App& app) {
   add_text(app, "--write-expect", "FILE", options->write_expect,
            "write such a file from this machine, if it is accepted; {rank} and {host} "
            "are replaced");
+  add_count(app, "--repeat", options->repeats,
+            "with --write-expect: run the rated stages so often and write the lowest rates and "
+            "their spread, 1 to 20; 3 if not given",
+            1, 20);
   add_flag(app, "--force", options->force,
            "let --write-expect replace any file, not only an earlier one of its kind");
   add_text(app, "--margin", "PERCENT", options->margin,
            "with --write-expect: how far below this machine's rates, such as 10%; 5% if not given");
   add_text(app, "--spread", "PERCENT", options->spread,
-           "how much slower than its siblings a GPU may be, such as 10%; 5% if not given");
+           "how much slower than its siblings a GPU may be, such as 5%; 10% if not given");
   add_size(app, "--size", options->size_bytes,
-           "bytes of copies and arrays; if not given, 64 and 256 MiB, on cpu 16 and 4 MiB");
+           "bytes of copies and arrays; if not given, 256 MiB, on cpu 16 and 4 MiB");
   add_text(app, "--timeout", "SECONDS", options->timeout,
            "a step that takes longer has hung; 30 if not given");
   return {
@@ -80,6 +84,7 @@ std::vector<OptionRule> rules_of_check() {
           {"--size", {rated}, {}, {"--stage"}},
           {"--spread", {rated}, {}, {"--stage"}},
           {"--level", {leveled}, {}, {"--stage"}},
+          {"--repeat", {"--write-expect"}},
           {"--force", {"--write-expect"}}};
 }
 
@@ -101,6 +106,7 @@ Command check_command() {
           "that is known to be good, and give it to --expect on the others.",
       .examples = {{"hiptool check", "all GPUs, at the quick level"},
                    {"hiptool check --level standard", "more sizes, types and libraries"},
+                   {"hiptool check --level prolog", "before a job, in some seconds"},
                    {"hiptool check --write-expect gpus.json", "on a machine that is known good"},
                    {"hiptool check --expect gpus.json", "on the others: exit 1 if slower"},
                    {"hiptool check --export junit=check.xml", "one test case a device and stage"}},

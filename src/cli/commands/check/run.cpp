@@ -25,6 +25,8 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
+// Of one run nobody knows how much the next one differs.
+constexpr std::uint64_t usual_expect_repeats = 3;
 
 double parse_percent(const std::string& text, const char* option, double usual) {
   if (text.empty()) return usual;
@@ -68,6 +70,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   request.accept.selection = context.devices;
   request.accept.diagnosis = diagnosis_options(context);
   check.level = *accept::parse_check_level(options.level.value_or("quick"));
+  check.stages = accept::stages_of_level(check.level);
   if (!options.stages.empty()) {
     check.stages.clear();
     for (const std::string& stage : split_list(options.stages, "--stage")) {
@@ -95,6 +98,8 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   if (!options.margin.empty() && options.write_expect.empty()) {
     throw usage_error("--margin is for --write-expect", "give --write-expect FILE too");
   }
+  if (!options.write_expect.empty())
+    request.accept.repeats = options.repeats > 0 ? options.repeats : usual_expect_repeats;
   const std::vector<std::string> rated = accept::names_of_stages(&accept::Stage::is_rated);
   if (!options.write_expect.empty() && !has_any(check.stages, rated)) {
     throw usage_error("--write-expect: none of the chosen stages measures a rate",

@@ -16,8 +16,9 @@ struct CheckCommandOptions {
   std::string expect;
   std::string write_expect;
   bool force = false;            ///< it replaces a file of another kind
+  std::uint64_t repeats = 0;     ///< with write_expect; 0: 3
   std::string margin;            ///< "5%"; empty: that
-  std::string spread;            ///< the same
+  std::string spread;            ///< "10%"; empty: that
   std::string timeout;           ///< seconds; empty: 30
   std::uint64_t size_bytes = 0;  ///< 0: depends on the device
 };
