@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/contains.hpp"
 
 namespace hiptool::accept {
 namespace {
@@ -101,6 +102,20 @@ void add_machine_fault(const Fault& fault, double time_s, std::vector<StageResul
   found->faults.push_back(fault);
 }
 
+/// What a brief diagnosis does not look at.
+bool was_left_out(const machine::Check& check) {
+  return check.severity == Severity::unknown && (check.id == "libraries" || check.id == "p2p");
+}
+
+void add_device_fault(Fault fault, std::vector<StageResult>& stages) {
+  const auto found = std::find_if(stages.begin(), stages.end(), [&](const StageResult& stage) {
+    return stage.device == fault.device;
+  });
+  if (found == stages.end()) return;
+  found->status = StageStatus::failed;
+  found->faults.push_back(std::move(fault));
+}
+
 }  // namespace
 
 void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSink& trace,
@@ -112,9 +127,13 @@ void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSi
   const auto start = std::chrono::steady_clock::now();
   if (!is_for_cpu_only(machine.selection)) {
     machine::DiagnosisOptions every = request.diagnosis;
+    // Before a job the GPUs of other jobs are left alone.
+    every.is_brief = request.options.level == CheckLevel::prolog;
     every.ids.clear();
+    every.brief_ids = request.selection.ids;
     every.platform = machine.selection.platform;
     machine.diagnosis = machine::diagnose(every, trace, *request.options.cancel);
+    if (every.is_brief) std::erase_if(machine.diagnosis.checks, was_left_out);
   }
   machine.doctor_s = base::seconds_since(start);
   machine.dead = dead_platforms(machine.diagnosis, machine.selection);
@@ -156,6 +175,9 @@ void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missi
       skipped.reason = "no GPU to examine";
       stages.push_back(std::move(skipped));
     }
+  }
+  if (options.level == CheckLevel::prolog && base::contains(chosen, std::string("doctor"))) {
+    for (Fault& fault : left_memory(machine, outcome)) add_device_fault(std::move(fault), stages);
   }
   for (const PlatformAnswer* answer : machine.dead) stages.push_back(dead_result(*answer));
   if (missing) add_machine_fault(*missing, machine.doctor_s, stages);

@@ -28,6 +28,13 @@ void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSi
 void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missing,
                 const CheckOptions& options, CheckOutcome& outcome);
 
+// ---- left_memory.cpp
+
+/// Memory of chosen devices that others hold before anything of this run is on them: a fault of
+/// each device with the names, ids and memory of the processes, or with the amount where no process
+/// can be seen. What drivers keep for themselves (up to 1 GiB) is none.
+std::vector<Fault> left_memory(const CheckedMachine& machine, const CheckOutcome& outcome);
+
 // ---- compare.cpp
 
 /// Which GPUs the file expects and the machine lacks; compared only where the whole machine is

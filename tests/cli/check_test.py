@@ -361,6 +361,40 @@ class Faults(Check):
         self.assertEqual(document["chosen_stages"], ["copy"])
 
 
+class Prolog(Check):
+    def setUp(self):
+        super().setUp()
+        self.words = ["check", "--level", "prolog", "--size", "64KiB", "--spread", "95%",
+                      "--timeout", "200"]
+
+    def test_its_stages(self):
+        document = self.document(*self.words)
+        self.assertEqual(document["level"], "prolog")
+        self.assertEqual(document["chosen_stages"], ["doctor", "copy", "kernels"])
+        self.assertEqual({cell["label"] for cell in document["measurements"]},
+                         {"h2d.pinned.copy.64KiB", "stream-triad.f32.64KiB"})
+        self.assertNotIn("libraries", {check["id"] for check in document["doctor"]})
+
+    def test_the_devices_of_the_job(self):
+        document = self.document(*self.words, "--device", "nvidia:1")
+        self.assertEqual({stage["device"] for stage in document["stages"]}, {None, "nvidia:1"})
+
+    def test_memory_that_others_left(self):
+        document = self.document(*self.words, "--device", "nvidia:1", code=1,
+                                 environment=fakes(**self.with_nvml()))
+        self.assertEqual(failed(document), [("nvidia:1", "doctor")])
+        fault, = (fault for stage in document["stages"] for fault in stage["faults"])
+        self.assertEqual((fault["what"], fault["code"]),
+                         ("memory-left@nvidia:1", "HT-MEMORY-LEFT"))
+        self.assertRegex(fault["reason"], r"^held by others: .*\d+")
+        self.assertRegex(fault["action"], r"sudo kill \d+")
+        # A machine that is only examined may be in use.
+        document = self.document("check", "--stage", "doctor", "--device", "nvidia:1",
+                                 environment=fakes(**self.with_nvml()))
+        self.assertIn("busy", {check["id"] for check in document["doctor"]
+                               if check["severity"] == "warn"})
+
+
 class Output(Check):
     def test_fits_80_columns(self):
         for faults in ({}, {"FAKE_CUDA_FLAKY": "1:hiptool_memtest_write"}):

@@ -38,7 +38,7 @@ class Child {
   Child(const std::filesystem::path& program, Platform platform, const ProbeOptions& options)
       : root_(options.root) {
     result_.answer.status.platform = platform;
-    start(program.string(), std::string(to_string(platform)));
+    start(program.string(), std::string(to_string(platform)), options);
   }
   ~Child() { end(); }
   Child(const Child&) = delete;
@@ -118,7 +118,7 @@ class Child {
     return reads + base::parse_number<std::uint64_t>(bytes).value_or(0);
   }
 
-  void start(const std::string& program, const std::string& platform) {
+  void start(const std::string& program, const std::string& platform, const ProbeOptions& options) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
       throw Error(
@@ -136,7 +136,14 @@ class Child {
     std::string command = "probe-platform";
     std::string first = program;
     std::string second = platform;
-    std::array<char*, 5> words{first.data(), command.data(), second.data(), root.data(), nullptr};
+    std::string brief = "brief";
+    std::string ids;
+    for (const std::string& id : options.brief_ids) ids += (ids.empty() ? "" : ",") + id;
+    std::array<char*, 7> words{first.data(), command.data(), second.data(), root.data()};
+    if (options.is_brief) {
+      words[4] = brief.data();
+      words[5] = ids.empty() ? nullptr : ids.data();
+    }
     const int error =
         posix_spawn(&process_, program.c_str(), &actions, nullptr, words.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
