@@ -276,11 +276,14 @@ void add_slowdown(const std::string& device, const std::vector<std::string>& rea
     if (hip::is_hardware_slowdown(reason)) text += (text.empty() ? "" : ", ") + reason;
   }
   if (text.empty()) return;
+  const std::string see = device.starts_with("amd") ? "amd-smi metric"
+                                                    : "nvidia-smi -q -d "
+                                                      "PERFORMANCE,TEMPERATURE,POWER";
   work.add(Fault{machine::codes::throttled, "throttle", device,
                  "the hardware lowers its clocks: " + text,
                  "improve the airflow: check fans, filters, heat sink and inlet temperature; check "
-                 "the power supply and its cables; see `nvidia-smi -q -d "
-                 "PERFORMANCE,TEMPERATURE,POWER`",
+                 "the power supply and its cables; see `" +
+                     see + "`",
                  std::nullopt, "no slowdown by the hardware", text});
 }
 

@@ -44,8 +44,22 @@ bool has_code(const StageResult& result, std::string_view code) {
                      [code](const Fault& one) { return one.code == code; });
 }
 
-/// Stages that read no sensors of their own see throttling here.
+/// Stages that read no sensors of their own see throttling by the hardware here, all see heat.
 void add_throttling(const LoadSummary& summary, StageResult& result) {
+  for (const std::string& reason : summary.throttle_reasons) {
+    if (!hip::is_thermal_slowdown(reason)) continue;
+    const machine::CodeInfo* const info = machine::find_code(machine::codes::throttled_by_heat);
+    result.warnings.push_back({info->code,
+                               "throttle",
+                               result.device,
+                               reason,
+                               info->advice,
+                               std::nullopt,
+                               {},
+                               reason,
+                               machine::Severity::warn});
+    break;
+  }
   if (has_code(result, machine::codes::throttled)) return;
   StageWork work;
   add_slowdown(result.device, summary.throttle_reasons, work);

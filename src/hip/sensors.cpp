@@ -13,7 +13,12 @@ SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root)
 }
 
 bool is_hardware_slowdown(std::string_view throttle_reason) noexcept {
-  return nvidia::is_hardware_slowdown(throttle_reason);  // amdgpu's files have no reasons
+  return nvidia::is_hardware_slowdown(throttle_reason) ||
+         amd::is_hardware_slowdown(throttle_reason);
+}
+
+bool is_thermal_slowdown(std::string_view throttle_reason) noexcept {
+  return throttle_reason.starts_with("thermal slowdown") && !is_hardware_slowdown(throttle_reason);
 }
 
 }  // namespace hiptool::hip

@@ -63,6 +63,9 @@ struct SensorReading {
 /// fails, not a limit that software sets.
 bool is_hardware_slowdown(std::string_view throttle_reason) noexcept;
 
+/// Whether it is a limit of temperature that software or firmware keeps, before the hardware does.
+bool is_thermal_slowdown(std::string_view throttle_reason) noexcept;
+
 /// The sensors of one platform.
 class Sensors {
  public:
@@ -92,7 +95,8 @@ SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root 
 
 namespace amd {
 SensorLibrary open_sensors(const std::filesystem::path& root);
-}
+bool is_hardware_slowdown(std::string_view throttle_reason) noexcept;
+}  // namespace amd
 namespace nvidia {
 /// By NVML; `library` is another one to open in its place.
 SensorLibrary open_sensors(const std::string& library = {});

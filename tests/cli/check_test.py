@@ -274,6 +274,17 @@ class Faults(Check):
         document = self.verdict("copy,kernels", 0, **self.with_nvml(FAKE_NVML_REASONS="0x24"))
         kernels = [stage["figures"] for stage in document["stages"] if stage["stage"] == "kernels"]
         self.assertTrue(all("clocks held down: power cap" in figures for figures in kernels))
+        heat = [(stage["stage"], stage["device"]) for stage in document["stages"]
+                for warning in stage["warnings"] if warning["code"] == "HT-THROTTLE-HEAT"]
+        self.assertEqual(heat, [("copy", "nvidia:0"), ("copy", "nvidia:1"),
+                                ("kernels", "nvidia:0"), ("kernels", "nvidia:1")])
+
+    def test_every_stage_sees_a_slowdown(self):
+        document = self.verdict("memory", 1, **self.with_nvml(
+            FAKE_NVML_REASONS="0x40", FAKE_NVML_REASONS_AT="0000:01:00.0"))
+        self.assertEqual([(failure["stage"], failure["device"], failure["code"])
+                          for failure in document["failures"]],
+                         [("memory", "nvidia:1", "HT-THROTTLE")])
 
     def test_the_doctor_finds_a_hardware_slowdown_too(self):
         document = self.verdict("doctor", 1, **self.with_nvml(FAKE_NVML_REASONS="0x40"))

@@ -157,7 +157,8 @@ class Doctor(CliTest):
                 self.assert_width(result.stdout, columns)
         rows = run("devices", "--doctor", "--format", "csv", environment=fake_cuda()).stdout
         self.assertTrue(rows.startswith(
-            "id,severity,device,read,source,expected,fix,code,action_class,exit_code,passed\n"), rows)
+            "id,severity,device,read,source,expected,fix,code,action_class,exit_code,passed\n"),
+            rows)
         text = run("devices", "--doctor", "--verbose", environment=fake_cuda()).stdout
         for name in IDS:
             self.assertIn(f" {name}: ", text)

@@ -2,10 +2,13 @@
 #include "hip/sensors.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "hip/amd/gpu_metrics.hpp"
 #include "system/kfd.hpp"
 #include "system/pci.hpp"
 
@@ -85,7 +88,12 @@ class SysfsSensors final : public Sensors {
   SensorReading read_load(std::string_view pci_bus_id) override {
     SensorReading reading;
     const std::string name = system::normalize_bus_id(pci_bus_id);
-    if (!name.empty()) read_hwmon(root_ / "sys/bus/pci/devices" / name, reading);
+    if (name.empty()) return reading;
+    const fs::path folder = root_ / "sys/bus/pci/devices" / name;
+    read_hwmon(folder, reading);
+    const GpuMetrics metrics = parse_gpu_metrics(base::read_small_file(folder / "gpu_metrics"));
+    if (metrics.throttle_bits) reading.throttle_reasons = reasons_of(*metrics.throttle_bits);
+    if (metrics.residencies) read_residencies(name, *metrics.residencies, reading);
     return reading;
   }
 
@@ -96,6 +104,8 @@ class SysfsSensors final : public Sensors {
     const fs::path folder = root_ / "sys/bus/pci/devices" / name;
     if (!base::is_there(folder / "vendor")) return reading;
     read_hwmon(folder, reading);
+    const GpuMetrics metrics = parse_gpu_metrics(base::read_small_file(folder / "gpu_metrics"));
+    if (metrics.throttle_bits) reading.throttle_reasons = reasons_of(*metrics.throttle_bits);
     read_ras(folder / "ras", reading);
     reading.host_visible_bytes = read_number(folder / "mem_info_vis_vram_total");
     reading.pcie_replays = read_number(folder / "pcie_replay_count");
@@ -164,7 +174,17 @@ class SysfsSensors final : public Sensors {
     reading.partitioned = !has_one_compute || !has_one_memory;
   }
 
+  /// What grew since the last reading of the device held its clocks down meanwhile.
+  void read_residencies(const std::string& bus_id, const Residencies& now, SensorReading& reading) {
+    const std::lock_guard lock(mutex_);
+    const auto last = residencies_.find(bus_id);
+    if (last != residencies_.end()) reading.throttle_reasons = reasons_of(last->second, now);
+    residencies_[bus_id] = now;
+  }
+
   fs::path root_;
+  std::mutex mutex_;
+  std::map<std::string, Residencies> residencies_;
   std::string source_ = "sysfs of amdgpu";
 };
 

@@ -2,6 +2,9 @@
 // Synthetic trees, written by hand after the kernel's documentation of amdgpu.
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <utility>
+
 #include "hip/sensors.hpp"
 #include "temporary_tree.hpp"
 
@@ -130,4 +133,72 @@ TEST_CASE("amdgpu: no driver, no sensors; no such device, no reading") {
   AmdTree tree;
   CHECK_FALSE(open_sensors(tree.root()).sensors->read("0000:04:00.0").processes);
   CHECK_FALSE(open_sensors(tree.root()).sensors->read("gpu").processes);
+}
+
+namespace {
+
+/// A file of a version of gpu_metrics with numbers at offsets.
+template <class Number>
+std::string gpu_metrics(int content, std::size_t size, std::size_t offset,
+                        const std::vector<Number>& numbers) {
+  std::string bytes(size, '\0');
+  const auto structure_size = static_cast<std::uint16_t>(size);
+  std::memcpy(bytes.data(), &structure_size, sizeof structure_size);
+  bytes[2] = 1;
+  bytes[3] = static_cast<char>(content);
+  std::memcpy(bytes.data() + offset, numbers.data(), numbers.size() * sizeof(Number));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("amdgpu: why clocks are held down, by bits of the moment") {
+  AmdTree tree;
+  const SensorLibrary library = open_sensors(tree.root());
+  REQUIRE(library.sensors);
+  const auto reasons = [&](std::uint64_t bits) {
+    tree.write(gpu + "gpu_metrics", gpu_metrics<std::uint64_t>(3, 120, 112, {bits}));
+    CHECK(library.sensors->read("0000:03:00.0").throttle_reasons ==
+          library.sensors->read_load("0000:03:00.0").throttle_reasons);
+    return library.sensors->read_load("0000:03:00.0").throttle_reasons;
+  };
+  using Words = std::vector<std::string>;
+  CHECK(reasons(0) == Words{});
+  CHECK(reasons(1) == Words{"power cap"});
+  CHECK(reasons(1ULL << 34 | 1ULL << 36) ==
+        Words{"thermal slowdown: memory", "thermal slowdown: chip"});
+  CHECK(reasons(1ULL << 47) == Words{"PROCHOT"});
+  CHECK_FALSE(reasons(~0ULL));  // the driver's word for "not reported"
+  tree.write(gpu + "gpu_metrics", gpu_metrics<std::uint64_t>(9, 120, 112, {1}));
+  CHECK_FALSE(library.sensors->read_load("0000:03:00.0").throttle_reasons);
+  tree.write(gpu + "gpu_metrics", gpu_metrics<std::uint64_t>(3, 120, 112, {1}).substr(0, 100));
+  CHECK_FALSE(library.sensors->read_load("0000:03:00.0").throttle_reasons);
+}
+
+TEST_CASE("amdgpu: why clocks are held down, by what grew since the last reading") {
+  using Words = std::vector<std::string>;
+  for (const auto& [content, offset] : {std::pair(6, 36U), std::pair(7, 44U)}) {
+    AmdTree tree;
+    const SensorLibrary library = open_sensors(tree.root());
+    REQUIRE(library.sensors);
+    const int version = content;
+    const std::size_t start = offset;
+    const auto read = [&](const std::vector<std::uint32_t>& residencies) {
+      tree.write(gpu + "gpu_metrics", gpu_metrics<std::uint32_t>(version, 400, start, residencies));
+      return library.sensors->read_load("0000:03:00.0").throttle_reasons;
+    };
+    CHECK_FALSE(read({1, 2, 3, 4, 5}));
+    CHECK(read({1, 2, 3, 4, 5}) == Words{});
+    CHECK(read({1, 9, 3, 4, 6}) == Words{"power cap", "thermal slowdown: memory"});
+    CHECK(read({2, 9, 3, 4, 6}) == Words{"PROCHOT"});
+  }
+}
+
+TEST_CASE("amdgpu: PROCHOT is the hardware's protection, limits of temperature are not") {
+  CHECK(hiptool::hip::is_hardware_slowdown("PROCHOT"));
+  CHECK_FALSE(hiptool::hip::is_hardware_slowdown("thermal slowdown: chip"));
+  CHECK(hiptool::hip::is_thermal_slowdown("thermal slowdown: chip"));
+  CHECK(hiptool::hip::is_thermal_slowdown("thermal slowdown by software"));
+  CHECK_FALSE(hiptool::hip::is_thermal_slowdown("thermal slowdown by hardware"));
+  CHECK_FALSE(hiptool::hip::is_thermal_slowdown("power cap"));
 }

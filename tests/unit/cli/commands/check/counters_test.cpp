@@ -173,6 +173,20 @@ struct Happening {
 
 }  // namespace
 
+namespace {
+
+/// A file gpu_metrics of version 1.3 whose throttle status has the bit
+/// SMU_THROTTLER_PROCHOT_GFX_BIT.
+std::string throttled_metrics() {
+  std::string bytes(120, '\0');
+  bytes[2] = 1;
+  bytes[3] = 3;
+  bytes[112 + 47 / 8] = static_cast<char>(1 << 47 % 8);
+  return bytes;
+}
+
+}  // namespace
+
 TEST_CASE("check: a counter that grows under a stage is found by its code in every format") {
   const std::vector<Happening> happenings{
       {Platform::amd, "HT-ECC-CORRECTED", 0, "none", second_gpu + "ras/umc_err_count",
@@ -187,6 +201,7 @@ TEST_CASE("check: a counter that grows under a stage is found by its code in eve
       {Platform::amd, "HT-AMDGPU-THROTTLE", 0, "config", "dev/kmsg",
        quiet_log + "4,6,2,-;amdgpu 0000:75:00.0: amdgpu: WARN: GPU is throttled, expect "
                    "performance decrease. VR."},
+      {Platform::amd, "HT-THROTTLE", 1, "config", second_gpu + "gpu_metrics", throttled_metrics()},
       {Platform::nvidia, "HT-XID-79", 1, "reboot", "dev/kmsg",
        quiet_log + "4,6,2,-;NVRM: Xid (PCI:0000:75:00): 79, GPU has fallen off the bus."}};
   for (const Happening& one : happenings) {
