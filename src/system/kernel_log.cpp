@@ -15,21 +15,33 @@ namespace hiptool::system {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{4} << 20;
+constexpr std::size_t most_read_bytes = std::size_t{64} << 20;  // of a log that grows meanwhile
+
+/// Keeps the newest records.
+void drop_oldest(std::string& text) {
+  if (text.size() <= most_bytes) return;
+  const auto line_end = text.find('\n', text.size() - most_bytes);
+  text.erase(0, line_end == std::string::npos ? text.size() : line_end + 1);
+}
 
 // The device gives one record for each read, a file of a tree as many as fit.
 std::optional<std::string> read_all(int descriptor) {
   std::string text;
   std::array<char, 8192> part;
-  while (text.size() < most_bytes) {
+  std::size_t read_bytes = 0;
+  while (read_bytes < most_read_bytes) {
     const ssize_t got = ::read(descriptor, part.data(), part.size());
     if (got > 0) {
       text.append(part.data(), static_cast<std::size_t>(got));
+      read_bytes += static_cast<std::size_t>(got);
+      if (text.size() > 2 * most_bytes) drop_oldest(text);
       continue;
     }
-    if (got == 0 || errno == EAGAIN) return text;
+    if (got == 0 || errno == EAGAIN) break;
     // EPIPE: records were overwritten meanwhile; the next read continues after them.
     if (errno != EPIPE && errno != EINTR) return std::nullopt;
   }
+  drop_oldest(text);
   return text;
 }
 

@@ -16,8 +16,8 @@ struct KernelMessage {
 };
 
 /// The records of <root>/dev/kmsg, oldest first (Linux, Documentation/ABI/testing/dev-kmsg). Absent
-/// where this process may not read it, as in most containers. Does not block; at most 4 MiB are
-/// read.
+/// where this process may not read it, as in most containers. Does not block; of a longer
+/// log the newest 4 MiB.
 std::optional<std::vector<KernelMessage>> read_kernel_messages(const std::filesystem::path& root);
 
 /// The texts alone.
