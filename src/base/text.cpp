@@ -175,4 +175,78 @@ std::string first_of(const std::vector<std::string>& words, std::size_t most,
   return text;
 }
 
+namespace {
+
+bool is_digit(char letter) noexcept { return letter >= '0' && letter <= '9'; }
+
+std::size_t end_of_digits(std::string_view text, std::size_t start) noexcept {
+  while (start < text.size() && is_digit(text[start])) ++start;
+  return start;
+}
+
+std::string_view without_zeros(std::string_view digits) noexcept {
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+}
+
+/// The number that follows these digits, as long as they are where they begin with zero; empty for
+/// no digits or too many.
+std::string next_number(std::string_view digits) {
+  const auto number = parse_number<std::uint64_t>(digits);
+  if (!number || *number == UINT64_MAX) return {};
+  const std::string next = std::to_string(*number + 1);
+  const std::size_t zeros = digits.size() > next.size() ? digits.size() - next.size() : 0;
+  return std::string(zeros, '0') + next;
+}
+
+}  // namespace
+
+bool is_natural_before(std::string_view left, std::string_view right) noexcept {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < left.size() && j < right.size()) {
+    if (!is_digit(left[i]) || !is_digit(right[j])) {
+      if (left[i] != right[j]) {
+        return static_cast<unsigned char>(left[i]) < static_cast<unsigned char>(right[j]);
+      }
+      ++i;
+      ++j;
+      continue;
+    }
+    const std::size_t left_end = end_of_digits(left, i);
+    const std::size_t right_end = end_of_digits(right, j);
+    const std::string_view left_number = without_zeros(left.substr(i, left_end - i));
+    const std::string_view right_number = without_zeros(right.substr(j, right_end - j));
+    if (left_number.size() != right_number.size()) return left_number.size() < right_number.size();
+    if (left_number != right_number) return left_number < right_number;
+    i = left_end;
+    j = right_end;
+  }
+  const bool has_left = i < left.size();
+  const bool has_right = j < right.size();
+  if (has_left != has_right) return has_right;
+  return left < right;  // "07" and "7"
+}
+
+std::string ranges_of(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end(), is_natural_before);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string text;
+  std::string next;  // the name that would continue the range
+  std::string last;  // the number that ends the range so far; empty for one name
+  for (const std::string& name : names) {
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    const std::string number = name.substr(digits);
+    if (!number.empty() && name == next) {
+      last = number;
+    } else {
+      if (!last.empty()) text += "-" + last;
+      text += (text.empty() ? "" : ", ") + name;
+      last.clear();
+    }
+    const std::string following = next_number(number);
+    next = following.empty() ? "" : name.substr(0, digits) + following;
+  }
+  return last.empty() ? text : text + "-" + last;
+}
+
 }  // namespace hiptool::base

@@ -60,4 +60,12 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 std::string first_of(const std::vector<std::string>& words, std::size_t most,
                      std::string_view between = ", ");
 
+/// The order in which people count: node2 before node10. Numbers inside the texts are compared as
+/// numbers, all else byte by byte; a strict order of distinct texts.
+bool is_natural_before(std::string_view left, std::string_view right) noexcept;
+
+/// The names in natural order, each once, consecutive numbers at their ends as a range: "node1-3,
+/// node7", "amd:0-7". Numbers with leading zeros must have the same length: "node08-12".
+std::string ranges_of(std::vector<std::string> names);
+
 }  // namespace hiptool::base

@@ -85,3 +85,29 @@ TEST_CASE("words of a shell are quoted where they need it") {
   CHECK(quoted_for_shell("$(x)") == "'$(x)'");
   CHECK(quoted_for_shell("") == "''");
 }
+
+TEST_CASE("natural order counts as people do") {
+  using hiptool::base::is_natural_before;
+  const std::vector<std::string> ordered{"",          "a",      "node",    "node1",
+                                         "node2",     "node10", "node10a", "node10b2",
+                                         "node10b10", "x07",    "x7",      "x8"};
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    for (std::size_t j = 0; j < ordered.size(); ++j) {
+      CHECK_MESSAGE(is_natural_before(ordered[i], ordered[j]) == (i < j), ordered[i], ordered[j]);
+    }
+  }
+  // Longer than any integer type.
+  CHECK(is_natural_before("n99999999999999999999998", "n99999999999999999999999"));
+}
+
+TEST_CASE("names with consecutive numbers are ranges") {
+  using hiptool::base::ranges_of;
+  CHECK(ranges_of({}).empty());
+  CHECK(ranges_of({"machine"}) == "machine");
+  CHECK(ranges_of({"amd:1", "amd:0", "amd:1"}) == "amd:0-1");
+  CHECK(ranges_of({"amd:0", "amd:1", "amd:2", "amd:4", "nvidia:5"}) == "amd:0-2, amd:4, nvidia:5");
+  CHECK(ranges_of({"node9", "node10", "node11"}) == "node9-11");
+  CHECK(ranges_of({"node09", "node10", "node011"}) == "node09-10, node011");
+  CHECK(ranges_of({"n18446744073709551615", "n18446744073709551616"}) ==
+        "n18446744073709551615, n18446744073709551616");
+}
