@@ -18,7 +18,8 @@ namespace hiptool::report {
 namespace {
 
 constexpr std::string_view page_style = R"(:root{color-scheme:light dark;
---text:#222;--faint:#5f6368;--back:#fff;--line:#ddd;--shade:#f5f6f8}
+--text:#222;--faint:#5f6368;--back:#fff;--line:#ddd;--shade:#f5f6f8;
+--good:#00694b;--warning:#7a5200;--bad:#a83f00}
 *{box-sizing:border-box}
 body{font:15px/1.45 system-ui,"DejaVu Sans",sans-serif;margin:0;color:var(--text);
 background:var(--back)}
@@ -28,6 +29,8 @@ h2{font-size:1.1rem;margin:2rem 0 .5rem;break-after:avoid}
 .verdict{margin:.4rem 0;padding:.3rem .8rem;border-left:.35rem solid #888;
 overflow-wrap:anywhere;white-space:pre-line}
 h1 + .verdict{font-size:1.15rem;font-weight:600;padding:.6rem .8rem;background:var(--shade)}
+td.good-cell{color:var(--good)}td.warning-cell{color:var(--warning)}
+td.bad-cell{color:var(--bad);font-weight:600}
 .good{border-color:#009e73}.warning{border-color:#e69f00}.bad{border-color:#d55e00}
 .pairs{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1.2rem;margin:.8rem 0}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.6rem 1.2rem;
@@ -42,7 +45,7 @@ tr{break-inside:avoid}thead{display:table-header-group}
 svg{max-width:100%;height:auto}
 footer{margin-top:2rem;color:var(--faint);font-size:.85rem}
 @media screen and (prefers-color-scheme:dark){:root{--text:#ddd;--faint:#aaa;--back:#16181c;
---line:#3a3d44;--shade:#22252b}}
+--line:#3a3d44;--shade:#22252b;--good:#4cc9a0;--warning:#e6b450;--bad:#ff9a5c}}
 @media print{@page{margin:14mm}body{font-size:10pt}main{max-width:none;padding:0}
 .scroll{overflow:visible}th,td{padding:.15rem .4rem;overflow-wrap:anywhere}
 td,.verdict,h1 + .verdict{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -143,24 +146,38 @@ std::string heat_style(const Table& table, std::size_t row, std::size_t column) 
   return heat > 0 ? background(heat) : std::string();
 }
 
+/// The attribute `class` of a cell; empty for a plain one.
+std::string cell_class(const Table& table, std::size_t row, std::size_t column, bool is_number) {
+  std::string_view tone;
+  switch (table.tone_at(row, column)) {
+    case Tone::good: tone = "good-cell"; break;
+    case Tone::warning: tone = "warning-cell"; break;
+    case Tone::bad: tone = "bad-cell"; break;
+    case Tone::plain: break;
+  }
+  std::string names = is_number ? "number" : "";
+  if (!tone.empty()) names.append(names.empty() ? "" : " ").append(tone);
+  return names.empty() ? names : attribute("class", names);
+}
+
 std::string table_element(const Table& table) {
   if (table.columns.empty() || table.rows.empty()) {
     return table.title.empty() ? "" : heading(table.title) + "<p>(none)</p>\n";
   }
   std::string text = heading(table.title) + "<div class=\"scroll\"><table>\n<thead><tr>";
-  std::vector<std::string> classes;
+  std::vector<bool> is_number;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
-    classes.emplace_back(table.is_number_column(column) ? " class=\"number\"" : "");
-    text += "<th scope=\"col\"" + classes.back() + ">" + markup_text(table.columns[column].title) +
-            "</th>";
+    is_number.push_back(table.is_number_column(column));
+    text += std::string("<th scope=\"col\"") + (is_number.back() ? " class=\"number\"" : "") + ">" +
+            markup_text(table.columns[column].title) + "</th>";
   }
   text += "</tr></thead>\n<tbody>\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     text += "<tr>";
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
       const std::string value = format_value(table.at(row, column), table.columns[column].unit);
-      text += "<td" + classes[column] + heat_style(table, row, column) + ">" + markup_text(value) +
-              "</td>";
+      text += "<td" + cell_class(table, row, column, is_number[column]) +
+              heat_style(table, row, column) + ">" + markup_text(value) + "</td>";
     }
     text += "</tr>\n";
   }
@@ -179,7 +196,8 @@ std::string heat_map(const Matrix& matrix) {
             markup_text(format_value(table.rows[row][0], Unit::none)) + "</th>";
     for (std::size_t column = 1; column < table.columns.size(); ++column) {
       const auto rate = matrix.bytes_per_s[row][column - 1];
-      text += "<td class=\"number\"" + background(rate ? strength(matrix, *rate) : 0) + ">" +
+      text += "<td" + cell_class(table, row, column, true) +
+              background(rate ? strength(matrix, *rate) : 0) + ">" +
               format_value(table.rows[row][column], table.columns[column].unit) + "</td>";
     }
     text += "</tr>\n";

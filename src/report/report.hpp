@@ -19,6 +19,9 @@ namespace hiptool::report {
 /// `hundredths`: a number without a unit, always with two decimals.
 enum class Unit { none, count, size, rate, duration, share, frequency, operations, hundredths };
 
+/// How good a line or a table cell is, for its colour; meaning never rests on colour alone.
+enum class Tone { plain, good, warning, bad };
+
 struct Column {
   std::string key;         ///< header in CSV: "memory_total_bytes"
   std::string title = {};  ///< header for people: "Memory"
@@ -35,15 +38,18 @@ struct Table {
   std::vector<std::vector<Value>> rows;
   /// How strongly formats that can do so colour each cell, from 0 to 1; empty: not at all.
   std::vector<std::vector<double>> heat = {};
+  /// How good each cell is; empty: all are plain. Of a run that did not pass no cell is good.
+  std::vector<std::vector<Tone>> tones = {};
+  /// Left out on a terminal, where an earlier table sums it up.
+  bool is_detail = false;
 
   /// Absent where the row is too short.
   const Value& at(std::size_t row, std::size_t column) const;
+  /// Plain where there is none for that cell.
+  Tone tone_at(std::size_t row, std::size_t column) const;
   /// A column with a unit, or with nothing but numbers, is aligned to the right.
   bool is_number_column(std::size_t column) const;
 };
-
-/// How good a line is, for its colour; meaning never rests on colour alone.
-enum class Tone { plain, good, warning, bad };
 
 struct Line {
   Tone tone = Tone::plain;
@@ -105,6 +111,9 @@ struct TableStyle {
   std::size_t width = 80;  ///< columns of the terminal; wider tables wrap or become key/value lists
   bool color = false;
   bool unicode = true;
+  /// Lines of the terminal; 0: no terminal, and nothing is left out. Where the report takes more
+  /// lines, it ends with the first line of the verdict, too.
+  std::size_t height = 0;
 };
 std::string to_table(const Report& report, const TableStyle& style);
 

@@ -53,10 +53,18 @@ Object table_value(const Table& table) {
   Object fields{{"title", printable(table.title)},
                 {"columns", array_of(table.columns, column_value)},
                 {"rows", array_of(table.rows, row_value)}};
-  if (table.heat.empty()) return fields;
-  fields.emplace_back("heat", array_of(table.heat, [](const std::vector<double>& row) {
-                        return Array(row.begin(), row.end());
-                      }));
+  if (!table.heat.empty()) {
+    fields.emplace_back("heat", array_of(table.heat, [](const std::vector<double>& row) {
+                          return Array(row.begin(), row.end());
+                        }));
+  }
+  if (!table.tones.empty()) {
+    const auto word = [](Tone tone) { return word_of(tone, tone_words); };
+    fields.emplace_back("tones", array_of(table.tones, [word](const std::vector<Tone>& row) {
+                          return array_of(row, word);
+                        }));
+  }
+  if (table.is_detail) fields.emplace_back("is_detail", true);
   return fields;
 }
 
@@ -89,6 +97,14 @@ std::optional<Table> read_table(const Value& value) {
       shares.push_back(std::clamp(number_of(share).value_or(0), 0.0, 1.0));
     }
   }
+  for (const Value& row : elements(member(value, "tones"))) {
+    auto& tones = table.tones.emplace_back();
+    for (const Value& word : elements(row)) {
+      tones.push_back(enum_of<Tone>(word, tone_words).value_or(Tone::plain));
+    }
+  }
+  const auto* is_detail = std::get_if<bool>(&member(value, "is_detail").data());
+  table.is_detail = is_detail != nullptr && *is_detail;
   return table;
 }
 

@@ -16,7 +16,7 @@ constexpr std::size_t smallest_value = 12;  // columns; a value with less goes b
 using Grid = std::vector<std::vector<std::string>>;
 
 // SGR parameters of ECMA-48 8.3.117.
-const char* tone_code(Tone tone) {
+std::string_view tone_code(Tone tone) {
   switch (tone) {
     case Tone::good: return "32";
     case Tone::warning: return "33";
@@ -34,6 +34,11 @@ bool is_number(const Value& value) {
 
 constexpr const char* bold_code = "1";
 
+std::string colored(std::string_view text, std::string_view code) {
+  if (code.empty() || text.empty()) return std::string(text);
+  return std::string("\x1b[").append(code).append("m").append(text).append("\x1b[0m");
+}
+
 class Writer {
  public:
   explicit Writer(const TableStyle& style) : style_(style) {}
@@ -45,6 +50,7 @@ class Writer {
   }
 
   void add_table(const Table& table) {
+    if (table.is_detail && style_.height > 0) return;
     const bool is_empty = table.rows.empty() || table.columns.empty();
     if (is_empty && table.title.empty()) return;
     separate();
@@ -77,6 +83,9 @@ class Writer {
     }
   }
 
+  std::size_t lines() const {
+    return static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n'));
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -87,12 +96,8 @@ class Writer {
   void add_line(std::string_view line, std::string_view code) {
     line = line.substr(0, line.find_last_not_of(' ') + 1);
     const std::size_t lead = std::min(line.find_first_not_of(' '), line.size());
-    if (!style_.color || code.empty() || line.empty()) {
-      text_.append(line);
-    } else {
-      text_.append(line.substr(0, lead)).append("\x1b[").append(code).append("m");
-      text_.append(line.substr(lead)).append("\x1b[0m");
-    }
+    text_.append(line.substr(0, lead));
+    text_ += style_.color ? colored(line.substr(lead), code) : std::string(line.substr(lead));
     text_ += '\n';
   }
 
@@ -134,8 +139,11 @@ class Writer {
       for (std::size_t column = 0; column < widths.size(); ++column) {
         const std::string& field = grid[row][column];
         const std::string padding(widths[column] - display_width(field), ' ');
+        const Tone tone = row > 0 ? table.tone_at(row - 1, column) : Tone::plain;
         if (column > 0) line.append(gap, ' ');
-        line.append(is_right[column] ? padding : field).append(is_right[column] ? field : padding);
+        if (is_right[column]) line += padding;
+        line += style_.color ? colored(field, tone_code(tone)) : field;
+        if (!is_right[column]) line += padding;
       }
       add_line(line, row == 0 ? bold_code : "");
     }
@@ -192,6 +200,10 @@ const Value& Table::at(std::size_t row, std::size_t column) const {
   return column < rows[row].size() ? rows[row][column] : absent;
 }
 
+Tone Table::tone_at(std::size_t row, std::size_t column) const {
+  return row < tones.size() && column < tones[row].size() ? tones[row][column] : Tone::plain;
+}
+
 bool Table::is_number_column(std::size_t column) const {
   if (columns[column].unit != Unit::none) return true;
   bool has_number = false;
@@ -205,9 +217,12 @@ bool Table::is_number_column(std::size_t column) const {
 
 std::string to_table(const Report& report, const TableStyle& style) {
   Writer writer(style);
-  writer.add_lines(verdict_lines(report));
+  const std::vector<Line> verdict = verdict_lines(report);
+  writer.add_lines(verdict);
   for (const Table& table : report.tables) writer.add_table(table);
   writer.add_lines(report.notes);
+  const bool has_scrolled = style.height > 0 && writer.lines() + 1 > style.height;  // with a prompt
+  if (has_scrolled && !verdict.empty()) writer.add_lines({verdict.front()});
   return writer.take();
 }
 

@@ -59,6 +59,12 @@ def clean_environment(**more):
     return {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
 
 
+def on_80_columns(environment):
+    """Results in a pipe are as wide as they need; most tests look at 80 columns. COLUMNS="" is the
+    pipe as it is."""
+    return {"COLUMNS": "80", **(environment or clean_environment())}
+
+
 def check_exit_code(result):
     """A document on standard output holds the exit code of the process that wrote it."""
     if result.args[1:3] == ["report", "render"] or not (result.stdout or "").startswith("{"):
@@ -78,7 +84,7 @@ def run(*words, environment=None, **options):
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     options.setdefault("timeout", 120)
-    result = subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
+    result = subprocess.run([PROGRAM, *words], env=on_80_columns(environment),
                             stdin=subprocess.DEVNULL, text=True, encoding="utf-8", check=False,
                             **options)
     check_exit_code(result)
@@ -98,7 +104,7 @@ def start(*words, environment=None, **options):
     """The program with pipes for its outputs, with signals as a terminal would send them."""
     for name in ("stdout", "stderr"):
         options.setdefault(name, subprocess.PIPE)
-    return Process([PROGRAM, *words], env=environment or clean_environment(),
+    return Process([PROGRAM, *words], env=on_80_columns(environment),
                    preexec_fn=default_signals, stdin=subprocess.DEVNULL, text=True,
                    encoding="utf-8", **options)
 

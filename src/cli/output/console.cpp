@@ -19,6 +19,7 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::size_t default_columns = 80;
+constexpr std::size_t unlimited_columns = 1'000'000;
 constexpr std::size_t default_rows = 24;
 
 std::string value_of(const GetEnvironment& environment, const char* name) {
@@ -109,6 +110,11 @@ std::size_t Console::width(const TextStream& stream) const {
   const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
   if (columns && *columns > 0) return *columns;
   return stream.columns().value_or(default_columns);
+}
+
+std::size_t Console::results_width() const {
+  const bool has_columns = value_of(environment_, "COLUMNS") != "";
+  return has_columns || out_.is_terminal() ? width(out_) : unlimited_columns;
 }
 
 bool Console::can_write_out() {

@@ -66,6 +66,9 @@ class Console {
   /// False after a failed write to out, also where its reader is gone.
   bool can_write_out();
   std::size_t width_out() const { return width(out_); }
+  /// Columns for results on out: those of COLUMNS or of the terminal; where out is none, so many
+  /// that nothing is wrapped or cut.
+  std::size_t results_width() const;
   std::size_t height_out() const;
   std::size_t width_err() const { return width(err_); }
 

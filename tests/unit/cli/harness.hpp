@@ -81,7 +81,8 @@ class FakeBinder final : public hip::Binder {
 using hiptool::test::TemporaryFolder;
 
 struct Machine {
-  Variables variables = {{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
+  /// Without COLUMNS its pipes would get lines of any length.
+  Variables variables = {{"COLUMNS", "80"}, {"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
   int gpus = 0;
   int signal = 0;
   CancelToken cancel;

@@ -19,6 +19,9 @@ Report shown_sample() {
   report.run.command = "devices";
   report.tables.front().heat = {{0, 0.5}, {1}};
   report.tables.front().columns.back().may_be_cut = true;
+  report.tables.front().tones = {{Tone::plain, Tone::bad}, {Tone::good}};
+  report.tables.push_back(report.tables.front());
+  report.tables.back().is_detail = true;
   report.tables.push_back({"Empty", {{"a", "A", Unit::none}}, {}});
   return report;
 }
@@ -32,6 +35,7 @@ TEST_CASE("a document shows what its command did, in every format for people") {
   read.tables = {{"other", {}, {}}};
   REQUIRE(read_shown(shown_of(report), read));
   CHECK(to_table(read, {}) == to_table(report, {}));
+  CHECK(to_table(read, {80, true, true, 24}) == to_table(report, {80, true, true, 24}));
   CHECK(to_table(read, {60, true, false}) == to_table(report, {60, true, false}));
   CHECK(to_table(read, {200, true, false}) == to_table(report, {200, true, false}));
   CHECK(to_markdown(read) == to_markdown(report));
@@ -69,7 +73,7 @@ TEST_CASE("another form is not taken, and the report stays") {
         R"({"lines":[],"notes":[],"tables":[{"columns":[{"unit":"m"}]}]})"}) {
     CAPTURE(text);
     CHECK_FALSE(read_shown(parse_json(text, "sample"), report));
-    CHECK(report.tables.size() == 2);
+    CHECK(report.tables.size() == 3);
     CHECK(report.verdict.size() == 2);
   }
 }

@@ -185,3 +185,25 @@ TEST_CASE("nothing of a run that did not pass is green, and its first line is re
   report.verdict = {{Tone::good, "6 copies"}, {Tone::good, "met"}};
   CHECK(to_table(report, {80, true, true}) == "\x1b[31mFAILED: 6 copies\x1b[0m\nmet\n");
 }
+
+TEST_CASE("a terminal leaves details out and ends a long report with the verdict") {
+  Report report = passed_report();
+  report.verdict = {{Tone::good, "accepted"}, {Tone::plain, "more"}};
+  Table grid{"", {{"a", "A"}}, {{"x"}, {"y"}}};
+  Table detail{"", {{"b", "B"}}, {{"whole"}}};
+  detail.is_detail = true;
+  report.tables = {grid, detail};
+  CHECK(to_table(report, {80, false, true, 0}) == "accepted\nmore\n\nA\nx\ny\n\nB\nwhole\n");
+  CHECK(to_table(report, {80, false, true, 7}) == "accepted\nmore\n\nA\nx\ny\n");
+  CHECK(to_table(report, {80, false, true, 6}) == "accepted\nmore\n\nA\nx\ny\n\naccepted\n");
+}
+
+TEST_CASE("cells have colours of their own, which take no columns") {
+  Report report = passed_report();
+  report.tables = {{"", {{"a", "A"}, {"b", "B"}}, {{"passed", 1}, {"FAILED", 2}}}};
+  report.tables[0].tones = {{Tone::good, Tone::plain}, {Tone::bad}};
+  const std::string text = to_table(report, {80, true, true, 0});
+  CHECK(text.find("\x1b[32mpassed\x1b[0m  1\n") != std::string::npos);
+  CHECK(text.find("\x1b[31mFAILED\x1b[0m  2\n") != std::string::npos);
+  CHECK(to_table(report, {80, false, true, 0}).find("\x1b") == std::string::npos);
+}

@@ -81,6 +81,17 @@ TEST_CASE("width: COLUMNS, the terminal, 80") {
   }
 }
 
+TEST_CASE("results in a pipe are as wide as they need, unless COLUMNS says otherwise") {
+  CaptureStream pipe;
+  CaptureStream err;
+  CHECK(Console(pipe, err, reader_of({})).results_width() == 1'000'000);
+  CHECK(Console(pipe, err, reader_of({{"COLUMNS", "60"}})).results_width() == 60);
+  CaptureStream terminal;
+  terminal.terminal = true;
+  terminal.width = 132;
+  CHECK(Console(terminal, err, reader_of({})).results_width() == 132);
+}
+
 TEST_CASE("a closed pipe ends the output quietly and keeps the verdict's code") {
   CaptureStream out;
   CaptureStream err;
