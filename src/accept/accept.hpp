@@ -31,6 +31,7 @@ struct CheckOutcome {
   bool has_no_gpu = false;  ///< so that the processor was checked, which nobody named
   std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library
   std::string model;                        ///< path; empty: the made one
+  bool has_every_line = false;  ///< a terminal, too, shows a line for each device and stage
   double spread = 0;
   double wall_time_s = 0;
   /// The error of the verdict: of the worst fault, an interruption, or that nothing was run.

@@ -152,6 +152,7 @@ Fault fault_of(std::string code, const report::Measurement& measured) {
 }
 
 std::string StageResult::text() const {
+  if (was_interrupted && !figures.empty()) return reason + "; until then: " + figures;
   if (status == StageStatus::skipped) return reason;
   if (status == StageStatus::passed) return figures;
   std::string text = text_of(faults.front());

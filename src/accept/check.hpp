@@ -99,6 +99,7 @@ struct StageResult {
   std::vector<Fault> faults;     ///< of a failed one, the worst first
   std::vector<Fault> warnings;   ///< of any; they refuse nothing
   bool was_unreachable = false;  ///< skipped because this or another device hangs
+  bool was_interrupted = false;  ///< skipped, with the figures of what was done before
   double time_s = 0;
   report::Value telemetry = {};  ///< clocks, power, temperature of the device; absent: not read
 

@@ -258,6 +258,7 @@ class CheckRun {
       result.status = StageStatus::passed;
     } else if (options_.cancel->is_cancelled()) {
       result.reason = "interrupted";
+      result.was_interrupted = true;
     }
     for (StageMeasurement& measured : findings.measurements)
       stage_measurements_.push_back(std::move(measured));

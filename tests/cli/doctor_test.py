@@ -131,7 +131,8 @@ class Doctor(CliTest):
         for words in (["devices"], ["devices", "--doctor"]):
             found = run(*words, environment=fake_cuda())
             line = found.stdout.splitlines()[-1]
-            self.assertEqual(line, "does it compute a model right? hiptool prove MODEL")
+            self.assertEqual(line, "To test this machine: hiptool check; with a model: "
+                                   "hiptool prove MODEL")
             self.assertLessEqual(len(line), 80)
 
     def test_one_device_and_one_that_is_not_there(self):

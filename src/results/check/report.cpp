@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
-#include "base/units.hpp"
-#include "machine/selection.hpp"
 #include "report/fields.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
 #include "results/check/report.hpp"
+#include "results/check/screen.hpp"
 #include "results/devices/doctor.hpp"
 
 namespace hiptool::results {
@@ -24,20 +22,12 @@ using accept::Fault;
 using accept::StageResult;
 using accept::StageStatus;
 using report::Array;
-using report::Line;
 using report::Object;
-using report::Tone;
 using report::Value;
-
-constexpr std::size_t terminal_columns = 80;
 
 int exit_code_of_stage(const StageResult& stage) {
   return stage.status == StageStatus::failed ? accept::exit_code_of(stage.faults.front())
                                              : report::exit_done;
-}
-
-std::string device_or_all(const StageResult& stage) {
-  return stage.device.empty() ? "machine" : stage.device;
 }
 
 std::string action_of_stage(const StageResult& stage) {
@@ -90,7 +80,7 @@ report::Fields<StageResult> stage_fields() {
   };
   return {
       {{"stage", "Stage"}, &StageResult::stage},
-      {{"device", "Device"}, report::text_or_absent(&StageResult::device), device_or_all},
+      {{"device", "Device"}, report::text_or_absent(&StageResult::device), device_or_machine},
       {{"status", "Status"}, status},
       {{"exit_code"}, exit_code_of_stage},
       {{"stage_exit_code"}, exit_code_of_stage},
@@ -155,107 +145,7 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("wall_time_s", outcome.wall_time_s);
 }
 
-// ---- for people
-
-std::string devices_text(const std::vector<CheckedDevice>& devices) {
-  const bool are_gpus = std::all_of(devices.begin(), devices.end(), [](const CheckedDevice& one) {
-    return machine::is_gpu(one.platform);
-  });
-  return base::count_of(devices.size(), are_gpus ? "GPU" : "device");
-}
-
-std::string fault_text(const StageResult& stage, const Fault& fault) {
-  return fmt::format("{}: {}: {} [{}]", device_or_all(stage), stage.stage, stage.text_of(fault),
-                     fault.code);
-}
-
-/// All failed stages, the worst first.
-std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
-  std::vector<const StageResult*> failed;
-  for (const StageResult& stage : outcome.result.stages) {
-    if (stage.status == StageStatus::failed) failed.push_back(&stage);
-  }
-  std::stable_sort(failed.begin(), failed.end(), [](const auto* left, const auto* right) {
-    return accept::is_worse(left->faults.front(), right->faults.front());
-  });
-  return failed;
-}
-
-/// Ids of the doctor's warnings about the machine and the devices that were checked, each once, and
-/// how many there are.
-struct Warnings {
-  std::size_t count = 0;
-  std::vector<std::string> ids;
-};
-
-Warnings warnings_of(const CheckOutcome& outcome) {
-  Warnings warnings;
-  const auto& stages = outcome.stages;
-  if (std::find(stages.begin(), stages.end(), "doctor") == stages.end()) return warnings;
-  for (const machine::Check& check : outcome.doctor) {
-    const auto& devices = outcome.result.devices;
-    const bool is_checked = check.device.empty() || std::any_of(devices.begin(), devices.end(),
-                                                                [&](const CheckedDevice& device) {
-                                                                  return device.id == check.device;
-                                                                });
-    if (check.severity != machine::Severity::warn || !is_checked) continue;
-    ++warnings.count;
-    base::add_once(warnings.ids, check.id);
-  }
-  return warnings;
-}
-
-/// What a verdict begins with: "accepted: ".
-std::string lead_of(const CheckOutcome& outcome, const char* verdict) {
-  return std::string(verdict) + (outcome.has_no_gpu ? ": no GPU found, CPU checked: " : ": ");
-}
-
-std::string accepted_text(const CheckOutcome& outcome) {
-  const std::size_t skipped = outcome.result.count(StageStatus::skipped);
-  const std::size_t warnings = warnings_of(outcome).count;
-  return fmt::format("{}{}, {} each{}{}, in {}", lead_of(outcome, "accepted"),
-                     devices_text(outcome.result.devices),
-                     base::count_of(outcome.stages.size(), "stage"),
-                     skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
-                     warnings > 0 ? ", " + base::count_of(warnings, "warning") : "",
-                     format_duration(outcome.wall_time_s));
-}
-
-std::vector<Line> check_verdict(const CheckOutcome& outcome) {
-  const auto failed = failed_stages(outcome);
-  std::vector<Line> lines;
-  if (failed.empty() && outcome.error) {
-    const bool is_interrupted = outcome.error->code() == ErrorCode::cancelled;
-    lines.push_back(report::failure_line(
-        is_interrupted
-            ? fmt::format("interrupted after {}",
-                          base::count_of(outcome.result.count(StageStatus::passed), "passed stage"))
-            : fmt::format("refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "",
-                          outcome.error->what())));
-    return lines;
-  }
-  if (failed.empty()) {
-    lines.push_back({Tone::good, accepted_text(outcome)});
-    if (const std::string unknown = accept::limits_text(outcome); !unknown.empty())
-      lines.push_back({Tone::plain, unknown});
-    return lines;
-  }
-  constexpr std::size_t most_faults = 3;  // of a stage; the document has all
-  for (const StageResult* stage : failed) {
-    for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
-      const std::string lead = lines.empty() ? lead_of(outcome, "refused") : "";
-      lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i]), lines.empty()});
-    }
-    if (stage->faults.size() > most_faults) {
-      lines.push_back({Tone::bad, fmt::format("{}: {}: and {} more", device_or_all(*stage),
-                                              stage->stage, stage->faults.size() - most_faults)});
-    }
-    lines.push_back({Tone::plain, "  to do: " + action_of_stage(*stage)});
-  }
-  return lines;
-}
-
-/// A line for each device and stage, in 80 columns.
+/// A line for each device and stage.
 report::Table stages_table(const CheckOutcome& outcome) {
   std::vector<std::string> devices{""};
   for (const CheckedDevice& device : outcome.result.devices) base::add_once(devices, device.id);
@@ -267,7 +157,17 @@ report::Table stages_table(const CheckOutcome& outcome) {
                  std::back_inserter(by_device),
                  [&id](const StageResult& stage) { return stage.device == id; });
   }
-  return stage_fields().only({"device", "stage", "status", "result"}).table("", by_device);
+  report::Table table =
+      stage_fields().only({"device", "stage", "status", "result"}).table("", by_device);
+  const std::size_t column = 2;  // of the status
+  for (const StageResult& stage : by_device) {
+    auto& tones = table.tones.emplace_back(column, report::Tone::plain);
+    tones.push_back(stage.status == StageStatus::failed    ? report::Tone::bad
+                    : stage.status == StageStatus::skipped ? report::Tone::warning
+                                                           : report::Tone::plain);
+  }
+  table.is_detail = !outcome.has_every_line;
+  return table;
 }
 
 /// Every stage, and after it its findings of further codes as rows of their own.
@@ -301,101 +201,27 @@ report::Table stages_csv(const CheckOutcome& outcome) {
       .rows(rows_of_csv(outcome));
 }
 
-/// One line for each stage and reason, with the devices it is of.
-void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
-  std::vector<std::pair<const StageResult*, std::vector<std::string>>> skipped;
-  for (const StageResult& stage : outcome.result.stages) {
-    if (stage.status != StageStatus::skipped) continue;
-    auto found = std::find_if(skipped.begin(), skipped.end(), [&](const auto& one) {
-      return one.first->stage == stage.stage && one.first->reason == stage.reason;
-    });
-    if (found == skipped.end()) found = skipped.insert(skipped.end(), {&stage, {}});
-    found->second.push_back(device_or_all(stage));
-  }
-  for (const auto& [stage, devices] : skipped) {
-    notes.push_back({Tone::plain, fmt::format("skipped {} on {}: {}", stage->stage,
-                                              fmt::join(devices, ", "), stage->reason)});
-  }
-}
-
-/// The warnings of stages, and what was not looked at, each once with the devices it is of.
-void add_findings(const CheckOutcome& outcome, std::vector<Line>& notes) {
-  struct Shared {
-    const StageResult* stage;
-    const Fault* finding;
-    std::vector<std::string> devices;
-  };
-  std::vector<Shared> list;
-  for (const StageResult& stage : outcome.result.stages) {
-    if (stage.stage == "doctor") continue;
-    for (const Fault& finding : stage.warnings) {
-      auto found = std::find_if(list.begin(), list.end(), [&](const Shared& one) {
-        return one.stage->stage == stage.stage && one.finding->code == finding.code &&
-               one.finding->what == finding.what;
-      });
-      if (found == list.end()) found = list.insert(list.end(), {&stage, &finding, {}});
-      found->devices.push_back(device_or_all(stage));
-    }
-  }
-  for (const auto& [stage, finding, devices] : list) {
-    const bool is_warning = finding->severity == machine::Severity::warn;
-    notes.push_back({is_warning ? Tone::warning : Tone::plain,
-                     fmt::format("{}: {}: {}: {} [{}]", is_warning ? "warning" : "not examined",
-                                 fmt::join(devices, ", "), stage->stage, stage->text_of(*finding),
-                                 finding->code)});
-  }
-}
-
-std::vector<Line> check_notes(const CheckOutcome& outcome) {
-  std::vector<Line> notes;
-  add_skipped(outcome, notes);
-  const auto& expectations = outcome.result.expectations;
-  if (!outcome.expect.empty()) {
-    std::size_t gpus = 0;
-    for (const accept::CountedGpus& one : expectations.gpus) gpus += one.found;
-    std::string text = base::count_of(expectations.judged, "rate");
-    if (!expectations.gpus.empty())
-      text += " and the number of GPUs, " + std::to_string(gpus) + ",";
-    notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
-  }
-  if (!expectations.not_measured.empty()) {
-    notes.push_back(
-        {Tone::plain,
-         fmt::format("not measured here, though expected: {}{}", expectations.not_measured.front(),
-                     expectations.not_measured.size() > 1
-                         ? fmt::format(" and {} more", expectations.not_measured.size() - 1)
-                         : "")});
-  }
-  for (const std::string& reason : outcome.no_gpu_reasons) notes.push_back({Tone::plain, reason});
-  if (const Warnings warnings = warnings_of(outcome); warnings.count > 0) {
-    notes.push_back({Tone::warning, fmt::format("{}: {}; see `hiptool devices --doctor`",
-                                                base::count_of(warnings.count, "warning"),
-                                                fmt::join(warnings.ids, ", "))});
-  }
-  add_findings(outcome, notes);
-  if (!outcome.written.empty()) {
-    notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
-  }
-  if (!outcome.not_written.empty()) {
-    notes.push_back({Tone::warning, fmt::format("no expectations were written to {}, because this "
-                                                "run did not pass",
-                                                outcome.not_written)});
-  }
-  return notes;
-}
-
 void add_stages(const CheckOutcome& outcome, report::Report& report) {
   set_measurements(report,
                    {outcome.result.measurements.begin(), outcome.result.measurements.end()});
+}
+
+/// The id of the measurement that a fault is about; empty for none.
+std::string measured_id_of(const CheckOutcome& outcome, const Fault& fault) {
+  const std::string id = fault.id();
+  const auto& list = outcome.result.measurements;
+  const bool is_one =
+      std::any_of(list.begin(), list.end(), [&id](const auto& one) { return one.id == id; });
+  return is_one ? id : std::string();
 }
 
 }  // namespace
 
 std::string describe_stage(const StageResult& stage) {
   std::string text =
-      fmt::format("{} {}: {}", device_or_all(stage), stage.stage, to_string(stage.status));
+      fmt::format("{} {}: {}", device_or_machine(stage), stage.stage, to_string(stage.status));
   if (!stage.text().empty()) text += ": " + stage.text();
-  return report::shorten(text, terminal_columns);
+  return text;
 }
 
 std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
@@ -406,7 +232,9 @@ std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
                         fault.expected,
                         fault.got,
                         report::FailureKind::stage,
-                        {.device = stage->device, .stage = stage->stage},
+                        {.device = stage->device,
+                         .stage = stage->stage,
+                         .measurement = measured_id_of(outcome, fault)},
                         stage->text(),
                         fault.action,
                         fault.code,
@@ -422,7 +250,7 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
   report.checks =
       report::checks_of_stages(report::elements(report::member(report.document, "stages")));
   report.verdict = check_verdict(outcome);
-  report.tables = {stages_table(outcome)};
+  report.tables = {stage_grid(outcome), stages_table(outcome)};
   report.notes = check_notes(outcome);
   report.csv_tables = {stages_csv(outcome)};
   return report;

@@ -2,6 +2,7 @@
 #include "results/devices/inventory.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "measure/peak.hpp"
 #include "report/document.hpp"
 #include "results/devices/sensors.hpp"
+#include "system/cache.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -125,6 +127,13 @@ Value multiprocessors(const DeviceFacts& device) {
   return fmt::format("{} {}", *device.info.compute_units, unit_name(device.platform));
 }
 
+bool is_same_row(const std::vector<Value>& left, const std::vector<Value>& right) {
+  return std::equal(left.begin() + 2, left.end(), right.begin() + 2, right.end(),
+                    [](const Value& one, const Value& other) {
+                      return report::json_text(one) == report::json_text(other);
+                    });
+}
+
 std::string summary(const DeviceFacts& device) {
   std::string text = device.id;
   if (!device.info.name.empty()) text += " " + device.info.name;
@@ -135,6 +144,22 @@ std::string summary(const DeviceFacts& device) {
 }
 
 std::string join_summaries(const std::vector<const DeviceFacts*>& devices) {
+  const DeviceFacts& first = *devices.front();
+  const bool are_alike =
+      devices.size() > 1 && std::all_of(devices.begin(), devices.end(), [&](const auto* one) {
+        return one->platform == first.platform && !one->info.name.empty() &&
+               one->info.name == first.info.name &&
+               one->info.memory_total_bytes == first.info.memory_total_bytes;
+      });
+  if (are_alike) {
+    std::vector<std::string> ids;
+    for (const DeviceFacts* device : devices) ids.push_back(device->id);
+    std::string text = fmt::format("{} {} x {}", base::ranges_of(ids), ids.size(), first.info.name);
+    if (first.info.memory_total_bytes) {
+      text += fmt::format(", {} each", format_size(*first.info.memory_total_bytes));
+    }
+    return text;
+  }
   std::string text;
   const std::size_t shown = std::min(devices.size(), devices_in_verdict);
   for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "; ") + summary(*devices[i]);
@@ -191,7 +216,7 @@ report::Array devices_value(const Inventory& inventory) {
   });
 }
 
-report::Table short_table(const Inventory& inventory, bool unicode) {
+report::Table short_table(const Inventory& inventory, bool unicode, bool is_grouped) {
   report::Table table;
   table.columns = {{"id", "ID", Unit::none},
                    {"name", "Name", Unit::none},
@@ -199,10 +224,59 @@ report::Table short_table(const Inventory& inventory, bool unicode) {
                    {"memory_total_bytes", "Memory", Unit::size},
                    {"compute_units", "Compute", Unit::none},
                    {"pcie_peak_bytes_per_s", "Link", Unit::rate}};
+  std::vector<std::vector<std::string>> ids;  // of each row
+  std::vector<std::string> names;
   for (const DeviceFacts& device : inventory.devices) {
-    table.rows.push_back({device.id, report::text_or_absent(short_name(device.info.name, unicode)),
-                          report::text_or_absent(device.info.arch), device.info.memory_total_bytes,
-                          multiprocessors(device), link_peak_bytes_per_s(device)});
+    std::vector<Value> row{Value(),
+                           Value(),
+                           report::text_or_absent(device.info.arch),
+                           device.info.memory_total_bytes,
+                           multiprocessors(device),
+                           link_peak_bytes_per_s(device)};
+    const bool is_alike = is_grouped && !names.empty() && names.back() == device.info.name &&
+                          report::platform_of(ids.back().front()) == to_string(device.platform) &&
+                          is_same_row(table.rows.back(), row);
+    if (is_alike) {
+      ids.back().push_back(device.id);
+      continue;
+    }
+    ids.push_back({device.id});
+    names.push_back(device.info.name);
+    table.rows.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::string name = short_name(names[i], unicode);
+    const bool is_one = ids[i].size() == 1 || name.empty();
+    table.rows[i][0] = base::ranges_of(ids[i]);
+    table.rows[i][1] =
+        report::text_or_absent(is_one ? name : fmt::format("{} x {}", ids[i].size(), name));
+  }
+  return table;
+}
+
+report::Table cache_table(const Inventory& inventory, const std::filesystem::path& root) {
+  report::Table table{"Caches and instruction sets", {{"id", "ID"}, {"text", "Properties"}}, {}};
+  for (const DeviceFacts& device : inventory.devices) {
+    std::vector<std::string> parts;
+    const auto add = [&parts](const char* what, const Value& value, Unit unit) {
+      if (!value.is_absent())
+        parts.push_back(std::string(what) + report::format_value(value, unit));
+    };
+    if (machine::is_gpu(device.platform)) {
+      add("L2 cache ", device.info.l2_cache_bytes, Unit::size);
+      add("shared memory of a block ", device.info.shared_memory_per_block_bytes, Unit::size);
+      add("threads of a block ", device.info.max_threads_per_block, Unit::count);
+      add("warp ", device.info.warp_size, Unit::count);
+      add("kernels for ", kernel_image(device), Unit::none);
+    } else {
+      for (const system::CpuCache& cache : system::cpu_caches(root)) {
+        add((cache.name + " ").c_str(), cache.size_bytes, Unit::size);
+      }
+      const std::vector<std::string> features = system::cpu_features(root);
+      if (!features.empty()) parts.push_back(fmt::format("{}", fmt::join(features, " ")));
+    }
+    if (!parts.empty())
+      table.rows.push_back({device.id, fmt::format("{}", fmt::join(parts, ", "))});
   }
   return table;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <string>
 
 #include "machine/inventory.hpp"
@@ -11,8 +12,13 @@ namespace hiptool::results {
 report::Array platforms_value(const machine::Inventory& inventory);
 report::Array devices_value(const machine::Inventory& inventory);
 
-/// One row per device, within 80 columns.
-report::Table short_table(const machine::Inventory& inventory, bool unicode);
+/// One row per device, or for neighbours that are alike one row together: "nvidia:0-7", "8 x NVIDIA
+/// H200". Within 80 columns.
+report::Table short_table(const machine::Inventory& inventory, bool unicode, bool is_grouped);
+
+/// A row for each device: its caches, and what its instruction set has; of the processor read below
+/// `root`.
+report::Table cache_table(const machine::Inventory& inventory, const std::filesystem::path& root);
 
 /// All properties of each device in base units.
 report::Table full_table(const machine::Inventory& inventory);

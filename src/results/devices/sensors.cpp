@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -184,18 +185,28 @@ std::string sensor_line(const DeviceFacts& device) {
 }
 
 std::vector<report::Line> sensor_notes(const std::vector<DeviceFacts>& devices) {
-  std::vector<report::Line> lines;
+  // A text, and the devices it is about.
+  std::vector<std::pair<report::Line, std::vector<std::string>>> texts;
+  const auto add = [&texts](report::Tone tone, std::string text, const std::string& id) {
+    auto found = std::find_if(texts.begin(), texts.end(),
+                              [&text](const auto& one) { return one.first.text == text; });
+    if (found == texts.end()) found = texts.insert(found, {{tone, std::move(text)}, {}});
+    found->second.push_back(id);
+  };
   for (const DeviceFacts& device : devices) {
     if (!machine::is_gpu(device.platform)) continue;
     const auto& reasons = reading_of(device).throttle_reasons;
     if (!device.sensors) {
-      lines.push_back(
-          {report::Tone::plain, fmt::format("{}: no temperature, power or processes: {}", device.id,
-                                            device.sensors_missing)});
+      add(report::Tone::plain, "no temperature, power or processes: " + device.sensors_missing,
+          device.id);
     } else if (reasons && !reasons->empty()) {
-      lines.push_back({report::Tone::warning, fmt::format("{}: clocks are throttled: {}", device.id,
-                                                          fmt::join(*reasons, ", "))});
+      add(report::Tone::warning, fmt::format("clocks are throttled: {}", fmt::join(*reasons, ", ")),
+          device.id);
     }
+  }
+  std::vector<report::Line> lines;
+  for (const auto& [line, ids] : texts) {
+    lines.push_back({line.tone, base::ranges_of(ids) + ": " + line.text});
   }
   return lines;
 }

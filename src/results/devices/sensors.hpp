@@ -34,7 +34,8 @@ report::Table process_table(const std::vector<machine::DeviceFacts>& devices, st
 /// values that are not reported are left out.
 std::string sensor_line(const machine::DeviceFacts& device);
 
-/// Why GPUs have no sensors, and why clocks are throttled: a line for each device.
+/// Why GPUs have no sensors, and why clocks are throttled: a line for all devices of which the same
+/// is true.
 std::vector<report::Line> sensor_notes(const std::vector<machine::DeviceFacts>& devices);
 
 }  // namespace hiptool::results

@@ -44,3 +44,29 @@ TEST_CASE_FIXTURE(CacheTree,
   CHECK(last_level_cache_bytes(root(), {0}) == 2u << 20);
   CHECK(last_level_cache_bytes(root(), {1}) == 0);
 }
+
+TEST_CASE_FIXTURE(CacheTree, "the caches of a core by level, with their kind") {
+  add(0, 0, 2, "1024K", "0");
+  write("sys/devices/system/cpu/cpu0/cache/index0/type", "Unified");
+  add(0, 1, 1, "48K", "0");
+  write("sys/devices/system/cpu/cpu0/cache/index1/type", "Data");
+  add(0, 2, 1, "32K", "0");
+  write("sys/devices/system/cpu/cpu0/cache/index2/type", "Instruction");
+  const auto caches = system::cpu_caches(root());
+  REQUIRE(caches.size() == 3);
+  CHECK(caches[0].name == "L1d");
+  CHECK(caches[0].size_bytes == 48u << 10);
+  CHECK(caches[1].name == "L1i");
+  CHECK(caches[2].name == "L2");
+  CHECK(system::cpu_caches(root() / "none").empty());
+}
+
+TEST_CASE_FIXTURE(CacheTree, "features are those of the first CPU, in a fixed order") {
+  write("proc/cpuinfo",
+        "processor\t: 0\nflags\t\t: fpu avx512f avx2 amx_tile\nprocessor\t: 1\n"
+        "flags\t\t: sve\n");
+  CHECK(system::cpu_features(root()) == std::vector<std::string>{"avx2", "avx512f", "amx_tile"});
+  write("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd sve2\n");
+  CHECK(system::cpu_features(root()) == std::vector<std::string>{"asimd", "sve2"});
+  CHECK(system::cpu_features(root() / "none").empty());
+}

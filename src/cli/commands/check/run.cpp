@@ -10,6 +10,7 @@
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/check/progress.hpp"
 #include "cli/commands/check/run.hpp"
 #include "cli/diagnosis.hpp"
 #include "cli/document.hpp"
@@ -18,8 +19,6 @@
 #include "cli/output/failure.hpp"
 #include "cli/output/output.hpp"
 #include "hiptool/decoder_spec.hpp"
-#include "report/text.hpp"
-#include "results/check/report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -56,11 +55,6 @@ bool has_any(const std::vector<std::string>& stages, const std::vector<std::stri
   return std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
     return std::find(wanted.begin(), wanted.end(), stage) != wanted.end();
   });
-}
-
-void report_stage(const Context& context, const accept::StageResult& stage) {
-  if (context.quiet) return;
-  context.environment.console.err(report::printable_lines(results::describe_stage(stage)) + "\n");
 }
 
 CheckRequest read_request(const CheckCommandOptions& options, const Context& context) {
@@ -115,7 +109,6 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   }
   check.child = {environment.program, check.patience_s, context.devices.nvidia_ordinals,
                  environment.system_root.string()};
-  check.on_stage = [&context](const accept::StageResult& stage) { report_stage(context, stage); };
   return request;
 }
 
@@ -130,10 +123,18 @@ void run_check_steps(const CheckCommandOptions& options, Context& context,
     expectations.emplace(options.write_expect, "--write-expect FILE");
   }
   outcome.expect = options.expect;
+  outcome.has_every_line = context.verbose;
   if (!options.model.empty()) outcome.model = request.accept.options.model.path.string();
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
+  CheckProgress progress(environment.console, context.quiet, environment.cancel);
   request.accept.on_devices = [&](const std::vector<Device>& devices) {
     note_devices(environment, *platforms, devices);
+    std::vector<std::string> ids;
+    for (const Device& device : devices) ids.push_back(device.id());
+    progress.begin(ids, outcome.stages);
+  };
+  request.accept.options.on_stage = [&progress](const accept::StageResult& stage) {
+    progress.on_stage(stage);
   };
   accept_machine(std::move(request.accept), *platforms, *context.notes, outcome);
   // Threads that a driver holds go on using the platforms.

@@ -18,6 +18,7 @@
 #include "report/text.hpp"
 #include "results/devices/doctor.hpp"
 #include "results/devices/inventory.hpp"
+#include "results/devices/report.hpp"
 #include "results/devices/sensors.hpp"
 #include "results/devices/topology.hpp"
 
@@ -220,24 +221,6 @@ int watch(const DevicesOptions& options, Context& context) {
   return watch_devices(interval_s, findings.inventory, context);
 }
 
-// Temperature, power and processes of those with sensors, below the list.
-void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
-               report::Report& report) {
-  constexpr std::size_t most_processes = 20;
-  report::Table state = results::state_table(inventory.devices, unicode);
-  if (!is_one_in_full && !state.rows.empty()) report.tables.push_back(std::move(state));
-  report::Table processes = results::process_table(inventory.devices, most_processes);
-  if (!processes.rows.empty()) report.tables.push_back(std::move(processes));
-  for (report::Line& line : results::sensor_notes(inventory.devices)) {
-    report.notes.push_back(std::move(line));
-  }
-}
-
-// Devices that work may still compute a model wrong.
-report::Line prove_hint() {
-  return {report::Tone::plain, "does it compute a model right? hiptool prove MODEL"};
-}
-
 int run_devices(DevicesOptions options, Context& context) {
   separate_watched_id(options);
   if (!options.timeout.empty() && !options.doctor) {
@@ -261,28 +244,21 @@ int run_devices(DevicesOptions options, Context& context) {
                                    findings.checks ? results::doctor_failures(*findings.checks)
                                                    : std::vector<report::Failure>());
   report::Report report = report::start_report(std::move(run));
-  report.document.emplace_back("platforms", results::platforms_value(inventory));
-  report.document.emplace_back("devices", results::devices_value(inventory));
-  report.notes = results::platform_lines(inventory, context.verbose);
-  report.csv_tables = {results::full_table(inventory)};
-  const bool is_one_in_full = selection.ids.size() == 1 && inventory.devices.size() == 1;
-  if (is_one_in_full) {
-    report.verdict = {results::one_device_verdict(inventory.devices.front())};
-    report.tables = *report.csv_tables;
-  } else {
-    report.verdict = {results::inventory_verdict(inventory)};
-    report.tables = {results::short_table(inventory, environment.console.has_unicode())};
-  }
-  if (!findings.topology && !findings.checks) {
-    add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
-  }
+  const bool is_one = selection.ids.size() == 1 && inventory.devices.size() == 1;
+  results::add_inventory(inventory,
+                         {.is_one_in_full = is_one,
+                          .is_verbose = context.verbose,
+                          .has_state = !findings.topology && !findings.checks,
+                          .has_unicode = environment.console.has_unicode(),
+                          .root = environment.system_root},
+                         report);
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
     add_checks(findings, context.verbose, report);
     report.document.emplace_back("libraries",
                                  report::objects_of(results::libraries_table(findings.libraries)));
   }
-  if (!failure && !inventory.devices.empty()) report.notes.push_back(prove_hint());
+  if (!failure && !inventory.devices.empty()) report.notes.push_back(results::next_step());
   if (exit_code != exit_done) show_failure(failure, report);
   context.output.write(report);
   if (failure) print_error(environment.console, *failure);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include "kept_screen.hpp"
+#include "report/text.hpp"
+#include "results/devices/report.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+machine::DeviceFacts gpu(int number) {
+  machine::DeviceFacts device;
+  device.id = "amd:" + std::to_string(number);
+  device.platform = Platform::amd;
+  device.ordinal = number;
+  device.info.name = "AMD Instinct MI300X";
+  device.info.arch = "gfx942";
+  device.info.memory_total_bytes = std::uint64_t{192} << 30;
+  device.info.compute_units = 304;
+  device.info.warp_size = 64;
+  device.info.l2_cache_bytes = std::uint64_t{4} << 20;
+  device.info.shared_memory_per_block_bytes = 64 << 10;
+  device.info.max_threads_per_block = 1024;
+  device.sensors_missing = "libamd_smi.so was not found";
+  return device;
+}
+
+machine::Inventory inventory_of(int gpus) {
+  machine::Inventory inventory;
+  for (int i = 0; i < gpus; ++i) inventory.devices.push_back(gpu(i));
+  PlatformStatus amd;
+  amd.platform = Platform::amd;
+  amd.usable = true;
+  amd.device_count = gpus;
+  amd.library = "/opt/rocm/lib/libamdhip64.so.7";
+  amd.runtime_version = "7.15.0";
+  amd.driver_version = "6.16.6";
+  inventory.platforms.push_back(amd);
+  machine::DeviceFacts cpu;
+  cpu.id = "cpu:0";
+  cpu.info.name = "AMD EPYC 9554 64-Core Processor";
+  cpu.info.arch = "x86_64";
+  cpu.info.memory_total_bytes = std::uint64_t{1152} << 30;
+  cpu.info.compute_units = 128;
+  inventory.devices.push_back(cpu);
+  return inventory;
+}
+
+report::Report devices_report(const machine::Inventory& inventory,
+                              const results::InventoryView& view) {
+  report::Run run;
+  run.command = "devices";
+  run.end(0);
+  report::Report report = report::start_report(std::move(run));
+  results::add_inventory(inventory, view, report);
+  report.notes.push_back(results::next_step());
+  return report;
+}
+
+std::string cell(const report::Table& table, std::size_t row, std::size_t column) {
+  return report::format_value(table.at(row, column), table.columns[column].unit);
+}
+
+void write(const test::TemporaryFolder& folder, const std::string& path, const std::string& text) {
+  const std::filesystem::path file = folder.path() / path;
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+}  // namespace
+
+TEST_CASE("the screens of devices") {
+  const test::TemporaryFolder folder;
+  const std::string cache = "sys/devices/system/cpu/cpu0/cache/index";
+  write(folder, cache + "0/level", "1\n");
+  write(folder, cache + "0/type", "Data\n");
+  write(folder, cache + "0/size", "32K\n");
+  write(folder, cache + "1/level", "3\n");
+  write(folder, cache + "1/type", "Unified\n");
+  write(folder, cache + "1/size", "32768K\n");
+  write(folder, "proc/cpuinfo", "processor : 0\nflags : fpu avx2 avx512f\n\nflags : amx_tile\n");
+  results::InventoryView view;
+  view.root = folder.path();
+  for (const int gpus : {1, 2, 8}) {
+    test::check_kept_screen("devices-" + std::to_string(gpus),
+                            test::screens_of(devices_report(inventory_of(gpus), view)));
+  }
+  view.is_verbose = true;
+  test::check_kept_screen("devices-2-verbose",
+                          test::screens_of(devices_report(inventory_of(2), view)));
+}
+
+TEST_CASE("GPUs that are alike share a row, unless they differ or a row each is wanted") {
+  machine::Inventory inventory = inventory_of(8);
+  report::Report report = devices_report(inventory, {});
+  REQUIRE(report.tables.front().rows.size() == 2);
+  CHECK(cell(report.tables.front(), 0, 0) == "amd:0-7");
+  CHECK(cell(report.tables.front(), 0, 1) == "8 x AMD Instinct MI300X");
+  CHECK(report.verdict.front().text ==
+        "8 GPUs usable: amd:0-7 8 x AMD Instinct MI300X, 192 GiB each");
+  CHECK(devices_report(inventory, {.is_verbose = true}).tables.front().rows.size() == 9);
+  inventory.devices[3].info.memory_total_bytes = std::uint64_t{96} << 30;  // of a partition
+  report = devices_report(inventory, {});
+  REQUIRE(report.tables.front().rows.size() == 4);
+  CHECK(cell(report.tables.front(), 0, 0) == "amd:0-2");
+  CHECK(cell(report.tables.front(), 1, 0) == "amd:3");
+  CHECK(cell(report.tables.front(), 2, 0) == "amd:4-7");
+  CHECK(report.verdict.front().text.find(" each") == std::string::npos);
+}
