@@ -18,6 +18,7 @@
 
 #include "base/sha256.hpp"
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "report/tree.hpp"
 
@@ -38,23 +39,6 @@ std::string device_name_of(const RunFile& file, const Measurement& measured) {
   std::set<std::string> names;
   for (const std::string& device : measured.devices) names.insert(name_of(file, device));
   return fmt::format("{}", fmt::join(names, " and "));
-}
-
-struct Figure {
-  const char* unit;
-  double value;
-};
-
-std::optional<Figure> figure_of(const Measurement& measured) {
-  std::optional<Figure> figure;
-  if (measured.bytes_per_s) {
-    figure = {"bytes_per_s", *measured.bytes_per_s};
-  } else if (measured.flops_per_s) {
-    figure = {"flops_per_s", *measured.flops_per_s};
-  } else if (measured.median_s && *measured.median_s > 0) {
-    figure = {"s", *measured.median_s};
-  }
-  return figure && figure->value > 0 ? figure : std::nullopt;
 }
 
 // The smaller median, so that one slow link does not make a row of two measurements slow.
@@ -231,7 +215,27 @@ void group_measurements(Merge& merge) {
   }
 }
 
+// Hosts in natural order, each with its runs from the first to the last.
+bool is_run_before(const RunFile& left, const RunFile& right) {
+  const std::string left_host = host_of(left);
+  const std::string right_host = host_of(right);
+  if (left_host != right_host) return base::is_natural_before(left_host, right_host);
+  return left.run.started_at < right.run.started_at;
+}
+
 }  // namespace
+
+std::optional<MergedFigure> figure_of(const Measurement& measured) {
+  std::optional<MergedFigure> figure;
+  if (measured.bytes_per_s) {
+    figure = {"bytes_per_s", *measured.bytes_per_s};
+  } else if (measured.flops_per_s) {
+    figure = {"flops_per_s", *measured.flops_per_s};
+  } else if (measured.median_s && *measured.median_s > 0) {
+    figure = {"s", *measured.median_s};
+  }
+  return figure && figure->value > 0 ? figure : std::nullopt;
+}
 
 bool Merge::has_common() const {
   return std::any_of(groups.begin(), groups.end(),
@@ -285,6 +289,8 @@ Merge merge_runs(const std::vector<std::string>& paths,
     for (const SkippedFile& file : merge.skipped) message += "\n" + file.text();
     throw Error(ErrorCode::input_failed, "report merge", message, merge.hint_or(mergeable_hint));
   }
+  std::stable_sort(merge.files.begin(), merge.files.end(), is_run_before);
+  std::stable_sort(merge.failed_runs.begin(), merge.failed_runs.end(), is_run_before);
   group_measurements(merge);
   for (MergedGroup& group : merge.groups) find_stragglers(group);
   return merge;

@@ -61,10 +61,38 @@ struct SkippedFile {
 struct Culprit {
   Blame blame;
   std::uint64_t measurements = 0;
+  const MergedGroup* worst_group = nullptr;  ///< of the measurement that lost most
+  double worst_value = 0;                    ///< in its unit
   double worst_loss = 0;
   double worst_deviation = 0;
   bool is_time = false;  ///< the deviation is one of a time
 };
+
+/// A finding that runs of several hosts made on the same place of each, such as the same slot.
+struct SharedFinding {
+  Failure failure;                 ///< of the first of them
+  std::vector<std::string> hosts;  ///< in natural order, each once
+  bool is_on_all = false;          ///< all hosts that ran the command; then it is systematic
+};
+
+/// A measurement that one host made at several times.
+struct Trend {
+  std::string host;
+  std::string id;
+  std::string unit;
+  std::size_t runs = 0;
+  std::string first_at;  ///< "2026-03-01T12:00:00Z"
+  std::string last_at;
+  double usual = 0;  ///< the median of all but the last
+  double last = 0;
+  double change = 0;  ///< of the last from the usual: -0.1 of a rate is a loss, 0.1 of a time
+
+  bool is_time() const { return unit == "s"; }
+  bool is_worse() const { return is_time() ? change > 0 : change < 0; }
+};
+
+/// A change that a trend needs to be shown to people.
+constexpr double least_trend = 0.05;
 
 struct Merge {
   std::vector<RunFile> files;
@@ -83,8 +111,12 @@ struct Merge {
   std::vector<Culprit> culprits() const;
   /// Runs that did not pass and of which no measurement is among the failures.
   std::vector<const RunFile*> unexplained_runs() const;
-  /// Hosts with a straggler, a failed measurement or a failed run, each once, by name. Hosts
-  /// without a name are left out.
+  /// Findings of runs that did not pass which several hosts share; those of most hosts first.
+  std::vector<SharedFinding> shared_findings() const;
+  /// One for each measurement that a host made in runs of different times; the greatest loss first.
+  std::vector<Trend> trends() const;
+  /// Hosts with a straggler, a failed measurement or a failed run, each once, in natural
+  /// order. Hosts without a name are left out.
   std::vector<std::string> excluded_hosts() const;
   /// Error(input_failed) if there are unreadable files.
   std::optional<Error> error() const;
@@ -92,6 +124,13 @@ struct Merge {
   /// measurement made twice.
   std::vector<Failure> run_failures() const;
 };
+
+/// What a measurement is compared by: its rate, or where it has none its time.
+struct MergedFigure {
+  const char* unit = "";  ///< as in MergedGroup
+  double value = 0;
+};
+std::optional<MergedFigure> figure_of(const Measurement& measured);
 
 /// Exit code or status of a run that did not pass, and its error or first failure.
 std::string reason_of(const Run& run);

@@ -100,7 +100,9 @@ std::vector<Culprit> Merge::culprits() const {
       Culprit& culprit = list[place->second];
       ++culprit.measurements;
       const double loss = group.loss_of(member.value);
-      if (loss <= culprit.worst_loss) continue;
+      if (culprit.worst_group != nullptr && loss <= culprit.worst_loss) continue;
+      culprit.worst_group = &group;
+      culprit.worst_value = member.value;
       culprit.worst_loss = loss;
       culprit.worst_deviation = member.deviation;
       culprit.is_time = group.is_time();
@@ -157,7 +159,9 @@ std::vector<std::string> Merge::excluded_hosts() const {
   }
   for (const MergedMember& member : failures) add(*member.file);
   for (const RunFile* file : unexplained_runs()) add(*file);
-  return {hosts.begin(), hosts.end()};
+  std::vector<std::string> names(hosts.begin(), hosts.end());
+  std::sort(names.begin(), names.end(), base::is_natural_before);
+  return names;
 }
 
 // A rank that died, or wrote half a file, does not prove that the others are sound.

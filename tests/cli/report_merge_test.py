@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 
 import program
 import report_samples as samples
@@ -226,7 +227,7 @@ class Merge(program.CliTest):
         self.assertAlmostEqual(document["blamed"][0]["worst_deviation"], 16 / 8.03 - 1)
         self.assertEqual(document["exclude_hosts"], ["node06"])
         text = self.people(usual + [latency(6, 16e-6)], code=1)
-        self.assertIn("nvidia:0 on node06: 1 result slow, time +99.3 % from the median\n", text)
+        self.assertRegex(text, r"node06  nvidia:0 +1  h2d\.\S+ +16\.0 us +\+99\.3 %\n")
         self.assertRegex(text, r"8\.03 us +8\.00 us +16\.0 us\n")
         self.assertEqual(self.merge(usual + [latency(6, 4e-6)], code=0)["stragglers"], [])
 
@@ -320,7 +321,105 @@ class Merge(program.CliTest):
                             checked("node2", long + "\n" + long)], code=1)
         self.assertRegex(text, r"(?m)^Host   Verdict  Reason$")
         self.assertRegex(text, r"(?m)^node1  refused  copy nvidia:0$")
+        self.assertLess(text.index("node1 "), text.index("node2 "))
         self.assertRegex(text, r"(?m)^node2  refused  copy nvidia:0 and a text .*\.\.\.$")
+
+    def checked(self, host, refused=None, rate=52e9, at="2026-03-01T12:00:00Z", gpus=1, **more):
+        """A document of check; `refused` is the device that fails the stage copy."""
+        cells = [{**samples.cell(destination=f"nvidia:{index}", rate=rate if index == 0 else 52e9,
+                                 noise=0), "stage": "copy"} for index in range(gpus)]
+        document = {**samples.head("check", host), "started_at": at, "measurements": cells,
+                    "devices": [{"id": f"nvidia:{index}", "name": "NVIDIA H200"}
+                                for index in range(gpus)]}
+        if refused:
+            document.update(status="failed", exit_code=1, passed=False, failures=[{
+                "what": f"copy {refused}", "kind": "stage", "device": refused, "stage": "copy",
+                "measurement": f"h2d@{refused}", "expected": "48.0 GB/s", "got": "24.1 GB/s",
+                "reason": f"h2d: 24.1 GB/s on {host}", "action": "reseat it",
+                "code": "HT-COPY-RATE", "action_class": "config", "host": None, "tensor": None,
+                "file": None}])
+        return {**document, **more}
+
+    def test_refused_machines_come_first_and_node2_before_node10(self):
+        documents = [self.checked(f"node{number}") for number in (10, 2, 11, 1, 3)]
+        documents += [self.checked("node12", refused="nvidia:0"),
+                      self.checked("node4", refused="nvidia:1")]
+        documents.append(self.checked("node5", status="interrupted", exit_code=130, passed=False))
+        text = self.people(documents, code=1)
+        machines = text.split("Machines\n")[1].split("\n\n")[0].splitlines()
+        self.assertEqual([" ".join(line.split()) for line in machines[1:]],
+                         ["node4 refused copy nvidia:1", "node12 refused copy nvidia:0",
+                          "node5 interrupted exit code 130", "node1-3, node10-11 accepted –"])
+        document = self.merge(documents, code=1)
+        self.assertEqual([one["host"] for one in document["files"]],
+                         [f"node{number}" for number in (1, 2, 3, 4, 5, 10, 11, 12)])
+        self.assertEqual(document["exclude_hosts"], ["node4", "node5", "node12"])
+
+    def test_a_straggler_is_named_once_and_not_only_accepted(self):
+        documents = [self.checked(f"node{number}") for number in range(1, 7)]
+        slow = self.checked("node7", rate=40e9)
+        other = samples.cell(kind="d2h", source="nvidia:0", destination="host", rate=40e9, noise=0)
+        slow["measurements"].append({**other, "stage": "copy"})
+        for document in documents:
+            document["measurements"].append({**samples.cell(
+                kind="d2h", source="nvidia:0", destination="host", noise=0), "stage": "copy"})
+        document = self.merge(documents + [slow])
+        self.assertEqual(len(document["stragglers"]), 2)
+        self.assertEqual([(one["host"], one["device"], one["measurements"])
+                          for one in document["blamed"]], [("node7", "nvidia:0", 2)])
+        text = self.people(documents + [slow], code=1)
+        self.assertRegex(text, r"(?m)^node7 +slow +slower than the others: nvidia:0$")
+        self.assertRegex(text, r"(?m)^node1-6 +accepted")
+        rows = text.split("Stragglers\n")[1].split("\n\n")[0].splitlines()
+        self.assertEqual(len(rows), 2, rows)
+        self.assertRegex(rows[1], r"^node7 +nvidia:0 +2 +\S+ +40\.0 GB/s +-23\.1 %$")
+
+    def test_the_same_finding_on_the_same_slot_of_all_hosts_is_one_line(self):
+        documents = [self.checked(f"node{number}", refused="nvidia:3", gpus=8)
+                     for number in range(1, 65)]
+        document = self.merge(documents, code=1)
+        self.assertEqual(len(document["shared_findings"]), 1)
+        finding = document["shared_findings"][0]
+        self.assertEqual((finding["device"], finding["code"], finding["is_on_all"],
+                          len(finding["hosts"]), finding["hosts"][9]),
+                         ("nvidia:3", "HT-COPY-RATE", True, 64, "node10"))
+        text = self.people(documents, code=1)
+        self.assertIn("systematic: copy nvidia:3 on all 64 hosts (node1-64): h2d: 24.1 GB/s on "
+                      "node1\n  [HT-COPY-RATE]\n  to do: look for one cause", text)
+        self.assertTrue(text.startswith("FAILED: 1 systematic fault and 64 failed runs "), text)
+        self.assertRegex(text, r"(?m)^node1-64  refused  copy nvidia:3$")
+        self.assertNotIn("failed run ", text)
+        self.assertLess(len(text.splitlines()), 40, text)
+        # Another slot of one host is its own, and what only some hosts have is not systematic.
+        documents[5] = self.checked("node6", refused="nvidia:2", gpus=8)
+        document = self.merge(documents, code=1)
+        self.assertEqual([(one["device"], one["is_on_all"], len(one["hosts"]))
+                          for one in document["shared_findings"]], [("nvidia:3", False, 63)])
+        text = self.people(documents, code=1)
+        self.assertIn("copy nvidia:3 on 63 hosts (node1-5, node7-64): ", text)
+        self.assertIn("  to do: reseat it\n", text)
+        self.assertIn("on node6: exit code 1: copy nvidia:2", text.replace("\n  ", " "))
+
+    def test_one_host_over_time(self):
+        days = [self.checked("node1", at=f"2026-03-0{day}T12:00:00Z", rate=rate)
+                for day, rate in ((4, 45e9), (1, 52e9), (2, 53e9), (3, 51e9))]
+        other = [self.checked("node2", at=f"2026-03-0{day}T12:00:00Z") for day in (1, 2)]
+        document = self.merge(days + other, code=None)
+        self.assertEqual([(one["host"], one["runs"], one["last_at"])
+                          for one in document["trends"]],
+                         [("node1", 4, "2026-03-04T12:00:00Z"),
+                          ("node2", 2, "2026-03-02T12:00:00Z")])
+        trend = document["trends"][0]
+        self.assertAlmostEqual(trend["usual"], 52e9, delta=1)
+        self.assertAlmostEqual(trend["change"], 45 / 52 - 1, delta=1e-6)
+        text = self.people(days + other, code=document["exit_code"])
+        self.assertRegex(text, r"node1 +4 +2026-03-04 +52\.0 GB/s +45\.0 GB/s +-13\.5 % +h2d\S+")
+        self.assertIn("over time: 1 of 2 repeated measurements changed by 5 % or more\n", text)
+        self.assertEqual(
+            re.findall(r"(?m)^node1 +2026-03-0(\d)\S+ +(\w+)", text.split("Stragglers")[0]),
+            [("4", "slow"), ("1", "accepted"), ("2", "accepted"), ("3", "accepted")])
+        # One day alone is no trend.
+        self.assertEqual(self.merge(days[:1] + other[:1], code=None)["trends"], [])
 
     def test_nothing_left_is_an_error(self):
         document = self.merge(["{", samples.head("devices")], code=4)

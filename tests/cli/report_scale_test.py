@@ -6,14 +6,18 @@ Usage: report_scale_test.py PROGRAM [unittest options].
 """
 import json
 import os
+import pathlib
 import subprocess
 import sys
+import time
 
 import program
 import report_samples as samples
 
 SMALL, LARGE = 3000, 12000   # measurements
 MOST_RATIO = 8               # 4.7 for n log n, 16 for a square
+MOST_S_OF_64_HOSTS = 2
+MOST_TIMES_PYTHON = 50
 MOST_TIMES_THE_FILE = 80     # a number of two bytes takes 40 while its document is read
 
 
@@ -105,6 +109,32 @@ class Scale(program.CliTest):
             return [cell(index, bytes_per_s=1e9 if index % 2 else 9e9,
                          destination=f"nvidia:{index}") for index in range(count)]
         self.check_action("merge", cells, 3)
+
+    def test_merge_of_64_hosts(self):
+        # As many measurements as `check` makes on eight GPUs, with samples. Python's reader of the
+        # same documents is the measure of this machine and its load, hence processor time.
+        paths = []
+        for host in range(64):
+            cells = [{**samples.cell(destination=f"nvidia:{gpu}", size=samples.MIB * (1 + index),
+                                     count=9, seed=host), "stage": "copy"}
+                     for gpu in range(8) for index in range(24)]
+            path = self.folder / f"node{host}.json"
+            path.write_text(json.dumps({**samples.head("check", f"node{host}"),
+                                        "measurements": cells}), encoding="utf-8")
+            paths.append(str(path))
+        costs = []
+        for _ in range(3):
+            start_s = time.process_time()
+            for path in paths:
+                json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+            python_s = time.process_time() - start_s
+            code, merge_s = cost("report", "merge", *paths)
+            self.assertEqual(code, 0)
+            costs.append((merge_s, python_s))
+            # The second is for builds without optimisation.
+            if merge_s < MOST_S_OF_64_HOSTS or merge_s < MOST_TIMES_PYTHON * python_s:
+                return
+        self.fail(f"merging 64 hosts took {costs} (hiptool, Python's reader)")
 
     def test_merge_of_pairs(self):
         def cells(count):
