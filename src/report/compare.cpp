@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -100,6 +101,11 @@ Comparison compare(const Measurement& before, const Measurement& after, double e
   return result;
 }
 
+// "2 devices (nvidia:6-7)".
+std::string counted_ranges(const std::vector<std::string>& ids) {
+  return base::count_of(ids.size(), "device") + " (" + base::ranges_of(ids) + ")";
+}
+
 void check_comparable(const RunFile& before, const RunFile& after) {
   const std::string& command = before.run.command;
   if (command != after.run.command) {
@@ -108,10 +114,10 @@ void check_comparable(const RunFile& before, const RunFile& after) {
         fmt::format("{} is of {}, {} of {}", before.path, command, after.path, after.run.command),
         "compare two documents of the same command");
   }
-  if (command != "bench-copy" && command != "run-kernel") {
+  if (command != "bench-copy" && command != "run-kernel" && command != "check") {
     throw compare_error(ErrorCode::unsupported,
                         fmt::format("documents of {} hold no samples to compare", command),
-                        "compare documents of bench-copy or run-kernel");
+                        "compare documents of bench-copy, run-kernel or check");
   }
 }
 
@@ -151,6 +157,56 @@ std::vector<Failure> RunComparison::failures() const {
          {.measurement = one.id}});
   }
   return list;
+}
+
+std::string machine_text(const RunFile& file) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [id, device] : file.devices) ++counts[device.name.empty() ? id : device.name];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    parts.push_back(count == 1 ? name : fmt::format("{} x {}", count, name));
+  }
+  std::string text = file.run.host.name.empty() ? "unknown host" : file.run.host.name;
+  if (!parts.empty()) text += fmt::format(", {}", fmt::join(parts, ", "));
+  if (!file.run.started_at.empty()) text += ", " + file.run.started_at;
+  return text;
+}
+
+std::vector<std::string> machine_differences(const RunFile& before, const RunFile& after) {
+  std::vector<std::string> lines;
+  const std::string& old_host = before.run.host.name;
+  const std::string& new_host = after.run.host.name;
+  if (!old_host.empty() && !new_host.empty() && old_host != new_host) {
+    lines.push_back(fmt::format("the hosts differ: {} and {}", old_host, new_host));
+  }
+  std::vector<std::string> missing;
+  std::vector<std::string> added;
+  std::vector<std::string> exchanged;
+  for (const auto& [id, old_one] : before.devices) {
+    const auto found = after.devices.find(id);
+    if (found == after.devices.end()) {
+      missing.push_back(id);
+      continue;
+    }
+    const DeviceTexts& new_one = found->second;
+    const bool has_names = !old_one.name.empty() && !new_one.name.empty();
+    if (has_names && old_one.name != new_one.name) {
+      lines.push_back(
+          fmt::format("the devices differ: {} was {}, is {}", id, old_one.name, new_one.name));
+    } else if (!old_one.uuid.empty() && !new_one.uuid.empty() && old_one.uuid != new_one.uuid) {
+      exchanged.push_back(id);
+    }
+  }
+  for (const auto& [id, device] : after.devices) {
+    if (before.devices.count(id) == 0) added.push_back(id);
+  }
+  if (!exchanged.empty()) {
+    lines.push_back("the devices differ: other serial numbers (uuid) of the same model: " +
+                    base::ranges_of(exchanged));
+  }
+  if (!missing.empty()) lines.push_back("only in the old document: " + counted_ranges(missing));
+  if (!added.empty()) lines.push_back("only in the new document: " + counted_ranges(added));
+  return lines;
 }
 
 RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect) {

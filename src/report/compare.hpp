@@ -41,6 +41,13 @@ struct RunComparison {
   std::vector<Failure> failures() const;
 };
 
+/// Where a run was made: "node1, 8 x NVIDIA H200, 2026-03-01T12:00:00Z".
+std::string machine_text(const RunFile& file);
+
+/// How hosts and devices of two runs differ, a sentence for each difference; what one side does not
+/// name is none.
+std::vector<std::string> machine_differences(const RunFile& before, const RunFile& after);
+
 /// Compares every measurement that both runs have, sample by sample. There are no comparisons where
 /// no measurement has samples in both runs or failed in the new one. Throws Error(invalid_argument)
 /// for runs of different commands, and Error(unsupported) for commands whose documents have no

@@ -144,8 +144,12 @@ class Compare(program.CliTest):
             self.folder, "new.json", samples.bench_copy([both, samples.cell(kind="d2d")])))
         self.assertEqual(result.returncode, 0)
         first = " ".join(result.stdout.split("\n\n")[0].split())
-        self.assertEqual(first, "SAME: 1 of 1 measurement the same not compared: 4 only in the old "
-                         "document (d2h.pinned.copy.1MiB@nvidia:0, d2h.pinned.copy.2MiB@nvidia:0, "
+        verdict, _, machines = first.partition(" old: ")
+        self.assertEqual(machines, "node01, 16 x NVIDIA H200, 2026-03-01T12:00:00Z new: node01, 16 "
+                         "x NVIDIA H200, 2026-03-01T12:00:00Z")
+        self.assertEqual(verdict, "SAME: 1 of 1 measurement the same not compared: 4 only in the "
+                         "old document (d2h.pinned.copy.1MiB@nvidia:0, "
+                         "d2h.pinned.copy.2MiB@nvidia:0, "
                          "d2h.pinned.copy.4MiB@nvidia:0, ...), 1 only in the new document "
                          "(d2d.pinned.copy.256MiB@nvidia:0)")
 
@@ -207,6 +211,32 @@ class Compare(program.CliTest):
             for value in ("text", [1], {"a": {}}):
                 code, _ = self.compare({**self.one(), field: value}, self.one())
                 self.assertIn(code, (0, 1, 2), (field, value))
+
+    def test_two_checks_and_where_they_were_made(self):
+        def check(host, name, uuids, rate):
+            cells = [{**samples.cell(destination=f"nvidia:{index}", rate=rate), "stage": "copy"}
+                     for index in range(len(uuids))]
+            return {**samples.head("check", host), "measurements": cells,
+                    "devices": [{"id": f"nvidia:{index}", "name": name, "uuid": uuid}
+                                for index, uuid in enumerate(uuids)]}
+        old = check("node1", "NVIDIA H200", ["GPU-a", "GPU-b", "GPU-c"], 52e9)
+        for new, differences in (
+                (check("node1", "NVIDIA H200", ["GPU-a", "GPU-b", "GPU-c"], 40e9), []),
+                (check("node2", "NVIDIA H200", ["GPU-d", "GPU-e"], 40e9),
+                 ["the hosts differ: node1 and node2",
+                  "the devices differ: other serial numbers (uuid) of the same model: nvidia:0-1",
+                  "only in the old document: 1 device (nvidia:2)"]),
+                (check("node1", "NVIDIA L4", ["GPU-a", "GPU-b", "GPU-c"], 40e9),
+                 [f"the devices differ: nvidia:{index} was NVIDIA H200, is NVIDIA L4"
+                  for index in range(3)])):
+            code, document = self.compare(old, new)
+            self.assertEqual((code, document["verdict"]), (1, "SLOWER"))
+            self.assertEqual(document["machine_differences"], differences)
+            lines = [line["text"] for line in document["shown"]["lines"]]
+            self.assertIn("old: node1, 3 x NVIDIA H200, 2026-03-01T12:00:00Z", lines)
+            self.assertTrue(any(line.startswith(f"new: {new['host']['name']}, ")
+                                for line in lines), lines)
+            self.assertLessEqual(set(differences), set(lines))
 
     def test_table_for_people(self):
         old = samples.write(self.folder, "old.json", self.one())

@@ -123,10 +123,16 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
   }
   const std::string only_old = left_out_text(comparison.only_old, "old");
   const std::string only_new = left_out_text(comparison.only_new, "new");
-  if (only_old.empty() && only_new.empty()) return lines;
-  lines.push_back(
-      {Tone::warning, fmt::format("not compared: {}{}{}", only_old,
-                                  only_old.empty() || only_new.empty() ? "" : ", ", only_new)});
+  if (!only_old.empty() || !only_new.empty()) {
+    lines.push_back(
+        {Tone::warning, fmt::format("not compared: {}{}{}", only_old,
+                                    only_old.empty() || only_new.empty() ? "" : ", ", only_new)});
+  }
+  lines.push_back({Tone::plain, "old: " + machine_text(before)});
+  lines.push_back({Tone::plain, "new: " + machine_text(after)});
+  for (const std::string& difference : machine_differences(before, after)) {
+    lines.push_back({Tone::warning, difference});
+  }
   return lines;
 }
 
@@ -147,6 +153,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
   document.emplace_back("effect", comparison.effect);
   document.emplace_back("old", side_value(before));
   document.emplace_back("new", side_value(after));
+  document.emplace_back("machine_differences", texts(machine_differences(before, after)));
   document.emplace_back("counts", Object{{"same", count(Verdict::same)},
                                          {"faster", count(Verdict::faster)},
                                          {"slower", count(Verdict::slower)},
