@@ -19,13 +19,21 @@ constexpr double width = 760;
 constexpr double right = 24;
 constexpr double title_height = 34;
 constexpr double plot_height = 300;
-constexpr double letter_width = 6.6;  // of the widest usual sans-serif at 12 pixels
+// Pixels of a letter on average, in the widest of the usual sans-serif fonts (DejaVu Sans).
+constexpr double letter_width = 7.8;         // at 12 pixels
+constexpr double title_letter_width = 11.2;  // bold, at 15 pixels
 constexpr double line_height = 20;
 
 std::string line(double x1, double y1, double x2, double y2, std::string_view classes) {
   return element("line", {at("x1", x1), at("y1", y1), at("x2", x2), at("y2", y2),
                           attribute("class", classes)});
 }
+
+double width_of(std::string_view text, double letter = letter_width) {
+  return letter * static_cast<double>(display_width(printable(text)));
+}
+
+double title_width(std::string_view title) { return 32 + width_of(title, title_letter_width); }
 
 // A round step (1, 2 or 5 times a power of ten) of which about five reach the value.
 double round_step(double largest) {
@@ -79,11 +87,15 @@ class SizePlot {
     add_sizes();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) add_series(i);
     const double height = bottom() + 54 + line_height * static_cast<double>(chart_.series.size());
-    return {std::move(elements_), width, height};
+    double widest = std::max(width, title_width(chart_.title));
+    for (const ChartSeries& series : chart_.series) {
+      widest = std::max(widest, left + 20 + width_of(series.name) + right);
+    }
+    return {std::move(elements_), widest, height};
   }
 
  private:
-  static constexpr double left = 84;
+  static constexpr double left = 116;
 
   static double bottom() { return title_height + plot_height; }
   double x_of(double place) const {
@@ -143,20 +155,30 @@ class SizePlot {
 };
 
 Drawing draw_bars(const Chart& chart) {
+  constexpr double most_left = 456;
+  constexpr double rate_width = 116;  // its rate follows a bar
   double largest = 0;
-  std::size_t longest = 0;
+  double longest = 0;
   for (const ChartBar& bar : chart.bars) {
     largest = std::max({largest, bar.per_s, bar.limit_per_s});
-    longest = std::max(longest, display_width(printable(bar.name)));
+    longest = std::max(longest, width_of(bar.name));
   }
-  const double left = std::min(24 + letter_width * static_cast<double>(longest), width * 0.6);
-  const double longest_bar = width - left - right - 84;  // its rate follows it
+  // A drawing with longer names is wider, and a page shows it smaller.
+  const double left = 24 + longest;
+  const double total = std::max({width + std::max(left - most_left, 0.0), title_width(chart.title),
+                                 left + 34 + width_of(chart.mark)});
+  const double longest_bar = total - left - right - rate_width;
   const double unit = largest > 0 ? longest_bar / largest : 0;
   std::string elements = label(16, 20, "title", chart.title);
   double y = title_height + 4;
   for (const ChartBar& bar : chart.bars) {
-    const double length = std::max(bar.per_s * unit, 0.0);
+    const double length = bar.failed.empty() ? std::max(bar.per_s * unit, 0.0) : 0;
     elements += label(left - 8, y + 15, "end", bar.name);
+    if (!bar.failed.empty()) {
+      elements += label(left + 8, y + 15, "bad", bar.failed);
+      y += 26;
+      continue;
+    }
     elements += element("rect", {at("x", left), at("y", y + 3), at("width", length),
                                  at("height", 16), attribute("class", "s0 bar")});
     double end = left + length;
@@ -176,7 +198,7 @@ Drawing draw_bars(const Chart& chart) {
     elements += label(left + 14, y + 20, "faint", chart.mark);
     y += 30;
   }
-  return {std::move(elements), width, y + 10};
+  return {std::move(elements), total, y + 10};
 }
 
 std::string direction(const Measurement& measured) {
@@ -184,9 +206,11 @@ std::string direction(const Measurement& measured) {
   return measured.source + " to " + measured.destination;
 }
 
-// Many times as fast as a link, whose curve would vanish on the same axis.
+// Many times as fast as a link, whose curve would vanish on the same axis: copies within a device,
+// kernels, operations and libraries.
 bool is_local(const Measurement& measured) {
-  return !measured.source.empty() && measured.source == measured.destination;
+  if (measured.source.empty()) return !measured.kind.starts_with("load");
+  return measured.source == measured.destination;
 }
 
 double rate_of(const Measurement& measured) {
@@ -233,7 +257,7 @@ void add_to(Group& group, const std::string& name, const std::vector<const Measu
     const double share = one->share_of_limit.value_or(0);
     const double limit = share > 0 ? rate_of(*one) / share : 0;
     group.bars.push_back(
-        {one->label + ", " + direction(*one), rate_of(*one), is_drawable(limit) ? limit : 0});
+        {one->label + ", " + direction(*one), rate_of(*one), is_drawable(limit) ? limit : 0, {}});
   }
 }
 
@@ -244,9 +268,11 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   std::map<std::string, std::size_t> places;
   std::set<std::string> in_matrix;
   for (const Matrix& matrix : matrices_of(measurements)) in_matrix.insert(matrix.label);
+  std::vector<const Measurement*> failed;
   for (const Measurement& one : measurements) {
-    if (one.status != Status::ok || !is_drawable(rate_of(one))) continue;
     if (one.is_pair() && in_matrix.count(one.label) > 0) continue;
+    if (one.has_failed()) failed.push_back(&one);
+    if (one.status != Status::ok || !is_drawable(rate_of(one))) continue;
     const std::string name = one.series + ", " + direction(one);
     const auto [place, is_new] = places.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
@@ -258,6 +284,12 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   for (const auto& [name, members] : groups) {
     const Measurement& first = *members.front();
     add_to(!first.bytes_per_s ? operations : is_local(first) ? local : rates, name, members);
+  }
+  for (const Measurement* one : failed) {
+    const std::string end = direction(*one);
+    (is_local(*one) ? local : rates)
+        .bars.push_back({one->label + (end.empty() ? "" : ", " + end), 0, 0,
+                         one->status == Status::mismatch ? "WRONG DATA" : "FAILED"});
   }
   std::vector<Chart> charts;
   const std::array<const Group*, 3> all_groups{&rates, &local, &operations};
@@ -280,7 +312,7 @@ std::vector<Chart> charts_of_runs(const Report& report) {
   Chart operations{"Median operations", Unit::operations, {}, {}, "least"};
   const auto add = [](Chart& chart, const std::string& name, double per_s, double mark) {
     if (per_s <= 0 || !is_drawable(per_s) || chart.bars.size() == most_bars) return;
-    chart.bars.push_back({name, per_s, is_drawable(mark) ? mark : 0});
+    chart.bars.push_back({name, per_s, is_drawable(mark) ? mark : 0, {}});
   };
   for (const Comparison& one : report.comparisons) {
     add(rates, one.id, one.after.bytes_per_s.value_or(0), one.before.bytes_per_s.value_or(0));
@@ -306,15 +338,15 @@ Drawing draw(const Chart& chart) {
 }
 
 Drawing draw(const Matrix& matrix) {
-  constexpr double cell_width = 64;
+  constexpr double cell_width = 72;
   constexpr double cell_height = 26;
   constexpr double top = 60;
   const Table table = table_of(matrix);
-  std::size_t longest = display_width(table.columns.front().title);
+  double longest = width_of(table.columns.front().title);
   for (const auto& row : table.rows) {
-    longest = std::max(longest, display_width(format_value(row.front(), Unit::none)));
+    longest = std::max(longest, width_of(format_value(row.front(), Unit::none)));
   }
-  const double margin = 32 + 7 * static_cast<double>(longest);
+  const double margin = 32 + longest;
   std::string elements = label(16, 20, "title", matrix.title);
   elements += label(margin - 10, top - 8, "end faint", table.columns.front().title);
   for (std::size_t column = 1; column < table.columns.size(); ++column) {
@@ -331,13 +363,15 @@ Drawing draw(const Matrix& matrix) {
       elements += element("rect", {at("x", x + 1), at("y", y + 1), at("width", cell_width - 2),
                                    at("height", cell_height - 2), attribute("class", "heat"),
                                    at("fill-opacity", share)});
-      elements += label(x + cell_width / 2, y + 17, "middle",
+      const bool has_failed = matrix.has_failed(row, column - 1);
+      elements += label(x + cell_width / 2, y + 17, has_failed ? "middle bad" : "middle",
                         format_value(table.rows[row][column], table.columns[column].unit));
     }
     y += cell_height;
   }
   const auto columns = static_cast<double>(matrix.destinations.size());
-  return {std::move(elements), margin + cell_width * columns + 16, y + 24};
+  const double total = std::max(margin + cell_width * columns + 16, title_width(matrix.title));
+  return {std::move(elements), total, y + 24};
 }
 
 // The palette of Okabe and Ito (2008), which colour-blind readers can distinguish; without its
@@ -345,7 +379,8 @@ Drawing draw(const Matrix& matrix) {
 std::string_view chart_style() noexcept {
   return R"(.chart text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#222}
 .chart .title{font-size:15px;font-weight:600}
-.chart .failed{font-size:15px;font-weight:600;fill:#d55e00}
+.chart .failed{font-size:15px;font-weight:600}
+.chart .failed,.chart .bad{font-weight:600;fill:#a83f00}
 .chart .end{text-anchor:end}
 .chart .middle{text-anchor:middle}
 .chart .faint{fill:#666}
@@ -363,6 +398,7 @@ std::string_view chart_style() noexcept {
 .chart .s5.mark{fill:#d55e00}.chart .s6.mark{fill:#888}.chart .s7.mark{fill:#7b5ea7}
 @media screen and (prefers-color-scheme:dark){
 .chart text{fill:#ddd}.chart .faint{fill:#aaa}.chart .back{fill:#16181c}
+.chart .failed,.chart .bad{fill:#ff9a5c}
 .chart .grid{stroke:#3a3d44}.chart .axis{stroke:#999}}
 )";
 }

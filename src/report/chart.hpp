@@ -23,7 +23,8 @@ struct ChartSeries {
 struct ChartBar {
   std::string name;
   double per_s = 0;
-  double limit_per_s = 0;  ///< drawn as a mark; 0: unknown
+  double limit_per_s = 0;   ///< drawn as a mark; 0: unknown
+  std::string failed = {};  ///< the word in place of the rate of what failed; empty: it did not
 };
 
 /// Rates over sizes if there are series, else bars.
@@ -36,8 +37,9 @@ struct Chart {
 };
 
 /// The charts of a document: rates of two sizes or more over the size, others as bars, operations
-/// apart from bytes; pairs of devices that make a matrix are left to the heat map. At most eight
-/// series and thirty bars in a chart, so that each can be read.
+/// apart from bytes, what stays in a device apart from links; pairs of devices that make a matrix
+/// are left to the heat map. What failed is a bar without length that says so. At most eight series
+/// and thirty bars in a chart, so that each can be read. Each chart has one scale.
 std::vector<Chart> charts_of(const std::vector<Measurement>& measurements);
 
 /// The charts of a comparison, new rates with the old ones as marks, and of a merge, medians with

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,12 @@ std::string pipe_table(const Table& table) {
   return text;
 }
 
+// Without the blanks around it, beside which two asterisks would be no emphasis.
+std::string_view trimmed(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(start, text.find_last_not_of(' ') + 1 - start);
+}
+
 void add_block(std::string& text, std::string_view start, std::string_view block,
                std::string_view end) {
   if (block.empty()) return;
@@ -60,7 +67,9 @@ void add_block(std::string& text, std::string_view start, std::string_view block
 
 std::string to_markdown(const Report& report) {
   std::string text;
-  for (const Line& line : verdict_lines(report)) add_block(text, "**", escaped(line.text), "**\n");
+  for (const Line& line : verdict_lines(report)) {
+    add_block(text, "**", escaped(trimmed(line.text)), "**\n");
+  }
   for (const Table& table : report.tables) {
     add_block(text, "### ", escaped(table.title), "\n");
     if (!table.rows.empty() && !table.columns.empty()) {

@@ -32,10 +32,12 @@ Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinat
   matrix.bytes_per_s.resize(sources.size());
   for (auto& row : matrix.bytes_per_s) row.resize(destinations.size());
   if (has_latency) matrix.latency_s = matrix.bytes_per_s;
+  matrix.failed.assign(sources.size(), std::vector<bool>(destinations.size()));
   for (const Measurement* one : pairs) {
-    if (one->status != Status::ok) continue;
     const std::size_t row = place_of(matrix.sources, one->source);
     const std::size_t column = place_of(matrix.destinations, one->destination);
+    matrix.failed[row][column] = one->has_failed();
+    if (one->status != Status::ok) continue;
     if (has_latency) {
       matrix.latency_s[row][column] = one->median_s;
       continue;
@@ -98,9 +100,14 @@ Table table_of(const Matrix& matrix) {
     values.emplace_back(shown(matrix.sources[row]));
     const bool has_latency = !matrix.latency_s.empty();
     const double unit = has_latency ? 1e-6 : 1e9;
-    for (const auto& value : has_latency ? matrix.latency_s[row] : matrix.bytes_per_s[row]) {
+    auto& tones = table.tones.emplace_back(1, Tone::plain);
+    const auto& numbers = has_latency ? matrix.latency_s[row] : matrix.bytes_per_s[row];
+    for (std::size_t column = 0; column < numbers.size(); ++column) {
       values.emplace_back();
-      if (value) values.back() = Value(std::round(*value / unit * 100) / 100);
+      const bool has_failed = matrix.has_failed(row, column);
+      if (numbers[column]) values.back() = Value(std::round(*numbers[column] / unit * 100) / 100);
+      if (has_failed) values.back() = Value("FAILED");
+      tones.push_back(has_failed ? Tone::bad : Tone::plain);
     }
     table.rows.push_back(std::move(values));
   }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Output formats, read by the tools that they are for: PROGRAM Prometheus|Junit|Drawing. Exits 77
-where that tool is not installed."""
+"""Output formats, read by the tools that they are for: PROGRAM
+Prometheus|Junit|Markdown|Drawing. Exits 77 where that tool is not installed."""
+import html.parser
 import importlib
 import shutil
 import subprocess
@@ -128,6 +129,63 @@ class Junit(samples.RenderTest):
 
 
 
+class Tables(html.parser.HTMLParser):
+    """The tables of a page, each a list of rows of texts."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.cell, self.strong, self.items = [], None, [], 0
+        self.is_strong = False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.cell = ""
+        elif tag == "strong":
+            self.is_strong = True
+            self.strong.append("")
+        elif tag == "li":
+            self.items += 1
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append(self.cell)
+            self.cell = None
+        elif tag == "strong":
+            self.is_strong = False
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+        elif self.is_strong:
+            self.strong[-1] += data
+
+
+class Markdown(samples.RenderTest):
+    def test_github_shows_what_the_document_does(self):
+        hostile = "a|b\\c<d>&`e`*f*_g_[h](i)~j~#k$l"
+        table = {"title": "T", "columns": [
+            {"key": key, "title": key, "unit": unit} for key, unit in
+            (("name", "none"), ("rate", "rate"))],
+            "rows": [["plain", 52.4e9], [hostile, None], ["8 x NVIDIA H200", 1e12]],
+            "tones": [["plain", "bad"]]}
+        document = {**samples.bench_copy([samples.cell()]), "shown": {
+            "lines": [{"tone": "good", "text": f"accepted: {hostile}"},
+                      {"tone": "plain", "text": "  to do: nothing"}],
+            "notes": [{"tone": "plain", "text": hostile}, {"tone": "plain", "text": "other"}],
+            "tables": [table]}}
+        page = Tables()
+        page.feed(cmarkgfm.github_flavored_markdown_to_html(self.render(document, "markdown")))
+        self.assertEqual([[cell.strip() for cell in row] for row in page.tables[0]],
+                         [["name", "rate"], ["plain", "52.4 GB/s"], [hostile, "–"],
+                          ["8 x NVIDIA H200", "1.00 TB/s"]])
+        self.assertEqual(page.strong, [f"accepted: {hostile}", "to do: nothing"])
+        self.assertEqual(page.items, 2)
+
+
 class Drawing(samples.RenderTest):
     def test_svg_can_be_drawn(self):
         drawing = self.render(samples.all_kinds(), "svg").encode()
@@ -141,10 +199,13 @@ class Drawing(samples.RenderTest):
 if __name__ == "__main__":
     prometheus = module("prometheus_client.parser")
     junitparser = module("junitparser")
+    cmarkgfm = module("cmarkgfm")
     if "Prometheus" in sys.argv:
         needed("prometheus_client", prometheus)
     if "Junit" in sys.argv:
         needed("junitparser", junitparser)
+    if "Markdown" in sys.argv:
+        needed("cmarkgfm", cmarkgfm)
     if "Drawing" in sys.argv:
         needed("rsvg-convert", shutil.which("rsvg-convert"))
     program.main(__doc__)

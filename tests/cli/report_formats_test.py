@@ -242,5 +242,66 @@ class Formats(samples.RenderTest):
         self.assertEqual(program.run("report", "render", str(self.folder / "none")).returncode, 4)
 
 
+class Contrast(samples.RenderTest):
+    """Text against what is behind it, 4.5 or more (WCAG 2.1, 1.4.3), from the colours in the file.
+    The test in a browser looks at each text; this one runs everywhere."""
+
+    @staticmethod
+    def luminance(color):
+        parts = [value / 255 for value in color]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+                            for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    @staticmethod
+    def color(text):
+        digits = text.removeprefix("#")
+        if len(digits) == 3:
+            digits = "".join(2 * digit for digit in digits)
+        return tuple(int(digits[at:at + 2], 16) for at in (0, 2, 4))
+
+    def assert_contrast(self, text, back, what):
+        low, high = sorted((self.luminance(text), self.luminance(back)))
+        self.assertGreaterEqual((high + 0.05) / (low + 0.05), 4.5, what)
+
+    @staticmethod
+    def styles(text):
+        """The rules for light and those that dark adds."""
+        style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
+        dark = re.findall(r"@media screen and \(prefers-color-scheme:dark\)"
+                          r"\{((?:[^{}]*\{[^{}]*\})*)\s*\}", style)
+        light = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*\s*\}", "", style)
+        return light, "".join(dark)
+
+    def test_pages(self):
+        light, dark = self.styles(self.render(samples.all_kinds(), "html"))
+        colors = dict(re.findall(r"--(\w+):(#\w+)", light))
+        self.assertLessEqual({"text", "faint", "back", "shade", "good", "warning", "bad"},
+                             set(colors))
+        for name, of_mode in (("light", colors),
+                              ("dark", {**colors, **dict(re.findall(r"--(\w+):(#\w+)", dark))})):
+            self.assertTrue(name == "light" or of_mode["back"] != colors["back"])
+            back = self.color(of_mode["back"])
+            for text in ("text", "faint", "good", "warning", "bad"):
+                self.assert_contrast(self.color(of_mode[text]), back, (name, text))
+            self.assert_contrast(self.color(of_mode["text"]), self.color(of_mode["shade"]), name)
+            for strength in (0.2, 0.4, 0.6):   # of a heat map
+                heat = tuple(strength * top + (1 - strength) * below
+                             for top, below in zip((0, 114, 178), back))
+                self.assert_contrast(self.color(of_mode["text"]), heat, (name, strength))
+
+    def test_drawings(self):
+        light, dark = self.styles(self.render(samples.all_kinds(), "svg"))
+        fills = {}
+        for name, rules in (("light", light), ("dark", dark)):
+            for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", rules):
+                found = re.search(r"(?<![-\w])fill:(#\w+)", body)
+                for selector in selectors.split(",") if found else ():
+                    fills[selector.strip().removeprefix(".chart ")] = self.color(found[1])
+            for text in ("text", ".faint", ".failed", ".bad"):
+                self.assert_contrast(fills[text], fills[".back"], (name, text))
+            self.assertEqual(name == "dark", sum(fills[".back"]) < 300)
+
+
 if __name__ == "__main__":
     program.main(__doc__)

@@ -65,9 +65,28 @@ TEST_CASE("curves of copies within a device have a chart and a scale of their ow
   CHECK(list[1].series.size() == 1);
 }
 
-TEST_CASE("what did not work is not drawn") {
-  CHECK(charts(copy_cell("a", "host", "amd:0", 1, 1e9, "mismatch")).empty());
+TEST_CASE("what failed is drawn as such, with its name and without a length") {
+  const auto list = charts(copy_cell("a@amd:0", "host", "amd:0", 1, 1e9, "mismatch") + "," +
+                           copy_cell("b@amd:0", "host", "amd:0", 1, 1e9, "failed") + "," +
+                           copy_cell("c@amd:0", "host", "amd:0", 1, 1e9, "skipped") + "," +
+                           copy_cell("d@amd:0", "host", "amd:0", 1, 2e9));
+  REQUIRE(list.size() == 1);
+  REQUIRE(list[0].bars.size() == 3);
+  CHECK(list[0].bars[0].name == "d, host to amd:0");
+  CHECK(list[0].bars[1].failed == "WRONG DATA");
+  CHECK(list[0].bars[2].failed == "FAILED");
+  const std::string text = draw(list[0]).elements;
+  CHECK(count_of(text, "class=\"bad\"") == 2);
+  CHECK(count_of(text, "class=\"s0 bar\"") == 1);
   CHECK(charts_of({}).empty());
+}
+
+TEST_CASE("a chart is as wide as its longest name needs") {
+  Chart chart;
+  chart.bars = {{std::string(200, 'm'), 5e9, 0, {}}};
+  CHECK(draw(chart).width > 200 * 7);
+  chart.bars = {{"short", 5e9, 0, {}}};
+  CHECK(draw(chart).width == 760);
 }
 
 TEST_CASE("too many series or bars are spread over charts") {
@@ -134,7 +153,7 @@ TEST_CASE("operations have charts of their own, with their unit") {
   REQUIRE(list.size() == 3);
   CHECK(list[0].title == "Operations over size");
   CHECK(draw(list[0]).elements.find("TFLOP/s") != std::string::npos);
-  CHECK(list[1].title == "Rates");
+  CHECK(list[1].title == "Rates within a device");  // not on the scale of links
   REQUIRE(list[1].bars.size() == 1);
   CHECK(list[1].bars[0].per_s == 8e9);
   CHECK(list[2].title == "Operations");

@@ -88,3 +88,30 @@ TEST_CASE("one pair, lists of devices and the host make no matrix") {
   CHECK(matrices_in(bench_copy(pair("host", "amd:1", 1e9) + "," + pair("host", "amd:0", 1e9)))
             .empty());
 }
+
+TEST_CASE("a pair that failed is named in its cell") {
+  std::vector<Measurement> measurements;
+  for (const char* source : {"amd:0", "amd:1"}) {
+    for (const char* destination : {"amd:0", "amd:1"}) {
+      if (std::string(source) == destination) continue;
+      Measurement one;
+      one.label = "p2p-write";
+      one.source = source;
+      one.destination = destination;
+      one.bytes_per_s = 5e9;
+      if (measurements.empty()) one.status = Status::mismatch;
+      measurements.push_back(one);
+    }
+  }
+  const auto list = matrices_of(measurements);
+  REQUIRE(list.size() == 1);
+  const Table table = table_of(list.front());
+  CHECK(format_value(table.at(0, 2), Unit::hundredths) == "FAILED");
+  CHECK(table.tone_at(0, 2) == Tone::bad);
+  CHECK(table.tone_at(1, 1) == Tone::plain);
+  Report report;
+  report.run.end(5);
+  report.measurements = measurements;
+  CHECK(to_html(report).find("<td class=\"number bad-cell\"") != std::string::npos);
+  CHECK(to_svg(report).find("class=\"middle bad\">FAILED<") != std::string::npos);
+}
