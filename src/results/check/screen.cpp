@@ -272,11 +272,6 @@ void add_compared(const CheckOutcome& outcome, std::vector<Line>& notes) {
     if (!expectations.gpus.empty())
       text += " and the number of GPUs, " + std::to_string(gpus) + ",";
     notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
-    if (!outcome.expects_gpus) {
-      notes.push_back({Tone::plain, outcome.expect +
-                                        " does not hold the number of GPUs; write it anew with "
-                                        "--write-expect"});
-    }
   }
   if (expectations.not_measured.empty()) return;
   const std::size_t more = expectations.not_measured.size() - 1;
