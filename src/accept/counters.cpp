@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "machine/kernel_events.hpp"
 
 namespace hiptool::accept {
@@ -49,11 +50,14 @@ class DeviceJudge {
     return growth(before_.sensors.*counter, after_.sensors.*counter);
   }
 
-  /// "12 corrected memory errors (240 per minute)".
+  /// "12 corrected memory errors in 3.00 s (240 per minute)".
   std::string rate_text(std::uint64_t count, const std::string& what) const {
     const std::string text = base::count_of(count, what);
     if (time_s_ <= 0) return text;
-    return fmt::format("{} ({:.3g} per minute)", text, static_cast<double>(count) * 60 / time_s_);
+    const double per_minute = static_cast<double>(count) * 60 / time_s_;
+    return fmt::format(
+        "{} in {} ({} per minute)", text, format_duration(time_s_),
+        per_minute < 100 ? fmt::format("{:.3g}", per_minute) : fmt::format("{:.0f}", per_minute));
   }
 
   void add(const char* code, const char* what, Severity severity, std::string reason,
