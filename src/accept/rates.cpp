@@ -234,6 +234,23 @@ std::optional<TooSlow> slower_than_expected(const StageMeasurement& measured,
       expected, shortfall_of(*expectation, judged)};
 }
 
+/// Its PCIe link carries, while it copies, less than half of what its slot allows.
+std::optional<TooSlow> slower_than_slot(const StageMeasurement& measured) {
+  const bool is_known = measured.limit_source == "pcie-link" && measured.limit_bytes_per_s &&
+                        measured.path_bytes_per_s && measured.devices.size() == 1;
+  if (!is_known) return {};
+  const double share = *measured.limit_bytes_per_s / *measured.path_bytes_per_s;
+  if (share >= least_share_of_limit) return {};
+  report::Measurement link;
+  link.bytes_per_s = measured.limit_bytes_per_s;
+  report::Measurement slot;
+  slot.bytes_per_s = measured.path_bytes_per_s;
+  return TooSlow{machine::codes::copy_limit,
+                 fmt::format("{}: its PCIe link carries {} of {}", figure_text(measured),
+                             figure_text(link), figure_text(slot)),
+                 figure_text(slot) + " of the link", 1 - share};
+}
+
 /// Below what is published of the model.
 std::optional<TooSlow> slower_than_published(const StageMeasurement& measured,
                                              const RateRules& rules) {
@@ -276,6 +293,7 @@ std::optional<TooSlow> too_slow(const StageMeasurement& measured,
                                 const SecondSpeeds& seconds, const RateRules& rules) {
   if (auto slow = slower_than_expected(measured, rules)) return slow;
   if (auto slow = slower_than_published(measured, rules)) return slow;
+  if (auto slow = slower_than_slot(measured)) return slow;
   if (has_half_rule(measured) && measured.share_of_limit &&
       *measured.share_of_limit < least_share_of_limit) {
     return TooSlow{
@@ -294,6 +312,7 @@ std::optional<TooSlow> too_slow(const StageMeasurement& measured,
 void measure_again(StageMeasurement& measured, const RateRules& rules) {
   std::optional<report::Measurement> again = rules.again(measured);
   if (!again || !speed_of(*again) || *speed_of(*again) <= *speed_of(measured)) return;
+  again->stage = measured.stage;
   static_cast<report::Measurement&>(measured) = std::move(*again);
 }
 

@@ -46,6 +46,7 @@ struct RateFault {
 ///    two GPUs, that allow less lower the limit; where the path is unknown, links have none;
 ///  * a copy with one device and a kernel of group "stream", of 16 MiB and more, reach half of
 ///    their limit;
+///  * the PCIe link carries, while a device copies, half of what its slot allows;
 ///  * siblings, which are three and more GPUs of one name: a device is slow if its median is more
 ///    than `spread` below the median of the others, if the fastest twentieth of its samples does
 ///    not reach that, and, among four or more, if no other is slower. Those that are slow are left

@@ -211,11 +211,14 @@ TEST_CASE("one that is the slowest after a repeat of another is measured again a
   rules.again = [&](const StageMeasurement& measured) -> std::optional<report::Measurement> {
     repeated.push_back(measured.devices[0]);
     report::Measurement second = measured;
+    second.stage.clear();
     second.bytes_per_s = 50e9;
     return second;
   };
+  for (StageMeasurement& one : measurements) one.stage = "copy";
   ExpectationResults results;
   CHECK(judge_rates(measurements, rules, results).empty());
+  CHECK(measurements[3].stage == "copy");
   CHECK(repeated == std::vector<std::string>{"nvidia:3", "nvidia:5"});
 }
 
@@ -265,6 +268,20 @@ TEST_CASE("half of the limit is the least") {
     measured.size_bytes = 1u << 20;  // a matter of latency
     CHECK(judge_cells({measured}).faults.empty());
   }
+}
+
+TEST_CASE("a PCIe link that carries less than half of its slot is slow, whatever the rate") {
+  StageMeasurement copy = cell_at(h2d, "nvidia:9", 12e9);  // of a model without published rates
+  copy.limit_source = "pcie-link";
+  copy.share_of_limit = 0.76;
+  copy.limit_bytes_per_s = 15.75e9;
+  copy.path_bytes_per_s = 31.5e9;
+  CHECK(judge_cells({copy}).faults.empty());
+  copy.path_bytes_per_s = 63e9;
+  const Judged judged = judge_cells({copy});
+  REQUIRE(judged.faults.size() == 1);
+  CHECK(judged.faults[0].fault.code == "HT-COPY-LIMIT");
+  CHECK(judged.faults[0].fault.reason == "12.0 GB/s: its PCIe link carries 15.8 GB/s of 63.0 GB/s");
 }
 
 TEST_CASE("expectations") {
