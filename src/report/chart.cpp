@@ -6,7 +6,9 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 
+#include "base/text.hpp"
 #include "report/markup.hpp"
 #include "report/text.hpp"
 
@@ -201,16 +203,24 @@ Drawing draw_bars(const Chart& chart) {
   return {std::move(elements), total, y + 10};
 }
 
+// "nvidia:0-7" of a list of devices.
+std::string end_text(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream text(list);
+  for (std::string name; std::getline(text, name, ',');) names.push_back(std::move(name));
+  return base::ranges_of(std::move(names));
+}
+
 std::string direction(const Measurement& measured) {
-  if (measured.source.empty()) return measured.destination;
-  return measured.source + " to " + measured.destination;
+  if (measured.source.empty()) return end_text(measured.destination);
+  return end_text(measured.source) + " to " + end_text(measured.destination);
 }
 
 // Many times as fast as a link, whose curve would vanish on the same axis: copies within a device,
 // kernels, operations and libraries.
 bool is_local(const Measurement& measured) {
   if (measured.source.empty()) return !measured.kind.starts_with("load");
-  return measured.source == measured.destination;
+  return measured.source == measured.destination && !platform_of(measured.source).empty();
 }
 
 double rate_of(const Measurement& measured) {

@@ -91,7 +91,12 @@ bool is_checked(const CheckOutcome& outcome, const std::string& device) {
 
 Findings findings_of(const CheckOutcome& outcome, machine::Severity severity) {
   Findings found;
-  if (base::contains(outcome.stages, "doctor")) {
+  const auto& stages = outcome.result.stages;
+  // On a machine without a GPU it examined nothing, and its stage says so.
+  const bool has_doctor = std::any_of(stages.begin(), stages.end(), [](const StageResult& one) {
+    return one.stage == "doctor" && one.status != StageStatus::skipped;
+  });
+  if (has_doctor) {
     for (const machine::Check& check : outcome.doctor) {
       if (check.severity != severity || !is_checked(outcome, check.device)) continue;
       ++found.count;

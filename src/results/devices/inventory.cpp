@@ -154,7 +154,7 @@ std::string join_summaries(const std::vector<const DeviceFacts*>& devices) {
   if (are_alike) {
     std::vector<std::string> ids;
     for (const DeviceFacts* device : devices) ids.push_back(device->id);
-    std::string text = fmt::format("{} {} x {}", base::ranges_of(ids), ids.size(), first.info.name);
+    std::string text = base::ranges_of(ids) + " " + first.info.name;
     if (first.info.memory_total_bytes) {
       text += fmt::format(", {} each", format_size(*first.info.memory_total_bytes));
     }

@@ -81,6 +81,15 @@ TEST_CASE("what failed is drawn as such, with its name and without a length") {
   CHECK(charts_of({}).empty());
 }
 
+TEST_CASE("copies among many devices name them by ranges, on the scale of links") {
+  const std::string all = "amd:0,amd:1,amd:2,amd:3";
+  const auto list = charts(copy_cell("all-to-all@" + all, all, all, 1, 9e11) + "," +
+                           copy_cell("a@amd:0", "host", "amd:0", 1, 2e9));
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].title == "Rates");
+  CHECK(list[0].bars[0].name == "all-to-all, amd:0-3 to amd:0-3");
+}
+
 TEST_CASE("a chart is as wide as its longest name needs") {
   Chart chart;
   chart.bars = {{std::string(200, 'm'), 5e9, 0, {}}};

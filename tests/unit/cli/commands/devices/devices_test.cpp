@@ -24,7 +24,7 @@ TEST_CASE("without a GPU the list says what works, why the rest does not, and su
   CHECK(machine.out.text.find("no usable GPU; the CPU is usable: cpu:0") == 0);
   CHECK(contains(machine.out.text, "\namd: not usable: no runtime library was found\n"));
   CHECK(contains(machine.out.text, "  hint: install it\n"));
-  CHECK(contains(machine.out.text, "\ncpu:1 "));
+  CHECK(contains(machine.out.text, "\ncpu:0-1 "));
   CHECK(widest_line(machine.out.text) <= 80);
 }
 
@@ -34,6 +34,9 @@ TEST_CASE("with GPUs the verdict names them; the default device is no filter") {
   machine.variables["HIPTOOL_DEVICE"] = "cpu";
   CHECK(machine.run({"devices"}) == 0);
   CHECK(machine.out.text.find("2 GPUs usable: nvidia:0") == 0);
+  CHECK(contains(machine.out.text, "\nnvidia:0-1 "));
+  CHECK(contains(machine.out.text, "\ncpu:0-1 "));
+  CHECK(machine.run({"devices", "--verbose"}) == 0);
   CHECK(contains(machine.out.text, "\nnvidia:1 "));
   CHECK(contains(machine.out.text, "\ncpu:0 "));
 }

@@ -138,7 +138,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
   const Inventory inventory{{}, {gpu(0), cpu()}, {}};
   for (const bool unicode : {false, true}) {
     report::Report report;
-    report.tables = {results::short_table(inventory, unicode)};
+    report.tables = {results::short_table(inventory, unicode, false)};
     const std::string text = report::to_table(report, {80, false, unicode});
     CHECK(widest_line(text) <= 80);
     CHECK(contains(text, "Intel Xeon Platinum 8592+"));
@@ -221,8 +221,13 @@ TEST_CASE("the verdict names the GPUs, or the usable CPU") {
   CHECK(one.tone == report::Tone::good);
   const report::Line many =
       results::inventory_verdict({{}, {gpu(0), gpu(1), gpu(2), gpu(3), gpu(4)}, {}});
-  CHECK(contains(many.text, "5 GPUs usable: nvidia:0 "));
-  CHECK(contains(many.text, "nvidia:2 NVIDIA H200, 140 GiB; and 2 more"));
+  CHECK(many.text == "5 GPUs usable: nvidia:0-4 NVIDIA H200, 140 GiB each");
+  DeviceFacts other = gpu(4);
+  other.info.name = "NVIDIA L4";
+  const report::Line mixed =
+      results::inventory_verdict({{}, {gpu(0), gpu(1), gpu(2), gpu(3), other}, {}});
+  CHECK(contains(mixed.text, "5 GPUs usable: nvidia:0 "));
+  CHECK(contains(mixed.text, "nvidia:2 NVIDIA H200, 140 GiB; and 2 more"));
 
   DeviceFacts host = cpu();
   host.info.name = "CPU";
