@@ -48,7 +48,7 @@ class HIPTOOL_API AsyncLoader {
   /// flight; the first call pins all slots unless prepare() did. Throws Error(out_of_bounds) when
   /// the source is longer than the destination, Error(invalid_argument) for a destination on
   /// another device, Error(cancelled), and what prepare() throws.
-  void upload(const Buffer& destination, std::span<const std::byte> source);
+  void upload(Buffer& destination, std::span<const std::byte> source);
 
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();

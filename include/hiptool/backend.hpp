@@ -37,8 +37,8 @@ class HIPTOOL_API Backend {
   Backend(const Device& device, const Options& options);
 
   /// Works on a stream of the caller, which must outlive the Backend and its copies.
-  static Backend borrow_native(const StreamRef& stream);
-  static Backend borrow_native(const StreamRef& stream, const Options& options);
+  static Backend borrow_stream(const StreamRef& stream);
+  static Backend borrow_stream(const StreamRef& stream, const Options& options);
 
   /// The one Backend of the process for a device, made by the first call that succeeds.
   static Backend shared(const Device& device);
@@ -71,10 +71,8 @@ class HIPTOOL_API Backend {
     return hiptool::with_retry(std::forward<Function>(function), policy);
   }
 
-  /// For the library's own use.
-  ops::BackendState& state() const noexcept { return *state_; }
-
  private:
+  friend struct ops::BackendState;
   explicit Backend(std::shared_ptr<ops::BackendState> state) : state_(std::move(state)) {}
   std::shared_ptr<ops::BackendState> state_;
 };

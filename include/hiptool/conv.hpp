@@ -61,14 +61,14 @@ struct Conv1dOptions {
 /// than the padded image, and for a stride, a dilation or groups of 0.
 HIPTOOL_API Tensor conv2d(const Backend& backend, const Tensor& x, const Tensor& weights,
                           const ConvOptions& options = {});
-HIPTOOL_API void conv2d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                             const ConvOptions& options, const Tensor& out);
+HIPTOOL_API void conv2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                             const Tensor& weights, const ConvOptions& options = {});
 
 /// x [images, in channels, length], weights [out channels, in channels / groups, kernel].
 HIPTOOL_API Tensor conv1d(const Backend& backend, const Tensor& x, const Tensor& weights,
                           const Conv1dOptions& options = {});
-HIPTOOL_API void conv1d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                             const Conv1dOptions& options, const Tensor& out);
+HIPTOOL_API void conv1d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                             const Tensor& weights, const Conv1dOptions& options = {});
 
 /// The adjoint of conv2d with the same options: every element of x is multiplied by the kernel and
 /// added to the results that conv2d would have made it of. Weights are [in channels, out channels /
@@ -76,16 +76,14 @@ HIPTOOL_API void conv1d_into(const Backend& backend, const Tensor& x, const Tens
 /// - 1) + output padding + 1 results along each axis, at least 1. Errors as conv2d.
 HIPTOOL_API Tensor conv_transpose2d(const Backend& backend, const Tensor& x, const Tensor& weights,
                                     const ConvOptions& options = {});
-HIPTOOL_API void conv_transpose2d_into(const Backend& backend, const Tensor& x,
-                                       const Tensor& weights, const ConvOptions& options,
-                                       const Tensor& out);
+HIPTOOL_API void conv_transpose2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                       const Tensor& weights, const ConvOptions& options = {});
 
 /// x [images, in channels, length], weights [in channels, out channels / groups, kernel].
 HIPTOOL_API Tensor conv_transpose1d(const Backend& backend, const Tensor& x, const Tensor& weights,
                                     const Conv1dOptions& options = {});
-HIPTOOL_API void conv_transpose1d_into(const Backend& backend, const Tensor& x,
-                                       const Tensor& weights, const Conv1dOptions& options,
-                                       const Tensor& out);
+HIPTOOL_API void conv_transpose1d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                       const Tensor& weights, const Conv1dOptions& options = {});
 
 // ---- Pooling: u8, u32, i64, f16, bf16, f32 and f64, else Error(unsupported). A result for every
 // window that is inside the image: (height - kernel) / stride + 1 of them, rounded down. Throws
@@ -96,14 +94,14 @@ HIPTOOL_API void conv_transpose1d_into(const Backend& backend, const Tensor& x,
 /// f32 and rounded once; sums of integers have 64 bits, wrap, and quotients are truncated.
 HIPTOOL_API Tensor avg_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
                               const HeightWidth& stride);
-HIPTOOL_API void avg_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                                 const HeightWidth& stride, const Tensor& out);
+HIPTOOL_API void avg_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                 const HeightWidth& kernel, const HeightWidth& stride);
 
 /// The largest element of a window. NaN propagates; of the two zeros +0 is larger.
 HIPTOOL_API Tensor max_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
                               const HeightWidth& stride);
-HIPTOOL_API void max_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                                 const HeightWidth& stride, const Tensor& out);
+HIPTOOL_API void max_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                 const HeightWidth& kernel, const HeightWidth& stride);
 
 // ---- Upsampling, or downsampling, to any size. Those that write into a tensor take the size from
 // it. Throws Error(invalid_argument) where an image without elements would have to become one with
@@ -113,12 +111,10 @@ HIPTOOL_API void max_pool2d_into(const Backend& backend, const Tensor& x, const 
 /// Every dtype. Throws Error(unsupported) where n * m does not fit 64 bits.
 HIPTOOL_API Tensor upsample_nearest1d(const Backend& backend, const Tensor& x,
                                       std::uint64_t length);
-HIPTOOL_API void upsample_nearest1d_into(const Backend& backend, const Tensor& x,
-                                         const Tensor& out);
+HIPTOOL_API void upsample_nearest1d_into(const Backend& backend, Tensor& out, const Tensor& x);
 HIPTOOL_API Tensor upsample_nearest2d(const Backend& backend, const Tensor& x,
                                       const HeightWidth& size);
-HIPTOOL_API void upsample_nearest2d_into(const Backend& backend, const Tensor& x,
-                                         const Tensor& out);
+HIPTOOL_API void upsample_nearest2d_into(const Backend& backend, Tensor& out, const Tensor& x);
 
 struct BilinearOptions {
   bool aligns_corners = false;
@@ -141,7 +137,7 @@ struct BilinearOptions {
 HIPTOOL_API Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x,
                                        const HeightWidth& size,
                                        const BilinearOptions& options = {});
-HIPTOOL_API void upsample_bilinear2d_into(const Backend& backend, const Tensor& x,
-                                          const BilinearOptions& options, const Tensor& out);
+HIPTOOL_API void upsample_bilinear2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                          const BilinearOptions& options = {});
 
 }  // namespace hiptool::ops

@@ -44,8 +44,8 @@ struct MatmulOptions {
 /// our kernels compute.
 HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
                           const MatmulOptions& options = {});
-HIPTOOL_API void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b,
-                             const Tensor& out, const MatmulOptions& options = {});
+HIPTOOL_API void matmul_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b,
+                             const MatmulOptions& options = {});
 
 struct MatmulI32Options {
   /// A library gets the operands as they are; see below.
@@ -66,8 +66,8 @@ struct MatmulI32Options {
 HIPTOOL_API Tensor matmul_i32(const Backend& backend, const Tensor& a, const Tensor& b,
                               const MatmulI32Options& options = {});
 /// `out` must not overlap an operand.
-HIPTOOL_API void matmul_i32_into(const Backend& backend, const Tensor& a, const Tensor& b,
-                                 const Tensor& out, const MatmulI32Options& options = {});
+HIPTOOL_API void matmul_i32_into(const Backend& backend, Tensor& out, const Tensor& a,
+                                 const Tensor& b, const MatmulI32Options& options = {});
 
 /// (silu(x gate) * (x up)) down, of x [.., m, k], gate and up [k, h] and down [h, n]; the dtypes
 /// are those of matmul, and all are the same. The products and the activation are rounded to the
@@ -75,18 +75,17 @@ HIPTOOL_API void matmul_i32_into(const Backend& backend, const Tensor& a, const 
 HIPTOOL_API Tensor mlp_swiglu(const Backend& backend, const Tensor& x, const Tensor& gate_weights,
                               const Tensor& up_weights, const Tensor& down_weights,
                               const MatmulOptions& options = {});
-HIPTOOL_API void mlp_swiglu_into(const Backend& backend, const Tensor& x,
+HIPTOOL_API void mlp_swiglu_into(const Backend& backend, Tensor& out, const Tensor& x,
                                  const Tensor& gate_weights, const Tensor& up_weights,
-                                 const Tensor& down_weights, const Tensor& out,
-                                 const MatmulOptions& options = {});
+                                 const Tensor& down_weights, const MatmulOptions& options = {});
 
 /// alpha x + y of any dtype, with alpha in that dtype; product and sum are rounded each. `out` may
 /// be x or y.
 HIPTOOL_API Tensor axpy(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y);
-HIPTOOL_API void axpy_into(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y,
-                           const Tensor& out);
+HIPTOOL_API void axpy_into(const Backend& backend, Tensor& out, Scalar alpha, const Tensor& x,
+                           const Tensor& y);
 
 /// x becomes alpha x.
-HIPTOOL_API void scal(const Backend& backend, Scalar alpha, const Tensor& x);
+HIPTOOL_API void scal(const Backend& backend, Tensor& x, Scalar alpha);
 
 }  // namespace hiptool::ops

@@ -54,30 +54,28 @@ HIPTOOL_API std::string_view to_string(Compare operation) noexcept;
 /// them fit.
 HIPTOOL_API Tensor binary(const Backend& backend, Binary operation, const Tensor& a,
                           const Tensor& b);
-HIPTOOL_API void binary_into(const Backend& backend, Binary operation, const Tensor& a,
-                             const Tensor& b, const Tensor& out);
+HIPTOOL_API void binary_into(const Backend& backend, Tensor& out, Binary operation, const Tensor& a,
+                             const Tensor& b);
 
 /// The same; the result is u8, 1 where the comparison holds and else 0.
 HIPTOOL_API Tensor compare(const Backend& backend, Compare operation, const Tensor& a,
                            const Tensor& b);
-HIPTOOL_API void compare_into(const Backend& backend, Compare operation, const Tensor& a,
-                              const Tensor& b, const Tensor& out);
+HIPTOOL_API void compare_into(const Backend& backend, Tensor& out, Compare operation,
+                              const Tensor& a, const Tensor& b);
 
-#define HIPTOOL_BINARY(name, ...)                                                   \
-  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {    \
-    return binary(backend, Binary::name, a, b);                                     \
-  }                                                                                 \
-  inline void name##_into(const Backend& backend, const Tensor& a, const Tensor& b, \
-                          const Tensor& out) {                                      \
-    binary_into(backend, Binary::name, a, b, out);                                  \
+#define HIPTOOL_BINARY(name, ...)                                                                  \
+  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {                   \
+    return binary(backend, Binary::name, a, b);                                                    \
+  }                                                                                                \
+  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b) { \
+    binary_into(backend, out, Binary::name, a, b);                                                 \
   }
-#define HIPTOOL_COMPARE(name, ...)                                                  \
-  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {    \
-    return compare(backend, Compare::name, a, b);                                   \
-  }                                                                                 \
-  inline void name##_into(const Backend& backend, const Tensor& a, const Tensor& b, \
-                          const Tensor& out) {                                      \
-    compare_into(backend, Compare::name, a, b, out);                                \
+#define HIPTOOL_COMPARE(name, ...)                                                                 \
+  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {                   \
+    return compare(backend, Compare::name, a, b);                                                  \
+  }                                                                                                \
+  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b) { \
+    compare_into(backend, out, Compare::name, a, b);                                               \
   }
 #include "hiptool/operations.def"
 #undef HIPTOOL_BINARY
@@ -115,15 +113,14 @@ HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 ///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
 ///   F, the signs of zeros included; silu, gelu and gelu_erf of -infinity are -0, their limit.
 HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
-HIPTOOL_API void unary_into(const Backend& backend, Unary operation, const Tensor& x,
-                            const Tensor& out);
+HIPTOOL_API void unary_into(const Backend& backend, Tensor& out, Unary operation, const Tensor& x);
 
-#define HIPTOOL_UNARY(name, ...)                                                        \
-  inline Tensor name(const Backend& backend, const Tensor& x) {                         \
-    return unary(backend, Unary::name, x);                                              \
-  }                                                                                     \
-  inline void name##_into(const Backend& backend, const Tensor& x, const Tensor& out) { \
-    unary_into(backend, Unary::name, x, out);                                           \
+#define HIPTOOL_UNARY(name, ...)                                                  \
+  inline Tensor name(const Backend& backend, const Tensor& x) {                   \
+    return unary(backend, Unary::name, x);                                        \
+  }                                                                               \
+  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& x) { \
+    unary_into(backend, out, Unary::name, x);                                     \
   }
 #define HIPTOOL_FUNCTION(name, ...) HIPTOOL_UNARY(name)
 #include "hiptool/operations.def"
@@ -157,41 +154,40 @@ class Scalar {
 /// x^exponent as pow of C99, and x > 0 ? x : alpha (e^x - 1), of floating-point dtypes; within 2
 /// units in the last place for the parameter in the dtype of x.
 HIPTOOL_API Tensor powf(const Backend& backend, const Tensor& x, double exponent);
-HIPTOOL_API void powf_into(const Backend& backend, const Tensor& x, double exponent,
-                           const Tensor& out);
+HIPTOOL_API void powf_into(const Backend& backend, Tensor& out, const Tensor& x, double exponent);
 HIPTOOL_API Tensor elu(const Backend& backend, const Tensor& x, double alpha);
-HIPTOOL_API void elu_into(const Backend& backend, const Tensor& x, double alpha, const Tensor& out);
+HIPTOOL_API void elu_into(const Backend& backend, Tensor& out, const Tensor& x, double alpha);
 
 /// x factor + addend, of any dtype, with both numbers in the dtype of x. Integers wrap; product and
 /// sum are rounded each (for halves to f32).
 HIPTOOL_API Tensor affine(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend);
-HIPTOOL_API void affine_into(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend,
-                             const Tensor& out);
+HIPTOOL_API void affine_into(const Backend& backend, Tensor& out, const Tensor& x, Scalar factor,
+                             Scalar addend);
 
 /// x[r,c] + bias[c], of any dtype.
 HIPTOOL_API Tensor row_bias(const Backend& backend, const Tensor& x, const Tensor& bias);
-HIPTOOL_API void row_bias_into(const Backend& backend, const Tensor& x, const Tensor& bias,
-                               const Tensor& out);
+HIPTOOL_API void row_bias_into(const Backend& backend, Tensor& out, const Tensor& x,
+                               const Tensor& bias);
 
 /// Elements of on_true where the condition (u8, u32 or i64; else Error(unsupported)) is not 0, and
 /// of on_false elsewhere. Both are of the same dtype (any), all three of the same dimensions. Bits
 /// stay as they are.
 HIPTOOL_API Tensor where_cond(const Backend& backend, const Tensor& condition,
                               const Tensor& on_true, const Tensor& on_false);
-HIPTOOL_API void where_cond_into(const Backend& backend, const Tensor& condition,
-                                 const Tensor& on_true, const Tensor& on_false, const Tensor& out);
+HIPTOOL_API void where_cond_into(const Backend& backend, Tensor& out, const Tensor& condition,
+                                 const Tensor& on_true, const Tensor& on_false);
 
 /// The numbers in another dtype, from any to any. To floating point they are rounded once, to
 /// nearest, ties to even. Floating point to integer is truncated, then saturates; NaN becomes 0.
 /// Integer to integer wraps. The same dtype copies bits. The second form takes the dtype of `out`.
 HIPTOOL_API Tensor cast(const Backend& backend, const Tensor& x, DType dtype);
-HIPTOOL_API void cast_into(const Backend& backend, const Tensor& x, const Tensor& out);
+HIPTOOL_API void cast_into(const Backend& backend, Tensor& out, const Tensor& x);
 
 /// All elements become the value.
 HIPTOOL_API Tensor fill(const Backend& backend, DType dtype, std::span<const std::uint64_t> dims,
                         Scalar value);
 HIPTOOL_API Tensor fill(const Backend& backend, DType dtype,
                         std::initializer_list<std::uint64_t> dims, Scalar value);
-HIPTOOL_API void fill_into(const Backend& backend, Scalar value, const Tensor& out);
+HIPTOOL_API void fill_into(const Backend& backend, Tensor& out, Scalar value);
 
 }  // namespace hiptool::ops

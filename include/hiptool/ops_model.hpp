@@ -64,8 +64,8 @@ class HIPTOOL_API QuantisedTensor {
 /// and devices, and for an output that overlaps x or the weights.
 HIPTOOL_API Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights,
                                     const Tensor& x);
-HIPTOOL_API void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weights,
-                                       const Tensor& x, const Tensor& out);
+HIPTOOL_API void quantised_matmul_into(const Backend& backend, Tensor& out,
+                                       const QuantisedTensor& weights, const Tensor& x);
 
 /// The rows of these numbers as f32 [ids, columns], bit for bit as ggml converts them; NaN is the
 /// canonical one. Ids of the host are copied before the call returns, and one that is not below
@@ -78,8 +78,8 @@ HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor&
 /// only, as in index_select.
 HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
                                   const Tensor& ids);
-HIPTOOL_API void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights,
-                                     const Tensor& ids, const Tensor& out);
+HIPTOOL_API void embedding_rows_into(const Backend& backend, Tensor& out,
+                                     const QuantisedTensor& weights, const Tensor& ids);
 
 /// Keys and values of the tokens so far, by position: f32 [capacity, heads, key size] and
 /// [capacity, heads, value size].
@@ -97,7 +97,7 @@ HIPTOOL_API KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity
 /// Writes keys and values f32 [tokens, heads, size] of neighbouring tokens, the first of them at
 /// that position. Throws Error(out_of_bounds) when they exceed the capacity,
 /// Error(invalid_argument) for shapes and dtypes that are not those of the cache.
-HIPTOOL_API void kv_append(const Backend& backend, const KVCache& cache, const Tensor& keys,
+HIPTOOL_API void kv_append(const Backend& backend, KVCache& cache, const Tensor& keys,
                            const Tensor& values, std::uint64_t position);
 
 struct AttentionOptions {
@@ -121,9 +121,9 @@ struct AttentionOptions {
 /// cache whose last axis has not stride 1, a window of 0, a softcap that is negative or not finite,
 /// and an output that overlaps an input.
 HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q, const KVCache& cache,
-                             const AttentionOptions& options);
-HIPTOOL_API void attention_into(const Backend& backend, const Tensor& q, const KVCache& cache,
-                                const AttentionOptions& options, const Tensor& out);
+                             const AttentionOptions& options = {});
+HIPTOOL_API void attention_into(const Backend& backend, Tensor& out, const Tensor& q,
+                                const KVCache& cache, const AttentionOptions& options = {});
 
 /// How a model derives the frequencies of rope; the defaults leave them as they are. Public sources
 /// are transformers' modeling_rope_utils.py and llama.cpp's ggml_rope_ext.

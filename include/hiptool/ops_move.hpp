@@ -18,7 +18,7 @@ namespace hiptool::ops {
 /// A new contiguous tensor with the same elements.
 HIPTOOL_API Tensor copy(const Backend& backend, const Tensor& x);
 /// `out` has the dtype and the dimensions of `x`.
-HIPTOOL_API void copy_into(const Backend& backend, const Tensor& x, const Tensor& out);
+HIPTOOL_API void copy_into(const Backend& backend, Tensor& out, const Tensor& x);
 
 /// The tensor itself where it is contiguous, otherwise a copy.
 HIPTOOL_API Tensor contiguous(const Backend& backend, const Tensor& x);
@@ -28,17 +28,17 @@ HIPTOOL_API Tensor contiguous(const Backend& backend, const Tensor& x);
 struct Rows {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
-  std::uint64_t source_stride = 0;  ///< from the start of a row to that of the next
-  std::uint64_t destination_stride = 0;
-  std::uint64_t source_offset = 0;
+  std::uint64_t destination_stride = 0;  ///< from the start of a row to that of the next
+  std::uint64_t source_stride = 0;
   std::uint64_t destination_offset = 0;
+  std::uint64_t source_offset = 0;
 };
 
 /// Copies rows between tensors of one dtype. Without rows or columns it does nothing, whatever the
 /// other numbers are. Throws Error(invalid_argument) where a tensor is not contiguous, a stride is
 /// below the number of columns (with more than one row), or source and destination overlap;
 /// Error(out_of_bounds) where the last element is beyond the end of its tensor.
-HIPTOOL_API void copy_2d(const Backend& backend, const Tensor& source, const Tensor& destination,
+HIPTOOL_API void copy_2d(const Backend& backend, Tensor& destination, const Tensor& source,
                          const Rows& rows);
 
 /// Tensors of one dtype, one after the other along an axis; the other dimensions are equal. There
@@ -47,10 +47,10 @@ HIPTOOL_API Tensor concat(const Backend& backend, std::span<const Tensor> tensor
                           std::size_t axis);
 HIPTOOL_API Tensor concat(const Backend& backend, std::initializer_list<Tensor> tensors,
                           std::size_t axis);
-HIPTOOL_API void concat_into(const Backend& backend, std::span<const Tensor> tensors,
-                             std::size_t axis, const Tensor& out);
-HIPTOOL_API void concat_into(const Backend& backend, std::initializer_list<Tensor> tensors,
-                             std::size_t axis, const Tensor& out);
+HIPTOOL_API void concat_into(const Backend& backend, Tensor& out, std::span<const Tensor> tensors,
+                             std::size_t axis);
+HIPTOOL_API void concat_into(const Backend& backend, Tensor& out,
+                             std::initializer_list<Tensor> tensors, std::size_t axis);
 
 // ---- Indexing. Ids are u8, u32 or i64 (otherwise Error(unsupported)), of any layout. An id that
 // is the largest number of its type chooses nothing: the result is 0 where elements are read, and
@@ -62,15 +62,15 @@ HIPTOOL_API void concat_into(const Backend& backend, std::initializer_list<Tenso
 /// The slices of `x` along an axis that the 1-D ids choose: out[i, k, j] = x[i, ids[k], j].
 HIPTOOL_API Tensor index_select(const Backend& backend, const Tensor& x, const Tensor& ids,
                                 std::size_t axis);
-HIPTOOL_API void index_select_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                                   std::size_t axis, const Tensor& out);
+HIPTOOL_API void index_select_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                   const Tensor& ids, std::size_t axis);
 
 /// For each id one element: out[i, k, j] = x[i, ids[i, k, j], j]. Ids have the rank of `x`, and no
 /// dimension is larger than that of `x`, except along the axis. The result has their dimensions.
 HIPTOOL_API Tensor gather(const Backend& backend, const Tensor& x, const Tensor& ids,
                           std::size_t axis);
-HIPTOOL_API void gather_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                             std::size_t axis, const Tensor& out);
+HIPTOOL_API void gather_into(const Backend& backend, Tensor& out, const Tensor& x,
+                             const Tensor& ids, std::size_t axis);
 
 /// `x` with out[i, ids[i, k, j], j] = source[i, k, j]; of several ids for one place the last along
 /// the axis wins. Ids and source have the same dimensions, the rank of `x`, and no dimension larger
@@ -78,23 +78,23 @@ HIPTOOL_API void gather_into(const Backend& backend, const Tensor& x, const Tens
 /// written.
 HIPTOOL_API Tensor scatter(const Backend& backend, const Tensor& x, const Tensor& ids,
                            const Tensor& source, std::size_t axis);
-HIPTOOL_API void scatter_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                              const Tensor& source, std::size_t axis, const Tensor& out);
+HIPTOOL_API void scatter_into(const Backend& backend, Tensor& out, const Tensor& x,
+                              const Tensor& ids, const Tensor& source, std::size_t axis);
 
 /// The same with out[i, ids[i, k, j], j] += source[i, k, j], in the order of the axis, so that
 /// results do not depend on the device. Integers wrap. Sums of f16, bf16 and f8e4m3 are f32 until
 /// the last one, and rounded once; they need scratch memory of 4 bytes for each element of `x`.
 HIPTOOL_API Tensor scatter_add(const Backend& backend, const Tensor& x, const Tensor& ids,
                                const Tensor& source, std::size_t axis);
-HIPTOOL_API void scatter_add_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                                  const Tensor& source, std::size_t axis, const Tensor& out);
+HIPTOOL_API void scatter_add_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                  const Tensor& ids, const Tensor& source, std::size_t axis);
 
 /// The same by 1-D ids for whole slices: out[i, ids[k], j] += source[i, k, j]. The source has the
 /// dimensions of `x`, but along the axis as many as there are ids.
 HIPTOOL_API Tensor index_add(const Backend& backend, const Tensor& x, const Tensor& ids,
                              const Tensor& source, std::size_t axis);
-HIPTOOL_API void index_add_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                                const Tensor& source, std::size_t axis, const Tensor& out);
+HIPTOOL_API void index_add_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                const Tensor& ids, const Tensor& source, std::size_t axis);
 
 // ---- Random numbers of floating-point dtypes (otherwise Error(unsupported)). An element depends
 // on the seed and on its index in row-major order alone: not on the device, the layout or the
@@ -113,8 +113,8 @@ HIPTOOL_API Tensor rand_uniform(const Backend& backend, DType dtype,
 HIPTOOL_API Tensor rand_uniform(const Backend& backend, DType dtype,
                                 std::initializer_list<std::uint64_t> dims, std::uint64_t seed,
                                 double low, double high);
-HIPTOOL_API void rand_uniform_into(const Backend& backend, std::uint64_t seed, double low,
-                                   double high, const Tensor& out);
+HIPTOOL_API void rand_uniform_into(const Backend& backend, Tensor& out, std::uint64_t seed,
+                                   double low, double high);
 
 /// Normally distributed numbers, by the method of Box and Muller from two neighbouring elements'
 /// bits; the largest deviation is 5.8 standard deviations (f64: 8.6). Computed in f32 (f64 for f64)
@@ -126,7 +126,7 @@ HIPTOOL_API Tensor rand_normal(const Backend& backend, DType dtype,
 HIPTOOL_API Tensor rand_normal(const Backend& backend, DType dtype,
                                std::initializer_list<std::uint64_t> dims, std::uint64_t seed,
                                double mean, double deviation);
-HIPTOOL_API void rand_normal_into(const Backend& backend, std::uint64_t seed, double mean,
-                                  double deviation, const Tensor& out);
+HIPTOOL_API void rand_normal_into(const Backend& backend, Tensor& out, std::uint64_t seed,
+                                  double mean, double deviation);
 
 }  // namespace hiptool::ops

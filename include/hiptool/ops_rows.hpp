@@ -36,17 +36,17 @@ HIPTOOL_API std::string_view to_string(Reduce operation) noexcept;
 HIPTOOL_API Tensor reduce(const Backend& backend, Reduce operation, const Tensor& x,
                           std::span<const std::size_t> axes, bool keep_dims = false);
 /// `out` has the reduced axes with dimension 1, or not at all.
-HIPTOOL_API void reduce_into(const Backend& backend, Reduce operation, const Tensor& x,
-                             std::span<const std::size_t> axes, const Tensor& out);
+HIPTOOL_API void reduce_into(const Backend& backend, Tensor& out, Reduce operation, const Tensor& x,
+                             std::span<const std::size_t> axes);
 
 #define HIPTOOL_REDUCE(name)                                                            \
   inline Tensor name(const Backend& backend, const Tensor& x,                           \
                      std::initializer_list<std::size_t> axes, bool keep_dims = false) { \
     return reduce(backend, Reduce::name, x, {axes.begin(), axes.size()}, keep_dims);    \
   }                                                                                     \
-  inline void name##_into(const Backend& backend, const Tensor& x,                      \
-                          std::initializer_list<std::size_t> axes, const Tensor& out) { \
-    reduce_into(backend, Reduce::name, x, {axes.begin(), axes.size()}, out);            \
+  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& x,         \
+                          std::initializer_list<std::size_t> axes) {                    \
+    reduce_into(backend, out, Reduce::name, x, {axes.begin(), axes.size()});            \
   }
 HIPTOOL_REDUCE(sum)
 HIPTOOL_REDUCE(min)
@@ -64,28 +64,28 @@ inline constexpr std::size_t last_axis = static_cast<std::size_t>(-1);
 /// +infinity, or nothing but -infinity, becomes NaN. Throws Error(out_of_bounds) for an axis that
 /// is not there.
 HIPTOOL_API Tensor softmax(const Backend& backend, const Tensor& x, std::size_t axis = last_axis);
-HIPTOOL_API void softmax_into(const Backend& backend, const Tensor& x, std::size_t axis,
-                              const Tensor& out);
+HIPTOOL_API void softmax_into(const Backend& backend, Tensor& out, const Tensor& x,
+                              std::size_t axis = last_axis);
 
 /// The logarithm of softmax: (x - m) - log(sum of e^(x - m)).
 HIPTOOL_API Tensor log_softmax(const Backend& backend, const Tensor& x,
                                std::size_t axis = last_axis);
-HIPTOOL_API void log_softmax_into(const Backend& backend, const Tensor& x, std::size_t axis,
-                                  const Tensor& out);
+HIPTOOL_API void log_softmax_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                  std::size_t axis = last_axis);
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias along the last axis, with the population
 /// variance. Weight and bias (null: none) have x's dtype and one dimension, that of the last axis
 /// (else Error(invalid_argument)). A large mean costs no digits.
 HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight,
                              const Tensor* bias, double epsilon);
-HIPTOOL_API void layernorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
-                                const Tensor* bias, double epsilon, const Tensor& out);
+HIPTOOL_API void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                const Tensor& weight, const Tensor* bias, double epsilon);
 
 /// x / sqrt(mean of squares + epsilon) * weight, likewise.
 HIPTOOL_API Tensor rmsnorm(const Backend& backend, const Tensor& x, const Tensor& weight,
                            double epsilon);
-HIPTOOL_API void rmsnorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
-                              double epsilon, const Tensor& out);
+HIPTOOL_API void rmsnorm_into(const Backend& backend, Tensor& out, const Tensor& x,
+                              const Tensor& weight, double epsilon);
 
 /// Rotary position embedding of x [.., tokens, heads, width] by tables of f32 [tokens, rotary / 2]:
 /// (a, b) becomes (a cos - b sin, a sin + b cos). The elements behind the first `rotary` of each
@@ -93,15 +93,15 @@ HIPTOOL_API void rmsnorm_into(const Backend& backend, const Tensor& x, const Ten
 /// width] pass a transposed view. Throws Error(invalid_argument) for other shapes.
 HIPTOOL_API Tensor rope(const Backend& backend, const Tensor& x, const Tensor& cosines,
                         const Tensor& sines, RopePairs pairs);
-HIPTOOL_API void rope_into(const Backend& backend, const Tensor& x, const Tensor& cosines,
-                           const Tensor& sines, RopePairs pairs, const Tensor& out);
+HIPTOOL_API void rope_into(const Backend& backend, Tensor& out, const Tensor& x,
+                           const Tensor& cosines, const Tensor& sines, RopePairs pairs);
 
 /// gelu is the approximation by tanh, gelu_erf the exact function.
 enum class Gate { silu, gelu, gelu_erf, relu, sigmoid };
 
 /// activation(gate) * up, elementwise on two tensors of the same dtype and dimensions.
 HIPTOOL_API Tensor gate(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up);
-HIPTOOL_API void gate_into(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up,
-                           const Tensor& out);
+HIPTOOL_API void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gates,
+                           const Tensor& up);
 
 }  // namespace hiptool::ops

@@ -121,17 +121,17 @@ class HIPTOOL_API Tensor {
   /// Overwrites all elements. Throws Error(invalid_argument) when the dtype or the number of values
   /// is another one, Error(unsupported) unless the tensor is contiguous.
   template <class Value>
-  void copy_from_host(std::span<const Value> values) const {
+  void copy_from_host(std::span<const Value> values) {
     element_count_as(dtype_of<Value>);
     copy_from_host_bytes(std::as_bytes(values));
   }
   template <class Value>
-  void copy_from_host(std::span<const Value> values, const StreamRef& stream) const {
+  void copy_from_host(std::span<const Value> values, const StreamRef& stream) {
     element_count_as(dtype_of<Value>);
     copy_from_host_bytes(std::as_bytes(values), stream);
   }
-  void copy_from_host_bytes(std::span<const std::byte> bytes) const;
-  void copy_from_host_bytes(std::span<const std::byte> bytes, const StreamRef& stream) const;
+  void copy_from_host_bytes(std::span<const std::byte> bytes);
+  void copy_from_host_bytes(std::span<const std::byte> bytes, const StreamRef& stream);
 
   /// Part of a copy between tensors: `count` elements from `source_offset` of the source to
   /// `offset` of this one, both counted from a tensor's first element in row-major order.
@@ -144,13 +144,13 @@ class HIPTOOL_API Tensor {
   /// Copies elements of another tensor of the same device and dtype (Error(invalid_argument)); both
   /// must be contiguous (Error(unsupported)). Throws Error(out_of_bounds) when the region does not
   /// fit either, Error(invalid_argument) when source and destination overlap.
-  void copy_region(const Tensor& source, const Region& region) const;
-  void copy_region(const Tensor& source, const Region& region, const StreamRef& stream) const;
+  void copy_region(const Tensor& source, const Region& region);
+  void copy_region(const Tensor& source, const Region& region, const StreamRef& stream);
 
   /// The whole of another tensor of the same dimensions (Error(invalid_argument)), otherwise as
   /// copy_region.
-  void copy_from(const Tensor& source) const;
-  void copy_from(const Tensor& source, const StreamRef& stream) const;
+  void copy_from(const Tensor& source);
+  void copy_from(const Tensor& source, const StreamRef& stream);
 
  private:
   std::size_t element_count_as(DType dtype) const;  // throws unless that is the tensor's

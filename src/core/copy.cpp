@@ -73,8 +73,7 @@ void copy_async(std::string_view subject, void* destination, const void* source,
 
 }  // namespace
 
-void copy_h2d(const Buffer& destination, std::span<const std::byte> source,
-              const StreamRef& stream) {
+void copy_h2d(Buffer& destination, std::span<const std::byte> source, const StreamRef& stream) {
   if (source.size() > destination.size_bytes()) {
     throw_bounds("copy h2d", source.size(), destination.size_bytes());
   }
@@ -92,7 +91,7 @@ void copy_d2h(std::span<std::byte> destination, const Buffer& source, const Stre
              hip::hipMemcpyDeviceToHost, stream);
 }
 
-void copy_d2d(const Buffer& destination, const Buffer& source, const StreamRef& stream) {
+void copy_d2d(Buffer& destination, const Buffer& source, const StreamRef& stream) {
   if (destination.size_bytes() != source.size_bytes()) {
     throw_bounds("copy d2d", source.size_bytes(), destination.size_bytes());
   }
@@ -102,7 +101,7 @@ void copy_d2d(const Buffer& destination, const Buffer& source, const StreamRef& 
              source.size_bytes(), hip::hipMemcpyDeviceToDevice, stream);
 }
 
-void copy_d2d_2d(const Buffer& destination, Rectangle destination_rectangle, const Buffer& source,
+void copy_d2d_2d(Buffer& destination, Rectangle destination_rectangle, const Buffer& source,
                  Rectangle source_rectangle, std::size_t width_bytes, std::size_t height,
                  const StreamRef& stream) {
   if (width_bytes == 0 || height == 0) return;
@@ -123,7 +122,7 @@ void copy_d2d_2d(const Buffer& destination, Rectangle destination_rectangle, con
       hip::hipMemcpyDeviceToDevice, native(stream));
 }
 
-void copy_peer(const Buffer& destination, const Buffer& source, const StreamRef& stream) {
+void copy_peer(Buffer& destination, const Buffer& source, const StreamRef& stream) {
   if (destination.size_bytes() != source.size_bytes()) {
     throw_bounds("copy peer", source.size_bytes(), destination.size_bytes());
   }
@@ -139,14 +138,14 @@ void copy_peer(const Buffer& destination, const Buffer& source, const StreamRef&
       source.size_bytes(), native(stream));
 }
 
-void fill(const Buffer& destination, std::byte value, const StreamRef& stream) {
+void fill(Buffer& destination, std::byte value, const StreamRef& stream) {
   if (destination.is_empty()) return;
   const DeviceGuard guard(stream.device());
   call<&Api::hipMemsetAsync>(stream.device(), {}, destination.address(), static_cast<int>(value),
                              destination.size_bytes(), native(stream));
 }
 
-void copy_h2d_and_wait(const Buffer& destination, std::span<const std::byte> source) {
+void copy_h2d_and_wait(Buffer& destination, std::span<const std::byte> source) {
   if (source.empty()) return;
   const Stream stream(destination.device());
   copy_h2d(destination, source, stream);

@@ -43,7 +43,8 @@ void copy_pieces(const base::File& file, std::uint64_t offset, const Buffer& des
       slot.copied.synchronize();
       const auto bytes = slot.memory.bytes().first(std::min(piece_bytes, size_bytes - at));
       file.read_at(bytes, offset + at);
-      copy_h2d(destination.view(at, bytes.size()), bytes, stream);
+      Buffer place = destination.view(at, bytes.size());
+      copy_h2d(place, bytes, stream);
       slot.copied.record(stream);
     }
     stream.synchronize();

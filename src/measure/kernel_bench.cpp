@@ -132,7 +132,7 @@ class Bench {
     context_.shape = options.shape;
     context_.seed = options.seed;
     context_.backend = [this] {
-      if (!backend_) backend_ = Backend::borrow_native(stream_);
+      if (!backend_) backend_ = Backend::borrow_stream(stream_);
       return *backend_;
     };
     context_.find_kernel = options.find_kernel;

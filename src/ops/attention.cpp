@@ -82,7 +82,7 @@ hiptool_ops::HeadStrides strides_of(const Tensor& tensor) {
 }
 
 void launch_attention(const Backend& backend, const Tensor& q, const KVCache& cache,
-                      const AttentionOptions& options, const Tensor& out) {
+                      const AttentionOptions& options, Tensor& out) {
   hiptool_ops::Attention all{};
   all.tokens = q.dims()[0];
   all.heads = q.dims()[1];
@@ -108,8 +108,9 @@ void launch_attention(const Backend& backend, const Tensor& q, const KVCache& ca
                                hiptool_ops::attention_parts * all.value_size +
                                (all.key_size + 3) / 4 * 4;
   config.shared_bytes = static_cast<std::uint32_t>(floats * sizeof(float));
-  launch(backend.state().kernel("ops_attention", "hiptool_attention_f32"), config, backend.stream(),
-         all, q.address(), cache.keys.address(), cache.values.address(), out.address());
+  launch(state_of(backend).kernel("ops_attention", "hiptool_attention_f32"), config,
+         backend.stream(), all, q.address(), cache.keys.address(), cache.values.address(),
+         out.address());
 }
 
 }  // namespace
@@ -120,8 +121,8 @@ KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity, std::uint6
           backend.empty(DType::f32, {capacity, heads, value_size})};
 }
 
-void kv_append(const Backend& backend, const KVCache& cache, const Tensor& keys,
-               const Tensor& values, std::uint64_t position) {
+void kv_append(const Backend& backend, KVCache& cache, const Tensor& keys, const Tensor& values,
+               std::uint64_t position) {
   constexpr std::string_view name = "kv_append";
   require_cache(name, cache);
   require_activations(name, keys, 3);
@@ -136,12 +137,14 @@ void kv_append(const Backend& backend, const KVCache& cache, const Tensor& keys,
   const auto rows = [&](const Tensor& cached) {
     return cached.with_layout(cached.layout().narrow(0, position, tokens));
   };
-  copy_into(backend, keys, rows(cache.keys));
-  copy_into(backend, values, rows(cache.values));
+  Tensor new_keys = rows(cache.keys);
+  Tensor new_values = rows(cache.values);
+  copy_into(backend, new_keys, keys);
+  copy_into(backend, new_values, values);
 }
 
-void attention_into(const Backend& backend, const Tensor& q, const KVCache& cache,
-                    const AttentionOptions& options, const Tensor& out) {
+void attention_into(const Backend& backend, Tensor& out, const Tensor& q, const KVCache& cache,
+                    const AttentionOptions& options) {
   const std::array<const Tensor*, 4> tensors{&q, &cache.keys, &cache.values, &out};
   require_device(backend, attention_name, tensors);
   require_activations(attention_name, q, 3);
@@ -158,9 +161,9 @@ void attention_into(const Backend& backend, const Tensor& q, const KVCache& cach
     launch_attention(backend, queries, cache, options, out);
     return;
   }
-  const Tensor whole = backend.empty(DType::f32, out.dims());
+  Tensor whole = backend.empty(DType::f32, out.dims());
   launch_attention(backend, queries, cache, options, whole);
-  copy_into(backend, whole, out);
+  copy_into(backend, out, whole);
 }
 
 Tensor attention(const Backend& backend, const Tensor& q, const KVCache& cache,
@@ -168,7 +171,7 @@ Tensor attention(const Backend& backend, const Tensor& q, const KVCache& cache,
   require_activations(attention_name, q, 3);
   require_cache(attention_name, cache);
   Tensor out = backend.empty(DType::f32, {q.dims()[0], q.dims()[1], cache.values.dims()[2]});
-  attention_into(backend, q, cache, options, out);
+  attention_into(backend, out, q, cache, options);
   return out;
 }
 

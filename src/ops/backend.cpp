@@ -61,15 +61,17 @@ std::optional<Kernel> BackendState::kernel_if_taken(std::string_view source,
 const void* BackendState::iq_grids() {
   const std::lock_guard lock(mutex_);
   if (!iq_grids_) {
-    const Buffer grids(device, kernel_store::iq_grids().size_bytes());
+    Buffer grids(device, kernel_store::iq_grids().size_bytes());
     copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
     iq_grids_ = grids;
   }
   return iq_grids_->address();
 }
 
+BackendState& state_of(const Backend& backend) noexcept { return BackendState::of(backend); }
+
 Kernel kernel_of(const Backend& backend, std::string_view name) {
-  return backend.state().find_kernel(name);
+  return state_of(backend).find_kernel(name);
 }
 
 }  // namespace ops
@@ -93,9 +95,9 @@ Backend::Backend(const Device& device) : Backend(device, Options{}) {}
 Backend::Backend(const Device& device, const Options& options)
     : state_(std::make_shared<ops::BackendState>(device, nullptr, options)) {}
 
-Backend Backend::borrow_native(const StreamRef& stream) { return borrow_native(stream, Options{}); }
+Backend Backend::borrow_stream(const StreamRef& stream) { return borrow_stream(stream, Options{}); }
 
-Backend Backend::borrow_native(const StreamRef& stream, const Options& options) {
+Backend Backend::borrow_stream(const StreamRef& stream, const Options& options) {
   return Backend(std::make_shared<ops::BackendState>(stream.device(), &stream, options));
 }
 

@@ -29,6 +29,8 @@ struct BackendState {
   /// kernel_store::iq_grids() on the device; the first call copies them and waits.
   const void* iq_grids();
 
+  static BackendState& of(const Backend& backend) noexcept { return *backend.state_; }
+
   const Device device;
   const Backend::Options options;
   const MatrixUnits matrix_units;
@@ -45,5 +47,8 @@ struct BackendState {
   std::map<std::string, Kernel, std::less<>> kernels_;
   std::optional<Buffer> iq_grids_;
 };
+
+/// What a Backend has for operations.
+BackendState& state_of(const Backend& backend) noexcept;
 
 }  // namespace hiptool::ops

@@ -20,7 +20,7 @@ DType bits_of_size(DType dtype) {
 
 }  // namespace
 
-void cast_into(const Backend& backend, const Tensor& x, const Tensor& out) {
+void cast_into(const Backend& backend, Tensor& out, const Tensor& x) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, "cast", tensors);
   require_output("cast", std::span(tensors).first(1), out, out.dtype(), x.dims());
@@ -32,13 +32,13 @@ void cast_into(const Backend& backend, const Tensor& x, const Tensor& out) {
   constexpr std::uint32_t run = 4;  // cast_length
   if (are_packed(tensors)) {
     const bool is_wider = element_size_bytes(out.dtype()) > element_size_bytes(x.dtype());
-    const Kernel kernel = backend.state().kernel(
+    const Kernel kernel = state_of(backend).kernel(
         "ops_cast", is_wider ? "hiptool_cast_packed" : "hiptool_cast_packed_pairs");
     launch_elements(backend, kernel, count, is_wider ? run : 2 * run, from, to, count, x.address(),
                     out.address());
     return;
   }
-  const Kernel kernel = backend.state().kernel("ops_cast", "hiptool_cast");
+  const Kernel kernel = state_of(backend).kernel("ops_cast", "hiptool_cast");
   const auto operands = make_operands<2>(tensors, run);
   launch_elements(backend, kernel, count, operands.run, from, to, operands, x.address(),
                   out.address());
@@ -46,7 +46,7 @@ void cast_into(const Backend& backend, const Tensor& x, const Tensor& out) {
 
 Tensor cast(const Backend& backend, const Tensor& x, DType dtype) {
   Tensor out = backend.empty(dtype, x.dims());
-  cast_into(backend, x, out);
+  cast_into(backend, out, x);
   return out;
 }
 

@@ -93,8 +93,7 @@ ConvOptions along_width(const Conv1dOptions& options) {
           options.library,       options.allows_tf32};
 }
 
-void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,
-                 const Tensor& out) {
+void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank, Tensor& out) {
   const std::array<const Tensor*, 3> tensors{&call.x, &call.weights, &out};
   require_device(backend, call.name, tensors);
   const auto dims = call.result_dims(rank);
@@ -103,16 +102,16 @@ void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,
   if (out.element_count() == 0) return;
   // A sum of nothing is 0.
   if (call.weights.element_count() == 0 || call.x.element_count() == 0) {
-    fill_into(backend, 0, out);
+    fill_into(backend, out, 0);
     return;
   }
   const bool is_line = rank == 3;
   const Tensor x = is_line ? as_image(call.x) : call.x;
   const Tensor weights = is_line ? as_image(call.weights) : call.weights;
-  const Tensor images = is_line ? as_image(out) : out;
+  Tensor images = is_line ? as_image(out) : out;
   const bool may_use_library = call.options.library == Library::automatic && !call.is_transposed;
   if (may_use_library &&
-      backend.state().libraries.convolve(backend, x, weights, call.options, images)) {
+      state_of(backend).libraries.convolve(backend, x, weights, call.options, images)) {
     return;
   }
   if (is_direct(weights, call.options, call.is_transposed)) {
@@ -130,8 +129,8 @@ Tensor run_new(const Backend& backend, const ConvCall& call, std::size_t rank) {
 
 }  // namespace
 
-void conv2d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                 const ConvOptions& options, const Tensor& out) {
+void conv2d_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weights,
+                 const ConvOptions& options) {
   run_checked(backend, {"conv2d", false, x, weights, options}, 4, out);
 }
 Tensor conv2d(const Backend& backend, const Tensor& x, const Tensor& weights,
@@ -139,8 +138,8 @@ Tensor conv2d(const Backend& backend, const Tensor& x, const Tensor& weights,
   return run_new(backend, {"conv2d", false, x, weights, options}, 4);
 }
 
-void conv1d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                 const Conv1dOptions& options, const Tensor& out) {
+void conv1d_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weights,
+                 const Conv1dOptions& options) {
   run_checked(backend, {"conv1d", false, x, weights, along_width(options)}, 3, out);
 }
 Tensor conv1d(const Backend& backend, const Tensor& x, const Tensor& weights,
@@ -148,8 +147,8 @@ Tensor conv1d(const Backend& backend, const Tensor& x, const Tensor& weights,
   return run_new(backend, {"conv1d", false, x, weights, along_width(options)}, 3);
 }
 
-void conv_transpose2d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                           const ConvOptions& options, const Tensor& out) {
+void conv_transpose2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                           const Tensor& weights, const ConvOptions& options) {
   run_checked(backend, {"conv_transpose2d", true, x, weights, options}, 4, out);
 }
 Tensor conv_transpose2d(const Backend& backend, const Tensor& x, const Tensor& weights,
@@ -157,8 +156,8 @@ Tensor conv_transpose2d(const Backend& backend, const Tensor& x, const Tensor& w
   return run_new(backend, {"conv_transpose2d", true, x, weights, options}, 4);
 }
 
-void conv_transpose1d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
-                           const Conv1dOptions& options, const Tensor& out) {
+void conv_transpose1d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                           const Tensor& weights, const Conv1dOptions& options) {
   run_checked(backend, {"conv_transpose1d", true, x, weights, along_width(options)}, 3, out);
 }
 Tensor conv_transpose1d(const Backend& backend, const Tensor& x, const Tensor& weights,

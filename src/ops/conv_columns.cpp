@@ -33,14 +33,15 @@ Tensor reshaped(const Backend& backend, const Tensor& tensor, const ImageDims& d
 /// Writes products of matrices [images, groups, rows, columns] to images [images, groups * rows,
 /// height, width].
 void multiply_to_images(const Backend& backend, const Tensor& a, const Tensor& b,
-                        const MatmulOptions& options, const Tensor& out) {
+                        const MatmulOptions& options, Tensor& out) {
   const ImageDims dims{b.dims()[0], b.dims()[1], a.dims()[2], b.dims()[3]};
   if (const auto layout = out.layout().reshape(dims)) {
-    matmul_into(backend, a, b, out.with_layout(*layout), options);
+    Tensor matrices = out.with_layout(*layout);
+    matmul_into(backend, matrices, a, b, options);
     return;
   }
   const Tensor products = matmul(backend, a, b, options);
-  copy_into(backend, products.with_layout(products.layout().reshape(out.dims()).value()), out);
+  copy_into(backend, out, products.with_layout(products.layout().reshape(out.dims()).value()));
 }
 
 /// Elements of scratch memory.
@@ -95,7 +96,7 @@ Tensor unfold_images(const Backend& backend, const Tensor& x, const HeightWidth&
   work.group_bits =
       static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(threads, 1))) - 1;
   const Tensor from = x.with_layout(x.layout().narrow(0, part.first_image, part.images));
-  const Kernel unfold = backend.state().kernel(
+  const Kernel unfold = state_of(backend).kernel(
       "ops_conv", "hiptool_unfold_" + std::to_string(element_size_bytes(x.dtype())));
   launch_elements(backend, unfold, work.rows.count << work.group_bits, 1, work, from.address(),
                   columns.address());
@@ -150,14 +151,14 @@ void fold_products(const Backend& backend, const Tensor& products, const Tensor&
   work.rows = fold_axis(x, weights, options, 0, dims[3], work.is_wide);
   work.columns = fold_axis(x, weights, options, 1, dims[4], work.is_wide);
   const Kernel fold =
-      backend.state().kernel("ops_conv", "hiptool_fold_" + std::string(to_string(out.dtype())));
+      state_of(backend).kernel("ops_conv", "hiptool_fold_" + std::string(to_string(out.dtype())));
   launch_elements(backend, fold, work.all.count, 1, work, products.address(), out.address());
 }
 
 }  // namespace
 
 void run_conv(const Backend& backend, const Tensor& x, const Tensor& weights,
-              const ConvOptions& options, const Tensor& out) {
+              const ConvOptions& options, Tensor& out) {
   const std::uint64_t groups = options.groups;
   const HeightWidth kernel{weights.dims()[2], weights.dims()[3]};
   const std::uint64_t terms = weights.dims()[1] * kernel[0] * kernel[1];
@@ -173,12 +174,13 @@ void run_conv(const Backend& backend, const Tensor& x, const Tensor& weights,
   const std::uint64_t each = x.dims()[1] * kernel[0] * kernel[1] + out.dims()[1];
   each_part(out.dims(), each, scratch_elements(options, x.dtype()), [&](const Part& part) {
     const Tensor columns = unfold_images(backend, x, kernel, options, part);
-    multiply_to_images(backend, factors, columns, products_for(options), part.of(out));
+    Tensor results = part.of(out);
+    multiply_to_images(backend, factors, columns, products_for(options), results);
   });
 }
 
 void run_conv_transpose(const Backend& backend, const Tensor& x, const Tensor& weights,
-                        const ConvOptions& options, const Tensor& out) {
+                        const ConvOptions& options, Tensor& out) {
   const std::uint64_t groups = options.groups;
   const HeightWidth kernel{weights.dims()[2], weights.dims()[3]};
   const HeightWidth image{x.dims()[2], x.dims()[3]};

@@ -9,16 +9,16 @@ namespace hiptool::ops {
 /// x [images, in channels, height, width], weights [out channels, in channels / groups, kernel
 /// height, kernel width].
 void run_conv(const Backend& backend, const Tensor& x, const Tensor& weights,
-              const ConvOptions& options, const Tensor& out);
+              const ConvOptions& options, Tensor& out);
 
 /// Weights [in channels, out channels / groups, kernel height, kernel width].
 void run_conv_transpose(const Backend& backend, const Tensor& x, const Tensor& weights,
-                        const ConvOptions& options, const Tensor& out);
+                        const ConvOptions& options, Tensor& out);
 
 /// Whether one thread should make each result, instead of products of matrices.
 bool is_direct(const Tensor& weights, const ConvOptions& options, bool is_transposed);
 void run_direct(const Backend& backend, const Tensor& x, const Tensor& weights,
-                const ConvOptions& options, bool is_transposed, const Tensor& out);
+                const ConvOptions& options, bool is_transposed, Tensor& out);
 
 /// Of the height (0) or width (1), with so many results along it.
 hiptool_ops::FoldAxis fold_axis(const Tensor& x, const Tensor& weights, const ConvOptions& options,

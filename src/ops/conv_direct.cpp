@@ -22,7 +22,7 @@ bool is_direct(const Tensor& weights, const ConvOptions& options, bool is_transp
 }
 
 void run_direct(const Backend& backend, const Tensor& x, const Tensor& weights,
-                const ConvOptions& options, bool is_transposed, const Tensor& out) {
+                const ConvOptions& options, bool is_transposed, Tensor& out) {
   const std::uint64_t groups = options.groups;
   const auto x_strides = x.layout().strides();
   const auto strides = weights.layout().strides();
@@ -52,7 +52,7 @@ void run_direct(const Backend& backend, const Tensor& x, const Tensor& weights,
   work.rows = fold_axis(x, weights, options, 0, dims[3], work.is_wide);
   work.columns = fold_axis(x, weights, options, 1, dims[4], work.is_wide);
   const Kernel convolve =
-      backend.state().kernel("ops_conv", "hiptool_convolve_" + std::string(to_string(x.dtype())));
+      state_of(backend).kernel("ops_conv", "hiptool_convolve_" + std::string(to_string(x.dtype())));
   launch_elements(backend, convolve, work.all.count, 1, work, x.address(), weights.address(),
                   out.address());
 }

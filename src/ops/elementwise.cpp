@@ -93,19 +93,19 @@ void apply(const Backend& backend, const char* family, std::uint32_t operation,
   const std::string type(to_string(a->dtype()));
   const std::string stem = std::string("hiptool_") + family + "_";
   if (are_packed(tensors)) {
-    const Kernel kernel = backend.state().kernel("ops_binary", stem + "packed_" + type);
+    const Kernel kernel = state_of(backend).kernel("ops_binary", stem + "packed_" + type);
     launch_elements(backend, kernel, count, run, operation, count, a->address(), b->address(),
                     out->address());
     return;
   }
   const bool has_tiles = std::string_view(family) == "binary" && a->dtype() != DType::f8e4m3;
   if (const auto plan = has_tiles ? plan_tiles(tensors) : std::nullopt) {
-    const Kernel kernel = backend.state().kernel("ops_binary_tiled", stem + "tiled_" + type);
+    const Kernel kernel = state_of(backend).kernel("ops_binary_tiled", stem + "tiled_" + type);
     launch(kernel, tiles_grid(plan->arguments.tiles.count, plan->shared_bytes), backend.stream(),
            operation, plan->arguments, a->address(), b->address(), out->address());
     return;
   }
-  const Kernel kernel = backend.state().kernel("ops_binary", stem + type);
+  const Kernel kernel = state_of(backend).kernel("ops_binary", stem + type);
   const auto operands = make_operands<3>(tensors, run);
   launch_elements(backend, kernel, count, operands.run, operation, operands, a->address(),
                   b->address(), out->address());
@@ -120,29 +120,29 @@ std::string_view to_string(Compare operation) noexcept {
   return compare_names[static_cast<std::size_t>(operation)];
 }
 
-void binary_into(const Backend& backend, Binary operation, const Tensor& a, const Tensor& b,
-                 const Tensor& out) {
+void binary_into(const Backend& backend, Tensor& out, Binary operation, const Tensor& a,
+                 const Tensor& b) {
   const bool checks = operation == Binary::div && !is_floating_point(a.dtype()) &&
-                      backend.state().options.checks_division;
+                      state_of(backend).options.checks_division;
   apply(backend, "binary", static_cast<std::uint32_t>(operation), to_string(operation), a.dtype(),
         {&a, &b, &out}, checks);
 }
 
 Tensor binary(const Backend& backend, Binary operation, const Tensor& a, const Tensor& b) {
   Tensor out = backend.empty(a.dtype(), a.dims());
-  binary_into(backend, operation, a, b, out);
+  binary_into(backend, out, operation, a, b);
   return out;
 }
 
-void compare_into(const Backend& backend, Compare operation, const Tensor& a, const Tensor& b,
-                  const Tensor& out) {
+void compare_into(const Backend& backend, Tensor& out, Compare operation, const Tensor& a,
+                  const Tensor& b) {
   apply(backend, "compare", static_cast<std::uint32_t>(operation), to_string(operation), DType::u8,
         {&a, &b, &out});
 }
 
 Tensor compare(const Backend& backend, Compare operation, const Tensor& a, const Tensor& b) {
   Tensor out = backend.empty(DType::u8, a.dims());
-  compare_into(backend, operation, a, b, out);
+  compare_into(backend, out, operation, a, b);
   return out;
 }
 

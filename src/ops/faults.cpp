@@ -17,7 +17,7 @@ constexpr std::uint64_t text_mask = (std::uint64_t{1} << text_bits) - 1;
 // A piece of a record: the position, then as many bits of the value.
 constexpr std::uint32_t value_bits = 24;
 
-void reset_record(const Buffer& record, const StreamRef& stream) {
+void reset_record(Buffer& record, const StreamRef& stream) {
   fill(record, std::byte{0xFF}, stream);
 }
 
@@ -49,7 +49,7 @@ std::string position_in(std::span<const std::uint64_t> dims, std::uint64_t linea
 FaultLog::Recording FaultLog::begin(const Backend& backend, Operation operation) {
   std::unique_lock lock(mutex_);
   if (!record_) {
-    const Buffer record =
+    Buffer record =
         backend.allocator().allocate(sizeof(hiptool_ops::FaultRecord), backend.stream());
     reset_record(record, backend.stream());
     record_ = record;
@@ -85,18 +85,18 @@ void check_divisors(const Backend& backend, std::string_view operation, const Te
   if (divisors.element_count() == 0) return;
   const std::size_t size = element_size_bytes(divisors.dtype());
   const Kernel kernel =
-      backend.state().kernel("ops_index", "hiptool_check_divisors_" + std::to_string(size));
+      state_of(backend).kernel("ops_index", "hiptool_check_divisors_" + std::to_string(size));
   const Layout positions(divisors.dims());
   const auto operands =
       make_operands<2>(std::array<const Layout*, 2>{&divisors.layout(), &positions}, 0);
   const FaultLog::Recording recording =
-      backend.state().faults.begin(backend, {ErrorCode::invalid_argument,
-                                             std::string(operation),
-                                             "the divisor",
-                                             "must not be 0",
-                                             describe(divisors),
-                                             {divisors.dims().begin(), divisors.dims().end()},
-                                             false});
+      state_of(backend).faults.begin(backend, {ErrorCode::invalid_argument,
+                                               std::string(operation),
+                                               "the divisor",
+                                               "must not be 0",
+                                               describe(divisors),
+                                               {divisors.dims().begin(), divisors.dims().end()},
+                                               false});
   launch_elements(backend, kernel, operands.count, 1, operands, divisors.address(),
                   recording.faults, recording.owner);
 }

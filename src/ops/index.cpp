@@ -92,7 +92,7 @@ bool has_chosen_pieces(const Tensor& tensor, const hiptool_ops::Operands<4>& ope
 }
 
 void read_chosen(const Backend& backend, const char* operation, const Tensor& x, const Ids& ids,
-                 std::size_t axis, const Tensor& out) {
+                 std::size_t axis, Tensor& out) {
   const std::array<const Tensor*, 3> tensors{&x, &ids.tensor, &out};
   require_device(backend, operation, tensors);
   const auto type = id_type(operation, ids.tensor);
@@ -112,9 +112,9 @@ void read_chosen(const Backend& backend, const char* operation, const Tensor& x,
     if (has_chosen_pieces(out, operands, 3, 0)) operands.packed |= 1u << 3;
   }
   const Kernel kernel =
-      backend.state().kernel("ops_index", "hiptool_gather_" + std::to_string(size));
+      state_of(backend).kernel("ops_index", "hiptool_gather_" + std::to_string(size));
   const auto recording =
-      backend.state().faults.begin(backend, faults_of(operation, ids.tensor, x, axis));
+      state_of(backend).faults.begin(backend, faults_of(operation, ids.tensor, x, axis));
   const hiptool_ops::ChosenAxis chosen{x.dims()[axis], stride, recording.faults, recording.owner,
                                        type};
   launch_elements(backend, kernel, operands.count, operands.run, operands, chosen, x.address(),
@@ -132,14 +132,14 @@ std::string write_kernel(DType dtype, bool adds) {
 }
 
 void write_chosen(const Backend& backend, const char* operation, bool adds, const Tensor& x,
-                  const Ids& ids, const Tensor& source, std::size_t axis, const Tensor& out) {
+                  const Ids& ids, const Tensor& source, std::size_t axis, Tensor& out) {
   const std::array<const Tensor*, 4> tensors{&x, &ids.tensor, &source, &out};
   require_device(backend, operation, tensors);
   require_same_dtype(operation, x, source);
   const auto type = id_type(operation, ids.tensor);
   require_output(operation, std::span(tensors).first(3), out, x.dtype(), x.dims());
   require_separate(operation, std::span(tensors).subspan(1, 2), out);
-  copy_into(backend, x, out);
+  copy_into(backend, out, x);
   if (source.element_count() == 0) return;
 
   std::optional<Tensor> sums;
@@ -158,9 +158,9 @@ void write_chosen(const Backend& backend, const char* operation, bool adds, cons
   const hiptool_ops::ScatterLoop loop{length, source.layout().strides()[axis],
                                       ids.layout.strides()[axis], ids.positions.strides()[axis],
                                       scratch.strides()[axis]};
-  const Kernel kernel = backend.state().kernel("ops_index", write_kernel(x.dtype(), adds));
+  const Kernel kernel = state_of(backend).kernel("ops_index", write_kernel(x.dtype(), adds));
   const auto recording =
-      backend.state().faults.begin(backend, faults_of(operation, ids.tensor, x, axis));
+      state_of(backend).faults.begin(backend, faults_of(operation, ids.tensor, x, axis));
   const hiptool_ops::ChosenAxis chosen{x.dims()[axis], out.layout().strides()[axis],
                                        recording.faults, recording.owner, type};
   if (sums) {
@@ -183,7 +183,7 @@ Dims selected_dims(std::string_view operation, const Tensor& x, const Tensor& id
 }
 
 void write_each(const Backend& backend, const char* operation, bool adds, const Tensor& x,
-                const Tensor& ids, const Tensor& source, std::size_t axis, const Tensor& out) {
+                const Tensor& ids, const Tensor& source, std::size_t axis, Tensor& out) {
   require_axis(operation, x, axis);
   require_same_dims(operation, ids, source);
   require_inside(operation, source, x, axis);
@@ -192,20 +192,20 @@ void write_each(const Backend& backend, const char* operation, bool adds, const 
 
 }  // namespace
 
-void index_select_into(const Backend& backend, const Tensor& x, const Tensor& ids, std::size_t axis,
-                       const Tensor& out) {
+void index_select_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& ids,
+                       std::size_t axis) {
   const Dims dims = selected_dims("index_select", x, ids, axis);
   read_chosen(backend, "index_select", x, along_axis("index_select", ids, dims, axis), axis, out);
 }
 
 Tensor index_select(const Backend& backend, const Tensor& x, const Tensor& ids, std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), selected_dims("index_select", x, ids, axis));
-  index_select_into(backend, x, ids, axis, out);
+  index_select_into(backend, out, x, ids, axis);
   return out;
 }
 
-void gather_into(const Backend& backend, const Tensor& x, const Tensor& ids, std::size_t axis,
-                 const Tensor& out) {
+void gather_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& ids,
+                 std::size_t axis) {
   require_axis("gather", x, axis);
   require_inside("gather", ids, x, axis);
   read_chosen(backend, "gather", x, one_each(ids), axis, out);
@@ -213,36 +213,36 @@ void gather_into(const Backend& backend, const Tensor& x, const Tensor& ids, std
 
 Tensor gather(const Backend& backend, const Tensor& x, const Tensor& ids, std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), ids.dims());
-  gather_into(backend, x, ids, axis, out);
+  gather_into(backend, out, x, ids, axis);
   return out;
 }
 
-void scatter_into(const Backend& backend, const Tensor& x, const Tensor& ids, const Tensor& source,
-                  std::size_t axis, const Tensor& out) {
+void scatter_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& ids,
+                  const Tensor& source, std::size_t axis) {
   write_each(backend, "scatter", false, x, ids, source, axis, out);
 }
 
 Tensor scatter(const Backend& backend, const Tensor& x, const Tensor& ids, const Tensor& source,
                std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  scatter_into(backend, x, ids, source, axis, out);
+  scatter_into(backend, out, x, ids, source, axis);
   return out;
 }
 
-void scatter_add_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                      const Tensor& source, std::size_t axis, const Tensor& out) {
+void scatter_add_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& ids,
+                      const Tensor& source, std::size_t axis) {
   write_each(backend, "scatter_add", true, x, ids, source, axis, out);
 }
 
 Tensor scatter_add(const Backend& backend, const Tensor& x, const Tensor& ids, const Tensor& source,
                    std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  scatter_add_into(backend, x, ids, source, axis, out);
+  scatter_add_into(backend, out, x, ids, source, axis);
   return out;
 }
 
-void index_add_into(const Backend& backend, const Tensor& x, const Tensor& ids,
-                    const Tensor& source, std::size_t axis, const Tensor& out) {
+void index_add_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& ids,
+                    const Tensor& source, std::size_t axis) {
   const Dims dims = selected_dims("index_add", x, ids, axis);
   if (!std::ranges::equal(dims, source.dims())) {
     refuse("index_add", "the source " + describe(source) + " must be " + list_of(dims) + " for " +
@@ -255,7 +255,7 @@ void index_add_into(const Backend& backend, const Tensor& x, const Tensor& ids,
 Tensor index_add(const Backend& backend, const Tensor& x, const Tensor& ids, const Tensor& source,
                  std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  index_add_into(backend, x, ids, source, axis, out);
+  index_add_into(backend, out, x, ids, source, axis);
   return out;
 }
 

@@ -240,24 +240,23 @@ bool Libraries::queue_convolution(const Backend& backend, DnnEntry& entry, hip::
 }
 
 bool Libraries::copy_and_convolve(const Backend& backend, DnnEntry& entry, const Tensor& x,
-                                  const Tensor& weights, const ConvOptions& options,
-                                  const Tensor& out) {
+                                  const Tensor& weights, const ConvOptions& options, Tensor& out) {
   hip::ConvCall call = library_conv_call(x, weights, options, stream_);
   // Copies live until the call is queued; the allocator keeps the order of the stream.
   const Tensor images = contiguous(backend, x);
   const Tensor filter = contiguous(backend, weights);
   const bool is_direct = out.layout().is_contiguous();
-  const Tensor results = is_direct ? out : backend.empty(out.dtype(), out.dims());
+  Tensor results = is_direct ? out : backend.empty(out.dtype(), out.dims());
   call.x = images.address();
   call.filter = filter.address();
   call.y = results.address();
   if (!queue_convolution(backend, entry, call)) return false;
-  if (!is_direct) copy_into(backend, results, out);
+  if (!is_direct) copy_into(backend, out, results);
   return true;
 }
 
 bool Libraries::convolve(const Backend& backend, const Tensor& x, const Tensor& weights,
-                         const ConvOptions& options, const Tensor& out) {
+                         const ConvOptions& options, Tensor& out) {
   const std::lock_guard lock(mutex_);
   const DeviceGuard guard(device_);
   open_convolutions();
@@ -285,7 +284,7 @@ std::vector<LibraryStatus> Libraries::status() const {
 }
 
 std::vector<LibraryStatus> library_status(const Backend& backend) {
-  return backend.state().libraries.status();
+  return state_of(backend).libraries.status();
 }
 
 }  // namespace hiptool::ops

@@ -34,7 +34,7 @@ class Libraries {
   /// The same for a convolution of checked tensors that have elements. May block for seconds at the
   /// first call with a shape. Throws what copies and memory for them throw.
   bool convolve(const Backend& backend, const Tensor& x, const Tensor& weights,
-                const ConvOptions& options, const Tensor& out);
+                const ConvOptions& options, Tensor& out);
 
   std::vector<LibraryStatus> status() const;
 
@@ -55,7 +55,7 @@ class Libraries {
   static void open_entry(Entry<Api>& entry, const Library& library);
   bool queue_convolution(const Backend& backend, DnnEntry& entry, hip::ConvCall& call);
   bool copy_and_convolve(const Backend& backend, DnnEntry& entry, const Tensor& x,
-                         const Tensor& weights, const ConvOptions& options, const Tensor& out);
+                         const Tensor& weights, const ConvOptions& options, Tensor& out);
 
   const Device device_;
   const StreamRef stream_;

@@ -36,28 +36,28 @@ Tensor for_batches(const Tensor& weights, const Tensor& x) {
 
 }  // namespace
 
-void axpy_into(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y,
-               const Tensor& out) {
+void axpy_into(const Backend& backend, Tensor& out, Scalar alpha, const Tensor& x,
+               const Tensor& y) {
   require_same_dtype("axpy", x, y);
   require_same_dims("axpy", x, y);
   const std::array<const Tensor*, 2> inputs{&x, &y};
   require_output("axpy", inputs, out, x.dtype(), x.dims());
-  add_into(backend, affine(backend, x, alpha, -0.0), y, out);
+  add_into(backend, out, affine(backend, x, alpha, -0.0), y);
 }
 
 Tensor axpy(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  axpy_into(backend, alpha, x, y, out);
+  axpy_into(backend, out, alpha, x, y);
   return out;
 }
 
-void scal(const Backend& backend, Scalar alpha, const Tensor& x) {
-  affine_into(backend, x, alpha, -0.0, x);
+void scal(const Backend& backend, Tensor& x, Scalar alpha) {
+  affine_into(backend, x, x, alpha, -0.0);
 }
 
-void mlp_swiglu_into(const Backend& backend, const Tensor& x, const Tensor& gate_weights,
-                     const Tensor& up_weights, const Tensor& down_weights, const Tensor& out,
-                     const MatmulOptions& options) {
+void mlp_swiglu_into(const Backend& backend, Tensor& out, const Tensor& x,
+                     const Tensor& gate_weights, const Tensor& up_weights,
+                     const Tensor& down_weights, const MatmulOptions& options) {
   if (x.layout().rank() < 2) refuse(mlp_name, "x is " + describe(x) + " and should have rank 2");
   require_real(mlp_name, x);
   for (const auto& [operand, weights] :
@@ -73,10 +73,10 @@ void mlp_swiglu_into(const Backend& backend, const Tensor& x, const Tensor& gate
   require_mlp_weights("down", x, down_weights, hidden, down_weights.dims()[1]);
   MatmulOptions plain = options;
   plain.alpha = 1;
-  const Tensor gates = matmul(backend, x, for_batches(gate_weights, x), plain);
+  Tensor gates = matmul(backend, x, for_batches(gate_weights, x), plain);
   const Tensor up = matmul(backend, x, for_batches(up_weights, x), plain);
-  gate_into(backend, Gate::silu, gates, up, gates);
-  matmul_into(backend, gates, for_batches(down_weights, x), out, options);
+  gate_into(backend, gates, Gate::silu, gates, up);
+  matmul_into(backend, out, gates, for_batches(down_weights, x), options);
 }
 
 Tensor mlp_swiglu(const Backend& backend, const Tensor& x, const Tensor& gate_weights,
@@ -85,10 +85,10 @@ Tensor mlp_swiglu(const Backend& backend, const Tensor& x, const Tensor& gate_we
   if (x.layout().rank() < 2) refuse(mlp_name, "x is " + describe(x) + " and should have rank 2");
   std::vector<std::uint64_t> dims(x.dims().begin(), x.dims().end());
   if (down_weights.layout().rank() == 2) dims.back() = down_weights.dims()[1];
-  const Tensor out = backend.empty(x.dtype(), dims);
+  Tensor out = backend.empty(x.dtype(), dims);
   MatmulOptions of_new = options;
   of_new.beta = 0;
-  mlp_swiglu_into(backend, x, gate_weights, up_weights, down_weights, out, of_new);
+  mlp_swiglu_into(backend, out, x, gate_weights, up_weights, down_weights, of_new);
   return out;
 }
 

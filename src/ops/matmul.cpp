@@ -68,17 +68,16 @@ Tensor aligned_copy(const Backend& backend, const Tensor& tensor) {
   std::vector<std::uint64_t> dims(tensor.dims().begin(), tensor.dims().end());
   dims.back() = ceil_divide(dims.back(), line) * line;
   const Tensor whole = backend.empty(tensor.dtype(), dims);
-  const Tensor part =
-      whole.with_layout(whole.layout().narrow(dims.size() - 1, 0, tensor.dims().back()));
-  copy_into(backend, tensor, part);
+  Tensor part = whole.with_layout(whole.layout().narrow(dims.size() - 1, 0, tensor.dims().back()));
+  copy_into(backend, part, tensor);
   return part;
 }
 
 /// Where libraries read operands that our kernels read too; others are copied.
-bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
-                         const Tensor& out, const MatmulOptions& options) {
+bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& b, Tensor& out,
+                         const MatmulOptions& options) {
   if (a.element_count() == 0 || b.element_count() == 0) return false;
-  if (!backend.state().libraries.can_multiply(backend)) return false;
+  if (!state_of(backend).libraries.can_multiply(backend)) return false;
   const auto readable = [&](const Tensor& tensor) {
     if (is_matrix(tensor)) return tensor;
     require_copies(options, tensor);
@@ -86,7 +85,7 @@ bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& 
   };
   const Tensor left = readable(a);
   const Tensor right = readable(b);
-  return backend.state().libraries.multiply(
+  return state_of(backend).libraries.multiply(
       backend,
       {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
        out.dtype()},
@@ -134,16 +133,16 @@ bool multiply_if_memory(const Multiply& multiply) {
 }
 
 /// Where no sum can leave 32 bits: no vendor states whether its sums then wrap.
-bool multiply_i8_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
-                            const Tensor& out, const MatmulI32Options& options) {
+bool multiply_i8_by_library(const Backend& backend, const Tensor& a, const Tensor& b, Tensor& out,
+                            const MatmulI32Options& options) {
   constexpr std::uint64_t most_terms = (std::uint64_t{1} << 17) - 1;  // times 2^14
   if (matrix_axis(a, 0).size > most_terms) return false;
-  if (!backend.state().libraries.can_multiply(backend)) return false;
+  if (!state_of(backend).libraries.can_multiply(backend)) return false;
   return multiply_if_memory([&] {
     const Tensor left = for_library(backend, a, matrix_axis(b, 0).size, options);
     const Tensor right =
         exchanged(for_library(backend, exchanged(b), matrix_axis(a, 1).size, options));
-    return backend.state().libraries.multiply(
+    return state_of(backend).libraries.multiply(
         backend,
         {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
          DType::i8, DType::i32},
@@ -159,7 +158,7 @@ void require_i8(const Tensor& tensor) {
 
 }  // namespace
 
-void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, Tensor& out,
                       const MatmulOptions& options, MatrixUnits units) {
   const std::array<const Tensor*, 3> tensors{&a, &b, &out};
   require_device(backend, matmul_name, tensors);
@@ -171,10 +170,10 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
   if (out.element_count() == 0) return;
   if (!is_matrix(out)) {
     require_copies(options, out);
-    const Tensor whole = backend.empty(out.dtype(), out.dims());
-    if (options.beta != 0) copy_into(backend, out, whole);
+    Tensor whole = backend.empty(out.dtype(), out.dims());
+    if (options.beta != 0) copy_into(backend, whole, out);
     multiply_tensors(backend, a, b, whole, options, units);
-    copy_into(backend, whole, out);
+    copy_into(backend, out, whole);
     return;
   }
   if (options.library == Library::automatic && !options.exact &&
@@ -200,9 +199,9 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
                  options, units);
 }
 
-void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+void matmul_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b,
                  const MatmulOptions& options) {
-  multiply_tensors(backend, a, b, out, options, backend.state().matrix_units);
+  multiply_tensors(backend, a, b, out, options, state_of(backend).matrix_units);
 }
 
 Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
@@ -212,11 +211,11 @@ Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
   // A new tensor has no old values.
   MatmulOptions of_new = options;
   of_new.beta = 0;
-  matmul_into(backend, a, b, out, of_new);
+  matmul_into(backend, out, a, b, of_new);
   return out;
 }
 
-void matmul_i32_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+void matmul_i32_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b,
                      const MatmulI32Options& options) {
   const std::array<const Tensor*, 3> tensors{&a, &b, &out};
   require_device(backend, matmul_i32_name, tensors, Elements::stored);
@@ -237,7 +236,7 @@ void matmul_i32_into(const Backend& backend, const Tensor& a, const Tensor& b, c
 Tensor matmul_i32(const Backend& backend, const Tensor& a, const Tensor& b,
                   const MatmulI32Options& options) {
   Tensor out = backend.empty(DType::i32, product_dims(matmul_i32_name, a, b));
-  matmul_i32_into(backend, a, b, out, options);
+  matmul_i32_into(backend, out, a, b, options);
   return out;
 }
 

@@ -211,13 +211,13 @@ class ProductLaunch {
     const std::uint64_t tiles = all_.row_tiles * all_.column_tiles;
     const std::string layout{all_.a.is_across != 0 ? 'n' : 't', all_.b.is_across != 0 ? 't' : 'n'};
     if (units == MatrixUnits::groups) {
-      const auto of_groups = backend_.state().kernel_if_taken(
+      const auto of_groups = state_of(backend_).kernel_if_taken(
           "ops_matmul_groups", "hiptool_matmul_groups_" + type() + "_" + layout);
       if (of_groups) {
         // A block's next tile is copied while it stores results, so there are no more blocks than
         // multiprocessors, which have room for one each.
         config_.shared_bytes = hiptool_ops::matmul_group_shared_bytes;
-        multiply(*of_groups, tiles, backend_.state().multiprocessors);
+        multiply(*of_groups, tiles, state_of(backend_).multiprocessors);
         return;
       }
     }
@@ -235,7 +235,7 @@ class ProductLaunch {
     config_.shared_bytes = hiptool_ops::matmul_i8_shared_bytes;
     config_.grid.x = static_cast<std::uint32_t>(
         std::min(grid_most, all_.row_tiles * all_.column_tiles * all_.batches.count));
-    launch(backend_.state().kernel("ops_matmul_i8", "hiptool_matmul_i8"), config_,
+    launch(state_of(backend_).kernel("ops_matmul_i8", "hiptool_matmul_i8"), config_,
            backend_.stream(), all_, product_.a.address, product_.b.address, product_.out.address);
   }
 
@@ -253,7 +253,7 @@ class ProductLaunch {
   std::string type() const { return std::string(to_string(product_.dtype)); }
 
   Kernel kernel(const char* source, const char* name, const std::string& variant) const {
-    return backend_.state().kernel(source, name + type() + "_" + variant);
+    return state_of(backend_).kernel(source, name + type() + "_" + variant);
   }
 
   void multiply(const Kernel& kernel, std::uint64_t blocks, std::uint64_t most = grid_most) {
@@ -264,7 +264,7 @@ class ProductLaunch {
            product_.out.address, partial);
     if (!partial_) return;
     launch_elements(
-        backend_, backend_.state().kernel("ops_matmul_vectors", "hiptool_matmul_join_" + type()),
+        backend_, state_of(backend_).kernel("ops_matmul_vectors", "hiptool_matmul_join_" + type()),
         all_.batches.count * all_.a.size * all_.b.size, 1, all_, product_.out.address, partial);
   }
 

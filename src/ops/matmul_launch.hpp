@@ -69,7 +69,7 @@ void launch_i32_product(const Backend& backend, MatrixProduct product);
 bool has_unit_lines(const Tensor& tensor);
 
 /// What matmul_into does on a device that has those matrix units.
-void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, Tensor& out,
                       const MatmulOptions& options, MatrixUnits units);
 
 }  // namespace hiptool::ops

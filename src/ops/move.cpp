@@ -48,7 +48,7 @@ void move_by_tiles(const Backend& backend, const Tensor& x, const Tensor& out,
   copy.tiles = make_tiles<4>(axes, crossing, tile.side);
   const LaunchConfig config = tiles_grid(copy.tiles.count, tile.shared_bytes);
   const Kernel kernel =
-      backend.state().kernel("ops_copy", "hiptool_move_tiled_" + std::to_string(size));
+      state_of(backend).kernel("ops_copy", "hiptool_move_tiled_" + std::to_string(size));
   launch(kernel, config, backend.stream(), copy, x.address(), out.address());
 }
 
@@ -68,7 +68,8 @@ void move_elements(const Backend& backend, const Tensor& x, const Tensor& out) {
   const std::size_t size = element_size_bytes(x.dtype());
   const auto run = static_cast<std::uint32_t>(std::min<std::size_t>(8, 16 / size));
   const auto operands = make_operands<2>({&x, &out}, run);
-  const Kernel kernel = backend.state().kernel("ops_copy", "hiptool_move_" + std::to_string(size));
+  const Kernel kernel =
+      state_of(backend).kernel("ops_copy", "hiptool_move_" + std::to_string(size));
   launch_elements(backend, kernel, operands.count, operands.run, operands, x.address(),
                   out.address());
 }
@@ -139,7 +140,7 @@ std::vector<std::uint64_t> concat_dims(std::span<const Tensor> tensors, std::siz
 
 }  // namespace
 
-void copy_into(const Backend& backend, const Tensor& x, const Tensor& out) {
+void copy_into(const Backend& backend, Tensor& out, const Tensor& x) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, "copy", tensors, Elements::stored);
   require_output("copy", std::span(tensors).first(1), out, x.dtype(), x.dims());
@@ -148,7 +149,7 @@ void copy_into(const Backend& backend, const Tensor& x, const Tensor& out) {
 
 Tensor copy(const Backend& backend, const Tensor& x) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  copy_into(backend, x, out);
+  copy_into(backend, out, x);
   return out;
 }
 
@@ -156,15 +157,14 @@ Tensor contiguous(const Backend& backend, const Tensor& x) {
   return x.layout().is_contiguous() ? x : copy(backend, x);
 }
 
-void copy_2d(const Backend& backend, const Tensor& source, const Tensor& destination,
-             const Rows& rows) {
+void copy_2d(const Backend& backend, Tensor& destination, const Tensor& source, const Rows& rows) {
   const std::array<const Tensor*, 2> tensors{&source, &destination};
   require_device(backend, "copy_2d", tensors, Elements::stored);
   require_same_dtype("copy_2d", source, destination);
   if (rows.rows == 0 || rows.columns == 0) return;
   const Tensor from =
       source.with_layout(rows_in(source, "source", rows, rows.source_stride, rows.source_offset));
-  const Tensor to = destination.with_layout(
+  Tensor to = destination.with_layout(
       rows_in(destination, "destination", rows, rows.destination_stride, rows.destination_offset));
   if (!are_interleaved(from, to, rows)) {
     const std::array<const Tensor*, 1> inputs{&from};
@@ -173,8 +173,8 @@ void copy_2d(const Backend& backend, const Tensor& source, const Tensor& destina
   move_elements(backend, from, to);
 }
 
-void concat_into(const Backend& backend, std::span<const Tensor> tensors, std::size_t axis,
-                 const Tensor& out) {
+void concat_into(const Backend& backend, Tensor& out, std::span<const Tensor> tensors,
+                 std::size_t axis) {
   const auto dims = concat_dims(tensors, axis);
   auto inputs = pointers_to(tensors);
   require_separate("concat", inputs, out);
@@ -191,15 +191,15 @@ void concat_into(const Backend& backend, std::span<const Tensor> tensors, std::s
   }
 }
 
-void concat_into(const Backend& backend, std::initializer_list<Tensor> tensors, std::size_t axis,
-                 const Tensor& out) {
-  concat_into(backend, std::span(tensors.begin(), tensors.size()), axis, out);
+void concat_into(const Backend& backend, Tensor& out, std::initializer_list<Tensor> tensors,
+                 std::size_t axis) {
+  concat_into(backend, out, std::span(tensors.begin(), tensors.size()), axis);
 }
 
 Tensor concat(const Backend& backend, std::span<const Tensor> tensors, std::size_t axis) {
   const auto dims = concat_dims(tensors, axis);
   Tensor out = backend.empty(tensors[0].dtype(), dims);
-  concat_into(backend, tensors, axis, out);
+  concat_into(backend, out, tensors, axis);
   return out;
 }
 

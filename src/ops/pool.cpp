@@ -29,8 +29,7 @@ ImageDims pooled_dims(std::string_view operation, const Tensor& x, const HeightW
 }
 
 void run_pool(const Backend& backend, std::string_view operation, hiptool_ops::PoolKind kind,
-              const Tensor& x, const HeightWidth& kernel, const HeightWidth& stride,
-              const Tensor& out) {
+              const Tensor& x, const HeightWidth& kernel, const HeightWidth& stride, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, operation, tensors);
   const ImageDims dims = pooled_dims(operation, x, kernel, stride);
@@ -49,31 +48,31 @@ void run_pool(const Backend& backend, std::string_view operation, hiptool_ops::P
   windows.column_stride = strides[3];
   windows.kind = kind;
   const Kernel pool =
-      backend.state().kernel("ops_pool", "hiptool_pool_" + std::string(to_string(x.dtype())));
+      state_of(backend).kernel("ops_pool", "hiptool_pool_" + std::string(to_string(x.dtype())));
   launch_elements(backend, pool, windows.all.count, 1, windows, x.address(), out.address());
 }
 
 }  // namespace
 
-void avg_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                     const HeightWidth& stride, const Tensor& out) {
+void avg_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                     const HeightWidth& kernel, const HeightWidth& stride) {
   run_pool(backend, "avg_pool2d", hiptool_ops::PoolKind::average, x, kernel, stride, out);
 }
 Tensor avg_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
                   const HeightWidth& stride) {
   Tensor out = backend.empty(x.dtype(), pooled_dims("avg_pool2d", x, kernel, stride));
-  avg_pool2d_into(backend, x, kernel, stride, out);
+  avg_pool2d_into(backend, out, x, kernel, stride);
   return out;
 }
 
-void max_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                     const HeightWidth& stride, const Tensor& out) {
+void max_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                     const HeightWidth& kernel, const HeightWidth& stride) {
   run_pool(backend, "max_pool2d", hiptool_ops::PoolKind::largest, x, kernel, stride, out);
 }
 Tensor max_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
                   const HeightWidth& stride) {
   Tensor out = backend.empty(x.dtype(), pooled_dims("max_pool2d", x, kernel, stride));
-  max_pool2d_into(backend, x, kernel, stride, out);
+  max_pool2d_into(backend, out, x, kernel, stride);
   return out;
 }
 

@@ -108,11 +108,11 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
 }
 
 const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matrix) {
-  return is_type_of_numbers(matrix.type) ? nullptr : backend.state().iq_grids();
+  return is_type_of_numbers(matrix.type) ? nullptr : state_of(backend).iq_grids();
 }
 
 void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
-                      const Tensor& out) {
+                      Tensor& out) {
   hiptool_ops::EmbeddingRows all{};
   all.matrix = file_matrix(weights);
   all.count = ids.element_count();
@@ -120,8 +120,8 @@ void launch_embedding(const Backend& backend, const QuantisedTensor& weights, co
   all.out_stride = out.layout().strides()[0];
   all.out_step = out.layout().strides()[1];
   const void* const grids = grids_of(backend, all.matrix);
-  const Kernel kernel = backend.state().kernel("ops_quantised", "hiptool_embedding_rows");
-  const auto recording = backend.state().faults.begin(
+  const Kernel kernel = state_of(backend).kernel("ops_quantised", "hiptool_embedding_rows");
+  const auto recording = state_of(backend).faults.begin(
       backend, {ErrorCode::out_of_bounds,
                 "embedding_rows",
                 "id",
@@ -176,8 +176,8 @@ void QuantisedTensor::require_memory() const {
                   " bytes, and the buffer has " + std::to_string(blocks_.size_bytes()));
 }
 
-void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weights, const Tensor& x,
-                           const Tensor& out) {
+void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
+                           const Tensor& x) {
   constexpr std::string_view name = "quantised_matmul";
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_weights_device(backend, name, weights);
@@ -210,21 +210,21 @@ void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weight
   config.block.x = hiptool_ops::layer_threads;
   config.shared_bytes = static_cast<std::uint32_t>(hiptool_ops::dot_teams * rows * width *
                                                    hiptool_ops::dot_pitch * sizeof(float));
-  launch(
-      backend.state().kernel("ops_quantised", "hiptool_quantised_matmul_" + std::to_string(width)),
-      config, backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),
-      vectors.address(), out.address());
+  launch(state_of(backend).kernel("ops_quantised",
+                                  "hiptool_quantised_matmul_" + std::to_string(width)),
+         config, backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),
+         vectors.address(), out.address());
 }
 
 Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights, const Tensor& x) {
   require_activations("quantised_matmul", x, 2);
   Tensor out = backend.empty(DType::f32, {x.dims()[0], weights.rows()});
-  quantised_matmul_into(backend, weights, x, out);
+  quantised_matmul_into(backend, out, weights, x);
   return out;
 }
 
-void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
-                         const Tensor& out) {
+void embedding_rows_into(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
+                         const Tensor& ids) {
   constexpr std::string_view name = "embedding_rows";
   const std::array<const Tensor*, 2> tensors{&ids, &out};
   require_weights_device(backend, name, weights);
@@ -241,7 +241,7 @@ void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights,
 
 Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids) {
   Tensor out = backend.empty(DType::f32, {ids.element_count(), weights.columns()});
-  embedding_rows_into(backend, weights, ids, out);
+  embedding_rows_into(backend, out, weights, ids);
   return out;
 }
 

@@ -35,7 +35,7 @@ double number_in(DType dtype, double value) {
 }
 
 void fill_random(const Backend& backend, const char* operation, Distribution distribution,
-                 std::uint64_t seed, double first, double second, const Tensor& out) {
+                 std::uint64_t seed, double first, double second, Tensor& out) {
   const std::array<const Tensor*, 1> tensors{&out};
   require_device(backend, operation, tensors);
   require_output(operation, {}, out, out.dtype(), out.dims());
@@ -50,8 +50,8 @@ void fill_random(const Backend& backend, const char* operation, Distribution dis
   set_axes(axes, operands.divisors, operands.dims, operands.axes, operands.is_wide);
   std::copy_n(axes.strides[0].begin(), axes.count, operands.strides[0]);
   const std::uint32_t is_packed = are_packed(tensors) ? 1 : 0;
-  const Kernel kernel =
-      backend.state().kernel("ops_random", "hiptool_random_" + std::string(to_string(out.dtype())));
+  const Kernel kernel = state_of(backend).kernel(
+      "ops_random", "hiptool_random_" + std::string(to_string(out.dtype())));
   const bool is_double = out.dtype() == DType::f64;
   const auto queue = [&](auto a, auto b) {
     launch_elements(backend, kernel, operands.count, is_double ? 2 : 4, distribution, operands,
@@ -66,8 +66,8 @@ void fill_random(const Backend& backend, const char* operation, Distribution dis
 
 }  // namespace
 
-void rand_uniform_into(const Backend& backend, std::uint64_t seed, double low, double high,
-                       const Tensor& out) {
+void rand_uniform_into(const Backend& backend, Tensor& out, std::uint64_t seed, double low,
+                       double high) {
   require_floats("rand_uniform", out.dtype());
   const double first = number_in(out.dtype(), low);
   const double last = number_in(out.dtype(), high);
@@ -83,7 +83,7 @@ Tensor rand_uniform(const Backend& backend, DType dtype, std::span<const std::ui
                     std::uint64_t seed, double low, double high) {
   require_floats("rand_uniform", dtype);
   Tensor out = backend.empty(dtype, dims);
-  rand_uniform_into(backend, seed, low, high, out);
+  rand_uniform_into(backend, out, seed, low, high);
   return out;
 }
 
@@ -92,8 +92,8 @@ Tensor rand_uniform(const Backend& backend, DType dtype, std::initializer_list<s
   return rand_uniform(backend, dtype, std::span(dims.begin(), dims.size()), seed, low, high);
 }
 
-void rand_normal_into(const Backend& backend, std::uint64_t seed, double mean, double deviation,
-                      const Tensor& out) {
+void rand_normal_into(const Backend& backend, Tensor& out, std::uint64_t seed, double mean,
+                      double deviation) {
   require_floats("rand_normal", out.dtype());
   const auto is_number = [&](double value) {
     return std::isfinite(out.dtype() == DType::f64 ? value : static_cast<float>(value));
@@ -110,7 +110,7 @@ Tensor rand_normal(const Backend& backend, DType dtype, std::span<const std::uin
                    std::uint64_t seed, double mean, double deviation) {
   require_floats("rand_normal", dtype);
   Tensor out = backend.empty(dtype, dims);
-  rand_normal_into(backend, seed, mean, deviation, out);
+  rand_normal_into(backend, out, seed, mean, deviation);
   return out;
 }
 

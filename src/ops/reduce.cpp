@@ -196,7 +196,7 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
                                       : kind == ReduceKind::least ? 2 * key_bytes
                                                                   : key_bytes + 4;
     config.shared_bytes = (hiptool_ops::column_lanes * run * thing_bytes) << all.group_bits;
-    launch(backend.state().kernel("ops_reduce", kernels + "columns_" + type), config,
+    launch(state_of(backend).kernel("ops_reduce", kernels + "columns_" + type), config,
            backend.stream(), all, work.in, work.out, work.out_places);
     return;
   }
@@ -207,7 +207,7 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
   const std::uint64_t groups = hiptool_ops::row_threads >> all.group_bits;
   set_grid(all.chunks == 1 ? ceil_divide(all.kept.count, groups) : all.kept.count);
   config.grid.y = static_cast<std::uint32_t>(ceil_divide(all.chunks, groups));
-  launch(backend.state().kernel("ops_reduce", kernels + "rows_" + type), config, backend.stream(),
+  launch(state_of(backend).kernel("ops_reduce", kernels + "rows_" + type), config, backend.stream(),
          all, work.in, work.earlier, work.out, work.out_places);
 }
 
@@ -292,8 +292,8 @@ std::string_view to_string(Reduce operation) noexcept {
   return reduce_names[static_cast<std::size_t>(operation)];
 }
 
-void reduce_into(const Backend& backend, Reduce operation, const Tensor& x,
-                 std::span<const std::size_t> axes, const Tensor& out) {
+void reduce_into(const Backend& backend, Tensor& out, Reduce operation, const Tensor& x,
+                 std::span<const std::size_t> axes) {
   const std::string_view name = to_string(operation);
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, name, tensors);
@@ -319,7 +319,7 @@ void reduce_into(const Backend& backend, Reduce operation, const Tensor& x,
                      describe(x) + " has more elements along the reduced axes than u32 can count");
   }
   if (out.element_count() == 0) return;
-  if (length == 0) return fill_into(backend, 0, out);
+  if (length == 0) return fill_into(backend, out, 0);
   (finds_places(operation) ? work.out_places : work.out) = out.address();
   run_reduction(backend, work);
 }
@@ -328,7 +328,7 @@ Tensor reduce(const Backend& backend, Reduce operation, const Tensor& x,
               std::span<const std::size_t> axes, bool keep_dims) {
   const auto dims = result_dims(x, mark_axes(operation, x, axes), keep_dims);
   Tensor out = backend.empty(result_dtype(operation, x), dims);
-  reduce_into(backend, operation, x, axes, out);
+  reduce_into(backend, out, operation, x, axes);
   return out;
 }
 

@@ -54,7 +54,7 @@ bool has_pair_pieces(const Tensor& tensor, const hiptool_ops::Rotation& all, std
 }
 
 void rotate_pairs(const Backend& backend, const Tensor& x, const Tensor& cosines,
-                  const Tensor& sines, bool are_neighbours, const Tensor& out) {
+                  const Tensor& sines, bool are_neighbours, Tensor& out) {
   const std::uint64_t pairs = cosines.dims()[1];
   const Tensor in_pairs = first_of_pairs(x, pairs, are_neighbours);
   const Tensor out_pairs = first_of_pairs(out, pairs, are_neighbours);
@@ -70,29 +70,28 @@ void rotate_pairs(const Backend& backend, const Tensor& x, const Tensor& cosines
   if (all.output_step * size % 16 != 0) all.pairs.packed &= ~8u;
   if (has_pair_pieces(x, all, 0, all.input_step)) all.in_pieces |= 1;
   if (has_pair_pieces(out, all, 3, all.output_step)) all.in_pieces |= 2;
-  const Kernel kernel =
-      backend.state().kernel("ops_rope", "hiptool_rope_pairs_" + std::string(to_string(x.dtype())));
+  const Kernel kernel = state_of(backend).kernel(
+      "ops_rope", "hiptool_rope_pairs_" + std::string(to_string(x.dtype())));
   launch_elements(backend, kernel, all.pairs.count, all.pairs.run, all, x.address(),
                   cosines.address(), sines.address(), out.address());
 }
 
-void copy_unrotated(const Backend& backend, const Tensor& x, std::uint64_t rotary,
-                    const Tensor& out) {
+void copy_unrotated(const Backend& backend, const Tensor& x, std::uint64_t rotary, Tensor& out) {
   const std::size_t last = x.layout().rank() - 1;
   const std::uint64_t rest = x.dims()[last] - rotary;
   if (rest == 0 || x.address() == out.address()) return;
   const Tensor from = x.with_layout(x.layout().narrow(last, rotary, rest));
   const Tensor to = out.with_layout(out.layout().narrow(last, rotary, rest));
   const auto operands = make_operands<2>({&from, &to}, 1);
-  const Kernel kernel =
-      backend.state().kernel("ops_rope", "hiptool_rope_rest_" + std::string(to_string(x.dtype())));
+  const Kernel kernel = state_of(backend).kernel(
+      "ops_rope", "hiptool_rope_rest_" + std::string(to_string(x.dtype())));
   launch_elements(backend, kernel, operands.count, 1, operands, from.address(), to.address());
 }
 
 }  // namespace
 
-void rope_into(const Backend& backend, const Tensor& x, const Tensor& cosines, const Tensor& sines,
-               RopePairs pairs, const Tensor& out) {
+void rope_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& cosines,
+               const Tensor& sines, RopePairs pairs) {
   const std::array<const Tensor*, 4> tensors{&x, &cosines, &sines, &out};
   require_device(backend, "rope", tensors);
   require_real("rope", x);
@@ -108,12 +107,12 @@ void rope_into(const Backend& backend, const Tensor& x, const Tensor& cosines, c
 Tensor rope(const Backend& backend, const Tensor& x, const Tensor& cosines, const Tensor& sines,
             RopePairs pairs) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  rope_into(backend, x, cosines, sines, pairs, out);
+  rope_into(backend, out, x, cosines, sines, pairs);
   return out;
 }
 
-void gate_into(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up,
-               const Tensor& out) {
+void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gates,
+               const Tensor& up) {
   const std::array<const Tensor*, 3> tensors{&gates, &up, &out};
   require_device(backend, "gate", tensors);
   require_real("gate", gates);
@@ -123,7 +122,7 @@ void gate_into(const Backend& backend, Gate kind, const Tensor& gates, const Ten
   if (out.element_count() == 0) return;
   const auto operands = make_operands<3>(tensors, run_of(gates.dtype()));
   const std::string form = operands.run == 1 ? "apart_" : "runs_";
-  const Kernel kernel = backend.state().kernel(
+  const Kernel kernel = state_of(backend).kernel(
       "ops_rope", "hiptool_gate_" + form + std::string(to_string(gates.dtype())));
   launch_elements(backend, kernel, operands.count, operands.run, static_cast<std::uint32_t>(kind),
                   operands, gates.address(), up.address(), out.address());
@@ -131,7 +130,7 @@ void gate_into(const Backend& backend, Gate kind, const Tensor& gates, const Ten
 
 Tensor gate(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up) {
   Tensor out = backend.empty(gates.dtype(), gates.dims());
-  gate_into(backend, kind, gates, up, out);
+  gate_into(backend, out, kind, gates, up);
   return out;
 }
 

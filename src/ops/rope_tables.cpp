@@ -97,7 +97,7 @@ RopeTables make_rope_tables(const Backend& backend, const Tensor& frequencies,
   RopeTables tables{backend.empty(DType::f32, {all.tokens, all.pairs}),
                     backend.empty(DType::f32, {all.tokens, all.pairs})};
   if (tables.cosines.element_count() == 0) return tables;
-  launch_elements(backend, backend.state().kernel("ops_rope", "hiptool_rope_tables"),
+  launch_elements(backend, state_of(backend).kernel("ops_rope", "hiptool_rope_tables"),
                   tables.cosines.element_count(), 1, all, frequencies.address(),
                   positions != nullptr ? positions->address() : nullptr, tables.cosines.address(),
                   tables.sines.address());

@@ -84,7 +84,7 @@ struct RowLaunch {
 };
 
 void run_softmax(const Backend& backend, std::string_view name, bool is_log, const Tensor& x,
-                 std::size_t axis, const Tensor& out) {
+                 std::size_t axis, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, name, tensors);
   require_real(name, x);
@@ -93,7 +93,7 @@ void run_softmax(const Backend& backend, std::string_view name, bool is_log, con
   if (x.element_count() == 0) return;
   const RowLaunch work(x, along, out);
   const std::string type(to_string(x.dtype()));
-  launch(backend.state().kernel("ops_norm", "hiptool_softmax_rows_" + type), work.config,
+  launch(state_of(backend).kernel("ops_norm", "hiptool_softmax_rows_" + type), work.config,
          backend.stream(), work.all, std::uint32_t{is_log ? 1u : 0u}, x.address(), out.address());
 }
 
@@ -109,7 +109,7 @@ void require_weights(std::string_view operation, const Tensor& x, const Tensor& 
 }
 
 void run_norm(const Backend& backend, std::string_view name, const Tensor& x, const Tensor& weight,
-              const Tensor* bias, bool is_centred, double epsilon, const Tensor& out) {
+              const Tensor* bias, bool is_centred, double epsilon, Tensor& out) {
   std::vector<const Tensor*> tensors{&x, &weight};
   if (bias != nullptr) tensors.push_back(bias);
   const std::size_t inputs = tensors.size();
@@ -129,7 +129,7 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
     bias_address = bias->address();
   }
   const std::string type(to_string(x.dtype()));
-  launch(backend.state().kernel("ops_norm", "hiptool_norm_rows_" + type), work.config,
+  launch(state_of(backend).kernel("ops_norm", "hiptool_norm_rows_" + type), work.config,
          backend.stream(), work.all, std::uint32_t{is_centred ? 1u : 0u}, epsilon, x.address(),
          weight.address(), bias_address, out.address());
 }
@@ -143,43 +143,42 @@ void require_real(std::string_view operation, const Tensor& x) {
               std::string(operation) + ": " + describe(x) + "; it takes f16, bf16, f32 and f64");
 }
 
-void softmax_into(const Backend& backend, const Tensor& x, std::size_t axis, const Tensor& out) {
+void softmax_into(const Backend& backend, Tensor& out, const Tensor& x, std::size_t axis) {
   run_softmax(backend, "softmax", false, x, axis, out);
 }
 Tensor softmax(const Backend& backend, const Tensor& x, std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  softmax_into(backend, x, axis, out);
+  softmax_into(backend, out, x, axis);
   return out;
 }
 
-void log_softmax_into(const Backend& backend, const Tensor& x, std::size_t axis,
-                      const Tensor& out) {
+void log_softmax_into(const Backend& backend, Tensor& out, const Tensor& x, std::size_t axis) {
   run_softmax(backend, "log_softmax", true, x, axis, out);
 }
 Tensor log_softmax(const Backend& backend, const Tensor& x, std::size_t axis) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  log_softmax_into(backend, x, axis, out);
+  log_softmax_into(backend, out, x, axis);
   return out;
 }
 
-void layernorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
-                    const Tensor* bias, double epsilon, const Tensor& out) {
+void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weight,
+                    const Tensor* bias, double epsilon) {
   run_norm(backend, "layernorm", x, weight, bias, true, epsilon, out);
 }
 Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight, const Tensor* bias,
                  double epsilon) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  layernorm_into(backend, x, weight, bias, epsilon, out);
+  layernorm_into(backend, out, x, weight, bias, epsilon);
   return out;
 }
 
-void rmsnorm_into(const Backend& backend, const Tensor& x, const Tensor& weight, double epsilon,
-                  const Tensor& out) {
+void rmsnorm_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weight,
+                  double epsilon) {
   run_norm(backend, "rmsnorm", x, weight, nullptr, false, epsilon, out);
 }
 Tensor rmsnorm(const Backend& backend, const Tensor& x, const Tensor& weight, double epsilon) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  rmsnorm_into(backend, x, weight, epsilon, out);
+  rmsnorm_into(backend, out, x, weight, epsilon);
   return out;
 }
 

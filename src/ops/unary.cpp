@@ -50,7 +50,7 @@ const char* computed_as(DType dtype) {
 
 /// Launches a kernel of that family with these arguments; the tensors have been checked.
 template <class... Arguments>
-void launch_unary(const Backend& backend, const char* family, const Tensor& x, const Tensor& out,
+void launch_unary(const Backend& backend, const char* family, const Tensor& x, Tensor& out,
                   const Arguments&... arguments) {
   const std::uint64_t count = out.element_count();
   if (count == 0) return;
@@ -60,26 +60,25 @@ void launch_unary(const Backend& backend, const char* family, const Tensor& x, c
   const std::string stem = std::string("hiptool_") + family + "_";
   if (are_packed(tensors)) {
     const Kernel kernel =
-        backend.state().kernel("ops_unary", stem + "packed_" + computed_as(dtype));
+        state_of(backend).kernel("ops_unary", stem + "packed_" + computed_as(dtype));
     launch_elements(backend, kernel, count, run, arguments..., type_number(dtype), count,
                     x.address(), out.address());
     return;
   }
-  const Kernel kernel = backend.state().kernel("ops_unary", stem + computed_as(dtype));
+  const Kernel kernel = state_of(backend).kernel("ops_unary", stem + computed_as(dtype));
   const auto operands = make_operands<2>(tensors, run);
   launch_elements(backend, kernel, count, operands.run, arguments..., type_number(dtype), operands,
                   x.address(), out.address());
 }
 
-void check_unary(const Backend& backend, std::string_view name, const Tensor& x,
-                 const Tensor& out) {
+void check_unary(const Backend& backend, std::string_view name, const Tensor& x, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, name, tensors);
   require_output(name, std::span(tensors).first(1), out, x.dtype(), x.dims());
 }
 
 void apply_function(const Backend& backend, const UnaryEntry& entry, const Tensor& x,
-                    double parameter, const Tensor& out) {
+                    double parameter, Tensor& out) {
   require_dtype(entry.name, x, unary_dtypes);
   check_unary(backend, entry.name, x, out);
   if (std::string_view(entry.family) == "unary") {
@@ -104,38 +103,38 @@ std::string_view to_string(Unary operation) noexcept {
   return unary_entries[static_cast<std::size_t>(operation)].name;
 }
 
-void unary_into(const Backend& backend, Unary operation, const Tensor& x, const Tensor& out) {
+void unary_into(const Backend& backend, Tensor& out, Unary operation, const Tensor& x) {
   apply_function(backend, unary_entries[static_cast<std::size_t>(operation)], x, 0, out);
 }
 
 Tensor unary(const Backend& backend, Unary operation, const Tensor& x) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  unary_into(backend, operation, x, out);
+  unary_into(backend, out, operation, x);
   return out;
 }
 
-void powf_into(const Backend& backend, const Tensor& x, double exponent, const Tensor& out) {
+void powf_into(const Backend& backend, Tensor& out, const Tensor& x, double exponent) {
   apply_function(backend, powf_entry, x, exponent, out);
 }
 
 Tensor powf(const Backend& backend, const Tensor& x, double exponent) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  powf_into(backend, x, exponent, out);
+  powf_into(backend, out, x, exponent);
   return out;
 }
 
-void elu_into(const Backend& backend, const Tensor& x, double alpha, const Tensor& out) {
+void elu_into(const Backend& backend, Tensor& out, const Tensor& x, double alpha) {
   apply_function(backend, elu_entry, x, alpha, out);
 }
 
 Tensor elu(const Backend& backend, const Tensor& x, double alpha) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  elu_into(backend, x, alpha, out);
+  elu_into(backend, out, x, alpha);
   return out;
 }
 
-void affine_into(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend,
-                 const Tensor& out) {
+void affine_into(const Backend& backend, Tensor& out, const Tensor& x, Scalar factor,
+                 Scalar addend) {
   check_unary(backend, "affine", x, out);
   const DType dtype = x.dtype();
   if (!is_floating_point(dtype)) {
@@ -150,11 +149,11 @@ void affine_into(const Backend& backend, const Tensor& x, Scalar factor, Scalar 
 
 Tensor affine(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  affine_into(backend, x, factor, addend, out);
+  affine_into(backend, out, x, factor, addend);
   return out;
 }
 
-void row_bias_into(const Backend& backend, const Tensor& x, const Tensor& bias, const Tensor& out) {
+void row_bias_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& bias) {
   const std::array<const Tensor*, 3> tensors{&x, &bias, &out};
   require_device(backend, "row_bias", tensors);
   require_same_dtype("row_bias", x, bias);
@@ -164,12 +163,12 @@ void row_bias_into(const Backend& backend, const Tensor& x, const Tensor& bias, 
         "row_bias: takes x[r,c] and bias[c], and not " + describe(x) + " and " + describe(bias));
   }
   require_output("row_bias", std::span(tensors).first(2), out, x.dtype(), x.dims());
-  add_into(backend, x, bias.with_layout(bias.layout().broadcast_to(x.dims())), out);
+  add_into(backend, out, x, bias.with_layout(bias.layout().broadcast_to(x.dims())));
 }
 
 Tensor row_bias(const Backend& backend, const Tensor& x, const Tensor& bias) {
   Tensor out = backend.empty(x.dtype(), x.dims());
-  row_bias_into(backend, x, bias, out);
+  row_bias_into(backend, out, x, bias);
   return out;
 }
 

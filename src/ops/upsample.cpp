@@ -17,7 +17,7 @@ constexpr std::array interpolated_types{DType::f16, DType::bf16, DType::f32, DTy
 
 /// Of an upsampling: the output has the images and channels of the input.
 void require_upsampled(const Backend& backend, std::string_view operation, std::size_t rank,
-                       const Tensor& x, const Tensor& out) {
+                       const Tensor& x, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, operation, tensors);
   require_rank(operation, x, rank);
@@ -59,7 +59,7 @@ void run_nearest(const Backend& backend, const char* operation, const Tensor& x,
   work.rows = nearest_axis(operation, x, out, 2, work.is_wide);
   work.columns = nearest_axis(operation, x, out, 3, work.is_wide);
   work.all = image_operands(x.layout(), out.layout());
-  const Kernel kernel = backend.state().kernel(
+  const Kernel kernel = state_of(backend).kernel(
       "ops_pool", "hiptool_upsample_nearest_" + std::to_string(element_size_bytes(x.dtype())));
   launch_elements(backend, kernel, work.all.count, 1, work, x.address(), out.address());
 }
@@ -116,28 +116,28 @@ hiptool_ops::Operands<4> image_operands(const Layout& images, const Layout& out)
   return make_operands<4>(std::array<const Layout*, 4>{&firsts, &rows, &columns, &out}, 3);
 }
 
-void upsample_nearest1d_into(const Backend& backend, const Tensor& x, const Tensor& out) {
+void upsample_nearest1d_into(const Backend& backend, Tensor& out, const Tensor& x) {
   require_upsampled(backend, "upsample_nearest1d", 3, x, out);
   run_nearest(backend, "upsample_nearest1d", as_image(x), as_image(out));
 }
 Tensor upsample_nearest1d(const Backend& backend, const Tensor& x, std::uint64_t length) {
   Tensor out = empty_upsampled(backend, "upsample_nearest1d", x, std::span(&length, 1));
-  upsample_nearest1d_into(backend, x, out);
+  upsample_nearest1d_into(backend, out, x);
   return out;
 }
 
-void upsample_nearest2d_into(const Backend& backend, const Tensor& x, const Tensor& out) {
+void upsample_nearest2d_into(const Backend& backend, Tensor& out, const Tensor& x) {
   require_upsampled(backend, "upsample_nearest2d", 4, x, out);
   run_nearest(backend, "upsample_nearest2d", x, out);
 }
 Tensor upsample_nearest2d(const Backend& backend, const Tensor& x, const HeightWidth& size) {
   Tensor out = empty_upsampled(backend, "upsample_nearest2d", x, size);
-  upsample_nearest2d_into(backend, x, out);
+  upsample_nearest2d_into(backend, out, x);
   return out;
 }
 
-void upsample_bilinear2d_into(const Backend& backend, const Tensor& x,
-                              const BilinearOptions& options, const Tensor& out) {
+void upsample_bilinear2d_into(const Backend& backend, Tensor& out, const Tensor& x,
+                              const BilinearOptions& options) {
   require_upsampled(backend, "upsample_bilinear2d", 4, x, out);
   require_dtype("upsample_bilinear2d", x, interpolated_types);
   require_factor(options.height_factor);
@@ -148,14 +148,14 @@ void upsample_bilinear2d_into(const Backend& backend, const Tensor& x,
   work.rows = linear_axis(x, out, 2, options.aligns_corners, options.height_factor);
   work.columns = linear_axis(x, out, 3, options.aligns_corners, options.width_factor);
   work.aligns_corners = options.aligns_corners ? 1 : 0;
-  const Kernel kernel = backend.state().kernel(
+  const Kernel kernel = state_of(backend).kernel(
       "ops_pool", "hiptool_upsample_bilinear_" + std::string(to_string(x.dtype())));
   launch_elements(backend, kernel, work.all.count, 1, work, x.address(), out.address());
 }
 Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x, const HeightWidth& size,
                            const BilinearOptions& options) {
   Tensor out = empty_upsampled(backend, "upsample_bilinear2d", x, size);
-  upsample_bilinear2d_into(backend, x, options, out);
+  upsample_bilinear2d_into(backend, out, x, options);
   return out;
 }
 

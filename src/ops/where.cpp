@@ -20,8 +20,8 @@ std::uint32_t words_of(std::size_t size_bytes) {
 
 }  // namespace
 
-void where_cond_into(const Backend& backend, const Tensor& condition, const Tensor& on_true,
-                     const Tensor& on_false, const Tensor& out) {
+void where_cond_into(const Backend& backend, Tensor& out, const Tensor& condition,
+                     const Tensor& on_true, const Tensor& on_false) {
   const std::array<const Tensor*, 4> tensors{&condition, &on_true, &on_false, &out};
   require_device(backend, "where", tensors);
   require_dtype("where", condition, condition_dtypes);
@@ -36,13 +36,13 @@ void where_cond_into(const Backend& backend, const Tensor& condition, const Tens
   const auto condition_bytes = static_cast<std::uint32_t>(element_size_bytes(condition.dtype()));
   if (are_packed(tensors)) {
     const Kernel kernel =
-        backend.state().kernel("ops_where", "hiptool_where_packed_" + std::to_string(size));
+        state_of(backend).kernel("ops_where", "hiptool_where_packed_" + std::to_string(size));
     launch_elements(backend, kernel, count, run, condition_bytes, count, condition.address(),
                     on_true.address(), on_false.address(), out.address());
     return;
   }
   const Kernel kernel =
-      backend.state().kernel("ops_where", "hiptool_where_" + std::to_string(size));
+      state_of(backend).kernel("ops_where", "hiptool_where_" + std::to_string(size));
   const auto operands = make_operands<4>(tensors, run);
   launch_elements(backend, kernel, count, operands.run, condition_bytes, operands,
                   condition.address(), on_true.address(), on_false.address(), out.address());
@@ -51,11 +51,11 @@ void where_cond_into(const Backend& backend, const Tensor& condition, const Tens
 Tensor where_cond(const Backend& backend, const Tensor& condition, const Tensor& on_true,
                   const Tensor& on_false) {
   Tensor out = backend.empty(on_true.dtype(), on_true.dims());
-  where_cond_into(backend, condition, on_true, on_false, out);
+  where_cond_into(backend, out, condition, on_true, on_false);
   return out;
 }
 
-void fill_into(const Backend& backend, Scalar value, const Tensor& out) {
+void fill_into(const Backend& backend, Tensor& out, Scalar value) {
   const std::array<const Tensor*, 1> tensors{&out};
   require_device(backend, "fill", tensors);
   require_output("fill", {}, out, out.dtype(), out.dims());
@@ -66,11 +66,12 @@ void fill_into(const Backend& backend, Scalar value, const Tensor& out) {
   const std::uint64_t bits = bits_in(value, out.dtype());
   if (are_packed(tensors)) {
     const Kernel kernel =
-        backend.state().kernel("ops_where", "hiptool_fill_packed_" + std::to_string(size));
+        state_of(backend).kernel("ops_where", "hiptool_fill_packed_" + std::to_string(size));
     launch_elements(backend, kernel, count, run, count, bits, out.address());
     return;
   }
-  const Kernel kernel = backend.state().kernel("ops_where", "hiptool_fill_" + std::to_string(size));
+  const Kernel kernel =
+      state_of(backend).kernel("ops_where", "hiptool_fill_" + std::to_string(size));
   const auto operands = make_operands<1>(tensors, run);
   launch_elements(backend, kernel, count, operands.run, operands, bits, out.address());
 }
@@ -78,7 +79,7 @@ void fill_into(const Backend& backend, Scalar value, const Tensor& out) {
 Tensor fill(const Backend& backend, DType dtype, std::span<const std::uint64_t> dims,
             Scalar value) {
   Tensor out = backend.empty(dtype, dims);
-  fill_into(backend, value, out);
+  fill_into(backend, out, value);
   return out;
 }
 

@@ -28,7 +28,7 @@ DecoderPart::DecoderPart(const Backend& with, const DecoderSpec& spec,
       memory(with, spec, layers, options),
       mark(with.device(), Event::Kind::ordering) {}
 
-void hand_over(const Tensor& values, DecoderPart& from, const Tensor& out, DecoderPart& to) {
+void hand_over(const Tensor& values, DecoderPart& from, Tensor& out, DecoderPart& to) {
   const StreamRef& source = from.backend.stream();
   const StreamRef& destination = to.backend.stream();
   if (from.backend.device().platform() != to.backend.device().platform()) {

@@ -29,6 +29,6 @@ struct DecoderPart {
 
 /// Copies values that one part's stream computes into memory of another part, in the order of both
 /// streams. Does not block between devices of a platform; otherwise the values go through the host.
-void hand_over(const Tensor& values, DecoderPart& from, const Tensor& out, DecoderPart& to);
+void hand_over(const Tensor& values, DecoderPart& from, Tensor& out, DecoderPart& to);
 
 }  // namespace hiptool::runtime

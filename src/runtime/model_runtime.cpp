@@ -119,8 +119,8 @@ struct ModelRuntime::State {
   void require_step(std::span<const std::uint32_t> ids) const;
   void require_ids(std::span<const std::uint32_t> ids) const;
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
-  void attend(std::size_t number, const Tensor& x, std::uint64_t first);
-  void feed_forward(std::size_t number, const Tensor& x, std::uint64_t first);
+  void attend(std::size_t number, Tensor& x, std::uint64_t first);
+  void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
   void turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
             const std::optional<Tensor>& norm, std::uint64_t first) const;
   Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
@@ -166,9 +166,9 @@ namespace {
 // W x + b in scratch memory.
 Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
                const Tensor& scratch) {
-  const Tensor out = DecoderMemory::rows(scratch, inputs.dims()[0], matrix.weight.rows());
-  ops::quantised_matmul_into(backend, matrix.weight, inputs, out);
-  if (matrix.bias) ops::row_bias_into(backend, out, *matrix.bias, out);
+  Tensor out = DecoderMemory::rows(scratch, inputs.dims()[0], matrix.weight.rows());
+  ops::quantised_matmul_into(backend, out, matrix.weight, inputs);
+  if (matrix.bias) ops::row_bias_into(backend, out, out, *matrix.bias);
   return out;
 }
 
@@ -178,28 +178,28 @@ Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor&
 void ModelRuntime::State::turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
                                const std::optional<Tensor>& norm, std::uint64_t first) const {
   const std::uint64_t tokens = elements.dims()[0];
-  const Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
-  if (norm) ops::rmsnorm_into(part.backend, by_head, *norm, spec.norm_epsilon, by_head);
+  Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
+  if (norm) ops::rmsnorm_into(part.backend, by_head, by_head, *norm, spec.norm_epsilon);
   const auto table = [&](const Tensor& whole) {
     return whole.with_layout(whole.layout().narrow(0, first, tokens));
   };
-  ops::rope_into(part.backend, by_head, table(part.tables->cosines), table(part.tables->sines),
-                 spec.rope.pairs, by_head);
+  ops::rope_into(part.backend, by_head, by_head, table(part.tables->cosines),
+                 table(part.tables->sines), spec.rope.pairs);
 }
 
-void ModelRuntime::State::attend(std::size_t number, const Tensor& x, std::uint64_t first) {
+void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
   const LayerWeights& own = weights->layers[number];
-  const DecoderPart& part = parts[places.layers[number]];
+  DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
-  const DecoderMemory& memory = part.memory;
-  const ops::KVCache& cache = memory.caches.at(number);
+  DecoderMemory& memory = part.memory;
+  ops::KVCache& cache = memory.caches.at(number);
   const std::uint64_t tokens = x.dims()[0];
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  const Tensor normed = DecoderMemory::rows(memory.normed, tokens, spec.embedding);
-  ops::rmsnorm_into(backend, x, own.attention_norm, spec.norm_epsilon, normed);
+  Tensor normed = DecoderMemory::rows(memory.normed, tokens, spec.embedding);
+  ops::rmsnorm_into(backend, normed, x, own.attention_norm, spec.norm_epsilon);
   say("attention_norm", normed);
   const Tensor q = product(backend, own.q, normed, memory.q);
   say("q", q);
@@ -220,17 +220,17 @@ void ModelRuntime::State::attend(std::size_t number, const Tensor& x, std::uint6
   options.scale = spec.attention_scale;
   const Tensor attention =
       DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
-  ops::attention_into(backend, q.with_layout(Layout{tokens, layer.heads, spec.key_length}), cache,
-                      options,
-                      attention.with_layout(Layout{tokens, layer.heads, spec.value_length}));
+  Tensor attended = attention.with_layout(Layout{tokens, layer.heads, spec.value_length});
+  ops::attention_into(backend, attended,
+                      q.with_layout(Layout{tokens, layer.heads, spec.key_length}), cache, options);
   say("attention", attention);
   const Tensor output = product(backend, own.attention_output, attention, memory.sum);
   say("attention_output", output);
-  ops::add_into(backend, x, output, x);
+  ops::add_into(backend, x, x, output);
   say("middle", x);
 }
 
-void ModelRuntime::State::feed_forward(std::size_t number, const Tensor& x, std::uint64_t first) {
+void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint64_t first) {
   const LayerWeights& own = weights->layers[number];
   const DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
@@ -238,25 +238,25 @@ void ModelRuntime::State::feed_forward(std::size_t number, const Tensor& x, std:
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  const Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
-  ops::rmsnorm_into(backend, x, own.feed_forward_norm, spec.norm_epsilon, normed);
+  Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
+  ops::rmsnorm_into(backend, normed, x, own.feed_forward_norm, spec.norm_epsilon);
   say("feed_forward_norm", normed);
-  const Tensor gate = product(backend, own.gate, normed, memory.gate);
+  Tensor gate = product(backend, own.gate, normed, memory.gate);
   say("gate", gate);
   const Tensor up = product(backend, own.up, normed, memory.up);
   say("up", up);
-  ops::gate_into(backend, ops::Gate::silu, gate, up, gate);
+  ops::gate_into(backend, gate, ops::Gate::silu, gate, up);
   say("activation", gate);
   const Tensor down = product(backend, own.down, gate, memory.sum);
   say("down", down);
-  ops::add_into(backend, x, down, x);
+  ops::add_into(backend, x, x, down);
   say("output", x);
 }
 
 // Rows of the embedding's width where the next step computes.
 Tensor ModelRuntime::State::moved(const Tensor& values, std::size_t from, std::size_t to) {
   if (from == to) return values;
-  const Tensor out = DecoderMemory::rows(parts[to].memory.x, values.dims()[0], spec.embedding);
+  Tensor out = DecoderMemory::rows(parts[to].memory.x, values.dims()[0], spec.embedding);
   runtime::hand_over(values, parts[from], out, parts[to]);
   return out;
 }
@@ -264,9 +264,9 @@ Tensor ModelRuntime::State::moved(const Tensor& values, std::size_t from, std::s
 Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_last) {
   const Tensor last = x.with_layout(x.layout().narrow(0, x.dims()[0] - 1, 1));
   const DecoderPart& norm = parts[places.output_norm];
-  const Tensor normed = DecoderMemory::rows(norm.memory.normed, 1, spec.embedding);
-  ops::rmsnorm_into(norm.backend, moved(last, place_of_last(), places.output_norm),
-                    weights->output_norm, spec.norm_epsilon, normed);
+  Tensor normed = DecoderMemory::rows(norm.memory.normed, 1, spec.embedding);
+  ops::rmsnorm_into(norm.backend, normed, moved(last, place_of_last(), places.output_norm),
+                    weights->output_norm, spec.norm_epsilon);
   report(norm, "output_norm", std::nullopt, position_of_last, normed);
   const DecoderPart& output = parts[places.output];
   const Tensor out =
@@ -281,7 +281,7 @@ Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
   std::size_t place = places.embedding;
   const DecoderPart& start = parts[place];
   Tensor x = DecoderMemory::rows(start.memory.x, ids.element_count(), spec.embedding);
-  ops::embedding_rows_into(start.backend, weights->embedding, ids, x);
+  ops::embedding_rows_into(start.backend, x, weights->embedding, ids);
   report(start, "embedding", std::nullopt, first, x);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
     x = moved(x, place, places.layers[layer]);

@@ -71,12 +71,12 @@ Tensor Tensor::empty(const TensorMemory& memory, DType dtype,
 }
 
 Tensor Tensor::zeros(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims) {
-  const Tensor tensor = empty(memory, dtype, dims);
+  Tensor tensor = empty(memory, dtype, dims);
   if (memory.stream() != nullptr) {
-    fill(tensor.buffer(), std::byte{0}, *memory.stream());
+    fill(tensor.buffer_, std::byte{0}, *memory.stream());
   } else if (!tensor.buffer().is_empty()) {
     const Stream stream(tensor.device());
-    run_and_wait(stream, [&] { fill(tensor.buffer(), std::byte{0}, stream); });
+    run_and_wait(stream, [&] { fill(tensor.buffer_, std::byte{0}, stream); });
   }
   return tensor;
 }
@@ -94,11 +94,11 @@ Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::
     throw_argument("tensor from host", base::plain_count_of(bytes.size(), "byte") +
                                            " were given for " + std::to_string(size_bytes));
   }
-  const Tensor tensor(memory.allocate(size_bytes), dtype, layout);
+  Tensor tensor(memory.allocate(size_bytes), dtype, layout);
   if (memory.stream() != nullptr) {
-    run_and_wait(*memory.stream(), [&] { copy_h2d(tensor.buffer(), bytes, *memory.stream()); });
+    run_and_wait(*memory.stream(), [&] { copy_h2d(tensor.buffer_, bytes, *memory.stream()); });
   } else {
-    copy_h2d_and_wait(tensor.buffer(), bytes);
+    copy_h2d_and_wait(tensor.buffer_, bytes);
   }
   return tensor;
 }
@@ -122,23 +122,24 @@ void Tensor::copy_to_host(std::span<std::byte> bytes, const StreamRef& stream) c
   copy_d2h(bytes, elements_of_size(bytes.size(), "copy tensor to host"), stream);
 }
 
-void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes) const {
-  copy_h2d_and_wait(elements_of_size(bytes.size(), "copy tensor from host"), bytes);
+void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes) {
+  Buffer elements = elements_of_size(bytes.size(), "copy tensor from host");
+  copy_h2d_and_wait(elements, bytes);
 }
 
-void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes, const StreamRef& stream) const {
+void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes, const StreamRef& stream) {
   require_stream(stream);
-  copy_h2d(elements_of_size(bytes.size(), "copy tensor from host"), bytes, stream);
+  Buffer elements = elements_of_size(bytes.size(), "copy tensor from host");
+  copy_h2d(elements, bytes, stream);
 }
 
-void Tensor::copy_region(const Tensor& source, const Region& region) const {
+void Tensor::copy_region(const Tensor& source, const Region& region) {
   require_region(source, region);
   const Stream stream(device());
   run_and_wait(stream, [&] { copy_region(source, region, stream); });
 }
 
-void Tensor::copy_region(const Tensor& source, const Region& region,
-                         const StreamRef& stream) const {
+void Tensor::copy_region(const Tensor& source, const Region& region, const StreamRef& stream) {
   require_stream(stream);
   require_region(source, region);
   const std::size_t element_bytes = element_size_bytes(dtype_);
@@ -146,12 +147,13 @@ void Tensor::copy_region(const Tensor& source, const Region& region,
     return tensor.elements("copy region")
         .view(offset * element_bytes, region.count * element_bytes);
   };
-  copy_d2d(part(*this, region.offset), part(source, region.source_offset), stream);
+  Buffer destination = part(*this, region.offset);
+  copy_d2d(destination, part(source, region.source_offset), stream);
 }
 
-void Tensor::copy_from(const Tensor& source) const { copy_region(source, whole_of(source)); }
+void Tensor::copy_from(const Tensor& source) { copy_region(source, whole_of(source)); }
 
-void Tensor::copy_from(const Tensor& source, const StreamRef& stream) const {
+void Tensor::copy_from(const Tensor& source, const StreamRef& stream) {
   copy_region(source, whole_of(source), stream);
 }
 

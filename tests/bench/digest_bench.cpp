@@ -82,7 +82,7 @@ int main(int argc, char** argv) try {
   Platforms platforms(Platforms::Options::from_environment());
   const Device device = find_device(platforms, argc > 1 ? argv[1] : "cpu");
   const char* size = argc > 2 ? argv[2] : device.is_host_memory() ? "64MiB" : "8GiB";
-  const Buffer data(device, parse_size(size));
+  Buffer data(device, parse_size(size));
   const Buffer list(device, data.size_bytes() / 512 + 8);
   const Stream stream(device);
   fill(data, std::byte{0x5A}, stream);

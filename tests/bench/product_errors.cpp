@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hip/blas.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
@@ -296,10 +297,9 @@ class Products {
           way.has_transposed_b ? lines.transpose(1, 2) : Layout({1, factors.most_k, side});
       const Buffer& b = way.has_transposed_b ? factors.stored_b_transposed : factors.stored_b;
       ops::matmul_into(
-          backend_,
+          backend_, test::for_call(Tensor(c_, dtype, Layout({way.batch, side, side}))),
           Tensor(factors.stored_a, dtype, lines.narrow(2, 0, k).broadcast_to({way.batch, side, k})),
-          Tensor(b, dtype, columns.narrow(1, 0, k).broadcast_to({way.batch, k, side})),
-          Tensor(c_, dtype, Layout({way.batch, side, side})), options);
+          Tensor(b, dtype, columns.narrow(1, 0, k).broadcast_to({way.batch, k, side})), options);
       join(errors, errors_of(reference, 0x1p-24, dtype, read(dtype), old));
     }
     print_line(is_exact ? "own-exact" : "own", dtype, "", signs, k, errors);

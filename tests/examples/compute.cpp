@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   const hiptool::Device device =
       argc > 1 ? hiptool::find_device(platforms, argv[1]) : hiptool::default_device(platforms);
   const hiptool::Stream stream(device);
-  const auto backend = hiptool::Backend::borrow_native(stream);
+  const auto backend = hiptool::Backend::borrow_stream(stream);
 
   const std::vector<float> values{1, 3, 2, -1, 0, 4};
   const auto x = hiptool::Tensor::from_host<float>(device, values, {2, 3});

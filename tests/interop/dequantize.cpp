@@ -22,8 +22,8 @@ std::vector<char> dequantize(const kernel_store::QuantisedType& type,
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
   kernel_store::KernelLoader loader(device);
-  const Buffer blocks(device, data.size());
-  const Buffer grids(device, kernel_store::iq_grids().size_bytes());
+  Buffer blocks(device, data.size());
+  Buffer grids(device, kernel_store::iq_grids().size_bytes());
   const std::uint64_t count = data.size() / type.bytes * type.values;
   const Buffer out(device, count * 4);
   copy_h2d_and_wait(blocks, std::as_bytes(std::span(data)));

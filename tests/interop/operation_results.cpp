@@ -57,11 +57,11 @@ void call(const Backend& backend, const measure::OperationCase& made, nlohmann::
   line["inputs"] = nlohmann::json::array();
   for (const measure::InputData& input : made.inputs) {
     const Tensor tensor = backend.empty(input.dtype, input.dims);
-    copy_h2d_and_wait(tensor.buffer(), input.bytes);
+    copy_h2d_and_wait(Buffer(tensor.buffer()), input.bytes);
     inputs.push_back(tensor);
     line["inputs"].push_back(results.put(input.dtype, input.dims, input.bytes));
   }
-  const Tensor out = backend.empty(made.result_dtype, made.result_dims);
+  Tensor out = backend.empty(made.result_dtype, made.result_dims);
   made.run(backend, inputs, out);
   backend.synchronize();
   std::vector<std::byte> bytes(out.element_count() * element_size_bytes(made.result_dtype));

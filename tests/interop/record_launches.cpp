@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/copy.hpp"
@@ -42,15 +43,15 @@ void record_two_operands(Recorder& recorder, DType dtype, std::string_view layou
     recorder.begin(std::string(name), dtype, layout);
     const Tensor a = recorder.tensor(dtype, small, layout);
     const Tensor b = recorder.tensor(dtype, small, layout);
-    run(a, b, recorder.empty(result, small, layout));
+    run(a, b, for_call(recorder.empty(result, small, layout)));
   };
-#define HIPTOOL_BINARY(name, ...)                                               \
-  both(#name, dtype, [&](const Tensor& a, const Tensor& b, const Tensor& out) { \
-    ops::name##_into(backend, a, b, out);                                       \
+#define HIPTOOL_BINARY(name, ...)                                         \
+  both(#name, dtype, [&](const Tensor& a, const Tensor& b, Tensor& out) { \
+    ops::name##_into(backend, out, a, b);                                 \
   });
-#define HIPTOOL_COMPARE(name, ...)                                                  \
-  both(#name, DType::u8, [&](const Tensor& a, const Tensor& b, const Tensor& out) { \
-    ops::name##_into(backend, a, b, out);                                           \
+#define HIPTOOL_COMPARE(name, ...)                                            \
+  both(#name, DType::u8, [&](const Tensor& a, const Tensor& b, Tensor& out) { \
+    ops::name##_into(backend, out, a, b);                                     \
   });
 #include "hiptool/operations.def"
 #undef HIPTOOL_BINARY
@@ -62,24 +63,22 @@ void record_one_operand(Recorder& recorder, DType dtype, std::string_view layout
   const auto one = [&](const std::string& name, DType result, const auto& run) {
     recorder.begin(name, dtype, layout);
     const Tensor x = recorder.tensor(dtype, small, layout);
-    run(x, recorder.empty(result, small, layout));
+    run(x, for_call(recorder.empty(result, small, layout)));
   };
   if (is_floating_point(dtype)) {
     for (const ops::Unary operation : ops::unary_operations) {
       one(std::string(to_string(operation)), dtype,
-          [&](const Tensor& x, const Tensor& out) { ops::unary_into(backend, operation, x, out); });
+          [&](const Tensor& x, Tensor& out) { ops::unary_into(backend, out, operation, x); });
     }
-    one("powf", dtype,
-        [&](const Tensor& x, const Tensor& out) { ops::powf_into(backend, x, 2.5, out); });
-    one("elu", dtype,
-        [&](const Tensor& x, const Tensor& out) { ops::elu_into(backend, x, 1.5, out); });
+    one("powf", dtype, [&](const Tensor& x, Tensor& out) { ops::powf_into(backend, out, x, 2.5); });
+    one("elu", dtype, [&](const Tensor& x, Tensor& out) { ops::elu_into(backend, out, x, 1.5); });
   }
   one("affine", dtype,
-      [&](const Tensor& x, const Tensor& out) { ops::affine_into(backend, x, 3, 2, out); });
-  one("fill", dtype, [&](const Tensor&, const Tensor& out) { ops::fill_into(backend, 7, out); });
+      [&](const Tensor& x, Tensor& out) { ops::affine_into(backend, out, x, 3, 2); });
+  one("fill", dtype, [&](const Tensor&, Tensor& out) { ops::fill_into(backend, out, 7); });
   for (const DType to : dtypes) {
     one("cast to " + std::string(to_string(to)) + " from", to,
-        [&](const Tensor& x, const Tensor& out) { ops::cast_into(backend, x, out); });
+        [&](const Tensor& x, Tensor& out) { ops::cast_into(backend, out, x); });
   }
 }
 
@@ -89,23 +88,24 @@ void record_where(Recorder& recorder, DType dtype, std::string_view layout) {
     const Tensor chooses = recorder.ids(condition, small, layout, 2);
     const Tensor a = recorder.tensor(dtype, small, layout);
     const Tensor b = recorder.tensor(dtype, small, layout);
-    ops::where_cond_into(recorder.backend(), chooses, a, b, recorder.empty(dtype, small, layout));
+    ops::where_cond_into(recorder.backend(), for_call(recorder.empty(dtype, small, layout)),
+                         chooses, a, b);
   }
 }
 
 void record_moves(Recorder& recorder, DType dtype, std::string_view layout) {
   const Backend& backend = recorder.backend();
   recorder.begin("copy", dtype, layout);
-  ops::copy_into(backend, recorder.tensor(dtype, small, layout),
-                 recorder.empty(dtype, small, "strided"));
+  ops::copy_into(backend, for_call(recorder.empty(dtype, small, "strided")),
+                 recorder.tensor(dtype, small, layout));
   recorder.begin("transpose", dtype, layout);
   const Tensor x = recorder.tensor(dtype, {20, 24}, layout);
-  ops::copy_into(backend, x.with_layout(x.layout().transpose(0, 1)),
-                 recorder.empty(dtype, {24, 20}, "packed"));
+  ops::copy_into(backend, for_call(recorder.empty(dtype, {24, 20}, "packed")),
+                 x.with_layout(x.layout().transpose(0, 1)));
   recorder.begin("concat", dtype, layout);
-  ops::concat_into(backend,
+  ops::concat_into(backend, for_call(recorder.empty(dtype, {5, 12}, layout)),
                    {recorder.tensor(dtype, small, layout), recorder.tensor(dtype, {5, 3}, layout)},
-                   1, recorder.empty(dtype, {5, 12}, layout));
+                   1);
 }
 
 void record_indexing(Recorder& recorder, DType dtype, std::string_view layout) {
@@ -113,38 +113,39 @@ void record_indexing(Recorder& recorder, DType dtype, std::string_view layout) {
   for (const DType ids : {DType::u8, DType::u32, DType::i64}) {
     const std::string by = " by " + std::string(to_string(ids));
     recorder.begin("index_select" + by, dtype, layout);
-    ops::index_select_into(backend, recorder.tensor(dtype, small, layout),
-                           recorder.ids(ids, {4}, layout, 5), 0,
-                           recorder.empty(dtype, {4, 9}, layout));
+    ops::index_select_into(backend, for_call(recorder.empty(dtype, {4, 9}, layout)),
+                           recorder.tensor(dtype, small, layout), recorder.ids(ids, {4}, layout, 5),
+                           0);
     recorder.begin("gather" + by, dtype, layout);
-    ops::gather_into(backend, recorder.tensor(dtype, small, layout),
-                     recorder.ids(ids, {5, 7}, layout, 9), 1,
-                     recorder.empty(dtype, {5, 7}, layout));
+    ops::gather_into(backend, for_call(recorder.empty(dtype, {5, 7}, layout)),
+                     recorder.tensor(dtype, small, layout), recorder.ids(ids, {5, 7}, layout, 9),
+                     1);
     recorder.begin("scatter" + by, dtype, layout);
-    const Tensor x = recorder.tensor(dtype, small, layout);
-    ops::scatter_into(backend, x, recorder.ids(ids, {5, 7}, layout, 9),
-                      recorder.tensor(dtype, {5, 7}, layout), 1, x);
+    Tensor x = recorder.tensor(dtype, small, layout);
+    ops::scatter_into(backend, x, x, recorder.ids(ids, {5, 7}, layout, 9),
+                      recorder.tensor(dtype, {5, 7}, layout), 1);
   }
 }
 
 void record_adding(Recorder& recorder, DType dtype, std::string_view layout) {
   const Backend& backend = recorder.backend();
   recorder.begin("scatter_add", dtype, layout);
-  const Tensor x = recorder.tensor(dtype, small, layout);
-  ops::scatter_add_into(backend, x, recorder.ids(DType::u32, {5, 7}, layout, 9),
-                        recorder.tensor(dtype, {5, 7}, layout), 1, x);
+  Tensor x = recorder.tensor(dtype, small, layout);
+  ops::scatter_add_into(backend, x, x, recorder.ids(DType::u32, {5, 7}, layout, 9),
+                        recorder.tensor(dtype, {5, 7}, layout), 1);
   recorder.begin("index_add", dtype, layout);
-  const Tensor y = recorder.tensor(dtype, small, layout);
-  ops::index_add_into(backend, y, recorder.ids(DType::i64, {6}, layout, 5),
-                      recorder.tensor(dtype, {6, 9}, layout), 0, y);
+  Tensor y = recorder.tensor(dtype, small, layout);
+  ops::index_add_into(backend, y, y, recorder.ids(DType::i64, {6}, layout, 5),
+                      recorder.tensor(dtype, {6, 9}, layout), 0);
 }
 
 void record_random(Recorder& recorder, DType dtype, std::string_view layout) {
   recorder.begin("rand_uniform", dtype, layout);
-  ops::rand_uniform_into(recorder.backend(), 299792458, -1, 2,
-                         recorder.empty(dtype, small, layout));
+  ops::rand_uniform_into(recorder.backend(), for_call(recorder.empty(dtype, small, layout)),
+                         299792458, -1, 2);
   recorder.begin("rand_normal", dtype, layout);
-  ops::rand_normal_into(recorder.backend(), 299792458, 1, 3, recorder.empty(dtype, small, layout));
+  ops::rand_normal_into(recorder.backend(), for_call(recorder.empty(dtype, small, layout)),
+                        299792458, 1, 3);
 }
 
 void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
@@ -157,15 +158,15 @@ void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
     };
     const auto out = [&] { return recorder.empty(dtype, dims, layout); };
     Tensor x = begin("softmax");
-    ops::softmax_into(backend, x, 1, out());
+    ops::softmax_into(backend, for_call(out()), x, 1);
     x = begin("log_softmax");
-    ops::log_softmax_into(backend, x, 1, out());
+    ops::log_softmax_into(backend, for_call(out()), x, 1);
     x = begin("rmsnorm");
     const Tensor weight = recorder.tensor(dtype, {dims[1]}, layout, Data::numbers);
     const Tensor bias = recorder.tensor(dtype, {dims[1]}, layout, Data::numbers);
-    ops::rmsnorm_into(backend, x, weight, 1e-5, out());
+    ops::rmsnorm_into(backend, for_call(out()), x, weight, 1e-5);
     x = begin("layernorm");
-    ops::layernorm_into(backend, x, weight, &bias, 1e-5, out());
+    ops::layernorm_into(backend, for_call(out()), x, weight, &bias, 1e-5);
   }
 }
 
@@ -176,15 +177,16 @@ void record_rope_and_gates(Recorder& recorder, DType dtype, std::string_view lay
     const Tensor x = recorder.tensor(dtype, {3, 2, 10}, layout, Data::numbers);
     const Tensor cosines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);
     const Tensor sines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);
-    ops::rope_into(backend, x, cosines, sines, pairs, recorder.empty(dtype, {3, 2, 10}, layout));
+    ops::rope_into(backend, for_call(recorder.empty(dtype, {3, 2, 10}, layout)), x, cosines, sines,
+                   pairs);
   }
   constexpr std::array gates{"silu", "gelu", "gelu_erf", "relu", "sigmoid"};
   for (std::size_t i = 0; i < gates.size(); ++i) {
     recorder.begin("gate " + std::string(gates[i]), dtype, layout);
     const Tensor values = recorder.tensor(dtype, small, layout);
     const Tensor up = recorder.tensor(dtype, small, layout);
-    ops::gate_into(backend, static_cast<ops::Gate>(i), values, up,
-                   recorder.empty(dtype, small, layout));
+    ops::gate_into(backend, for_call(recorder.empty(dtype, small, layout)),
+                   static_cast<ops::Gate>(i), values, up);
   }
 }
 
@@ -194,7 +196,7 @@ void record_long_casts(Recorder& recorder, DType dtype) {
   for (const DType to : dtypes) {
     recorder.begin("cast of 2741 to " + std::string(to_string(to)) + " from", dtype, "packed");
     const Tensor x = recorder.tensor(dtype, dims, "packed");
-    ops::cast_into(recorder.backend(), x, recorder.empty(to, dims, "packed"));
+    ops::cast_into(recorder.backend(), for_call(recorder.empty(to, dims, "packed")), x);
   }
 }
 
@@ -205,33 +207,34 @@ void record_aligned_rows(Recorder& recorder, DType dtype) {
   const auto one = [&](const std::string& name, DType result, const auto& run) {
     recorder.begin(name, dtype, "rows");
     const Tensor x = recorder.tensor(dtype, dims, "rows");
-    run(x, recorder.tensor(dtype, dims, "rows"), recorder.empty(result, dims, "rows"));
+    run(x, recorder.tensor(dtype, dims, "rows"), for_call(recorder.empty(result, dims, "rows")));
   };
   using T = const Tensor&;
-  one("add", dtype, [&](T x, T y, T out) { ops::add_into(backend, x, y, out); });
-  one("lt", DType::u8, [&](T x, T y, T out) { ops::lt_into(backend, x, y, out); });
-  one("affine", dtype, [&](T x, T, T out) { ops::affine_into(backend, x, 3, 2, out); });
-  one("fill", dtype, [&](T, T, T out) { ops::fill_into(backend, 7, out); });
-  one("copy", dtype, [&](T x, T, T out) { ops::copy_into(backend, x, out); });
-  one("cast to f32 from", DType::f32, [&](T x, T, T out) { ops::cast_into(backend, x, out); });
-  one("cast to u8 from", DType::u8, [&](T x, T, T out) { ops::cast_into(backend, x, out); });
-  one("where", dtype, [&](T x, T y, T out) {
-    ops::where_cond_into(backend, recorder.ids(DType::u8, dims, "rows", 2), x, y, out);
+  one("add", dtype, [&](T x, T y, Tensor& out) { ops::add_into(backend, out, x, y); });
+  one("lt", DType::u8, [&](T x, T y, Tensor& out) { ops::lt_into(backend, out, x, y); });
+  one("affine", dtype, [&](T x, T, Tensor& out) { ops::affine_into(backend, out, x, 3, 2); });
+  one("fill", dtype, [&](T, T, Tensor& out) { ops::fill_into(backend, out, 7); });
+  one("copy", dtype, [&](T x, T, Tensor& out) { ops::copy_into(backend, out, x); });
+  one("cast to f32 from", DType::f32,
+      [&](T x, T, Tensor& out) { ops::cast_into(backend, out, x); });
+  one("cast to u8 from", DType::u8, [&](T x, T, Tensor& out) { ops::cast_into(backend, out, x); });
+  one("where", dtype, [&](T x, T y, Tensor& out) {
+    ops::where_cond_into(backend, out, recorder.ids(DType::u8, dims, "rows", 2), x, y);
   });
   if (is_floating_point(dtype)) {
-    one("abs", dtype, [&](T x, T, T out) { ops::abs_into(backend, x, out); });
-    one("exp", dtype, [&](T x, T, T out) { ops::exp_into(backend, x, out); });
+    one("abs", dtype, [&](T x, T, Tensor& out) { ops::abs_into(backend, out, x); });
+    one("exp", dtype, [&](T x, T, Tensor& out) { ops::exp_into(backend, out, x); });
     if (dtype != DType::f8e4m3) {
       one("gate gelu", dtype,
-          [&](T x, T y, T out) { ops::gate_into(backend, ops::Gate::gelu, x, y, out); });
+          [&](T x, T y, Tensor& out) { ops::gate_into(backend, out, ops::Gate::gelu, x, y); });
     }
     return;
   }
   const Backend checked(backend.device(), {true});
-  one("checked div", dtype, [&](T x, T y, T out) {
-    ops::fill_into(backend, 5, y);
+  one("checked div", dtype, [&](T x, Tensor y, Tensor& out) {
+    ops::fill_into(backend, y, 5);
     backend.synchronize();
-    ops::div_into(checked, x, y, out);
+    ops::div_into(checked, out, x, y);
     checked.synchronize();
   });
 }
@@ -249,16 +252,17 @@ void record_crossing(Recorder& recorder, DType dtype) {
     return x.with_layout(x.layout().broadcast_to(dims));
   };
   recorder.begin("sub", dtype, "transposed");
-  ops::sub_into(backend, turned(), recorder.tensor(dtype, dims, "packed"),
-                recorder.empty(dtype, dims, "packed"));
+  ops::sub_into(backend, for_call(recorder.empty(dtype, dims, "packed")), turned(),
+                recorder.tensor(dtype, dims, "packed"));
   recorder.begin("mul column", dtype, "transposed");
-  ops::mul_into(backend, turned(), repeated({32, 1}), recorder.empty(dtype, dims, "packed"));
+  ops::mul_into(backend, for_call(recorder.empty(dtype, dims, "packed")), turned(),
+                repeated({32, 1}));
   recorder.begin("minimum row", dtype, "packed");
-  ops::minimum_into(backend, recorder.tensor(dtype, dims, "packed"), repeated({48}),
-                    recorder.empty(dtype, dims, "packed"));
+  ops::minimum_into(backend, for_call(recorder.empty(dtype, dims, "packed")),
+                    recorder.tensor(dtype, dims, "packed"), repeated({48}));
   recorder.begin("add column", dtype, "packed");
-  ops::add_into(backend, repeated({32, 1}), recorder.tensor(dtype, dims, "packed"),
-                recorder.empty(dtype, dims, "packed"));
+  ops::add_into(backend, for_call(recorder.empty(dtype, dims, "packed")), repeated({32, 1}),
+                recorder.tensor(dtype, dims, "packed"));
 }
 
 /// Every quantised type, an odd number of blocks.
@@ -266,7 +270,7 @@ void record_dequantisation(Recorder& recorder) {
   const Backend& backend = recorder.backend();
   kernel_store::KernelLoader loader(backend.device());
   const Kernel kernel = loader.kernel("hiptool_dequantize");
-  const Buffer grids(backend.device(), kernel_store::iq_grids().size_bytes());
+  Buffer grids(backend.device(), kernel_store::iq_grids().size_bytes());
   copy_h2d_and_wait(grids, std::as_bytes(kernel_store::iq_grids()));
   for (const auto& type : kernel_store::quantised_types) {
     recorder.begin("dequantize " + std::string(type.name), DType::u8, "packed");
@@ -289,12 +293,14 @@ void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
                    "packed");
     const Tensor x =
         recorder.tensor(DType::f32, {tokens, weights.columns()}, "packed", Data::numbers);
-    ops::quantised_matmul_into(backend, weights, x,
-                               recorder.empty(DType::f32, {tokens, weights.rows()}, "packed"));
+    ops::quantised_matmul_into(
+        backend, for_call(recorder.empty(DType::f32, {tokens, weights.rows()}, "packed")), weights,
+        x);
   }
   recorder.begin("embedding_rows " + name, DType::f32, "packed");
-  ops::embedding_rows_into(backend, weights, recorder.ids(DType::u32, {3}, "packed", 2),
-                           recorder.empty(DType::f32, {3, weights.columns()}, "packed"));
+  ops::embedding_rows_into(backend,
+                           for_call(recorder.empty(DType::f32, {3, weights.columns()}, "packed")),
+                           weights, recorder.ids(DType::u32, {3}, "packed", 2));
   backend.synchronize();
 }
 
@@ -308,8 +314,9 @@ void record_attention(Recorder& recorder, const char* name, std::uint64_t positi
   ops::AttentionOptions options = chosen;
   options.first_position = positions - 2;
   options.scale = 0.25;
-  ops::attention_into(backend, recorder.tensor(DType::f32, {2, 4, size}, "packed", Data::numbers),
-                      cache, options, recorder.empty(DType::f32, {2, 4, size}, "packed"));
+  ops::attention_into(backend, for_call(recorder.empty(DType::f32, {2, 4, size}, "packed")),
+                      recorder.tensor(DType::f32, {2, 4, size}, "packed", Data::numbers), cache,
+                      options);
 }
 
 void record_layers(Recorder& recorder) {

@@ -23,7 +23,7 @@ void record_products(Recorder& recorder, DType dtype) {
         "packed");
     const Tensor a = recorder.tensor(dtype, {m, k}, "packed", Data::numbers);
     const Tensor b = recorder.tensor(dtype, {n, k}, "packed", Data::numbers);
-    const Tensor out = recorder.tensor(dtype, {m, n}, "rows", Data::numbers);
+    Tensor out = recorder.tensor(dtype, {m, n}, "rows", Data::numbers);
     ops::multiply_tensors(backend, a, b.with_layout(b.layout().transpose(0, 1)), out,
                           {.alpha = 0.3, .beta = m == 20 ? -1.7 : 0}, ops::MatrixUnits::none);
   }
@@ -35,8 +35,8 @@ void record_i8_products(Recorder& recorder) {
     recorder.begin("matmul_i32 70x37x66", DType::i8, layout);
     const Tensor a = recorder.tensor(DType::i8, {2, 70, 37}, layout);
     const Tensor b = recorder.tensor(DType::i8, {1, 37, 66}, layout);
-    const Tensor out = recorder.empty(DType::i32, {2, 70, 66}, layout);
-    ops::matmul_i32_into(recorder.backend(), a, b, out);
+    Tensor out = recorder.empty(DType::i32, {2, 70, 66}, layout);
+    ops::matmul_i32_into(recorder.backend(), out, a, b);
   }
 }
 
@@ -68,7 +68,7 @@ void record_products_by_units(Recorder& recorder, DType dtype) {
       const Tensor a = recorder.matrices(dtype, {one.batch, one.m, one.k}, a_turned);
       const Tensor b =
           recorder.matrices(dtype, {one.repeats_b ? 1 : one.batch, one.k, one.n}, b_turned);
-      const Tensor out = recorder.matrices(dtype, {one.batch, one.m, one.n}, false);
+      Tensor out = recorder.matrices(dtype, {one.batch, one.m, one.n}, false);
       const auto left = recorder.write_factors(a, one.is_whole);
       const auto right = recorder.write_factors(b, one.is_whole);
       const auto old = recorder.write_factors(out, one.is_whole);

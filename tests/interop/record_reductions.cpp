@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/recorder.hpp"
@@ -28,8 +29,9 @@ void record_reductions(Recorder& recorder, DType dtype, std::string_view layout)
       recorder.begin(std::string(to_string(operation)) + " of " + std::to_string(dims[axis]), dtype,
                      layout);
       const Tensor x = recorder.tensor(dtype, dims, layout, Data::numbers);
-      ops::reduce_into(recorder.backend(), operation, x, std::array{axis},
-                       recorder.empty(result, {dims[1 - axis]}, layout));
+      ops::reduce_into(recorder.backend(),
+                       for_call(recorder.empty(result, {dims[1 - axis]}, layout)), operation, x,
+                       std::array{axis});
     }
   }
 }
@@ -47,7 +49,8 @@ void record_reduction(Recorder& recorder, ops::Reduce operation, DType dtype, co
   const Tensor x = recorder.tensor(dtype, dims, "packed",
                                    operation == ops::Reduce::sum ? Data::numbers : Data::any_bits);
   const DType result = operation == ops::Reduce::argmax ? DType::u32 : dtype;
-  ops::reduce_into(recorder.backend(), operation, x, axes, recorder.empty(result, kept, "packed"));
+  ops::reduce_into(recorder.backend(), for_call(recorder.empty(result, kept, "packed")), operation,
+                   x, axes);
 }
 
 /// Every way of access: pieces and single elements, one axis and two, many turns of a loop, chunks
@@ -104,8 +107,8 @@ void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits,
                              : is_place ? "hiptool_place_columns_"
                                         : "hiptool_extreme_columns_";
   const Backend& backend = recorder.backend();
-  launch(backend.state().kernel("ops_reduce", kernel + std::string(to_string(dtype))), config,
-         backend.stream(), all, x.address(), is_place ? nullptr : out.address(),
+  launch(ops::state_of(backend).kernel("ops_reduce", kernel + std::string(to_string(dtype))),
+         config, backend.stream(), all, x.address(), is_place ? nullptr : out.address(),
          is_place ? out.address() : nullptr);
   backend.synchronize();
 }

@@ -43,14 +43,14 @@ class Recorder {
   Tensor empty(DType dtype, const Dims& dims, std::string_view layout) {
     if (layout == "packed") {
       const Tensor whole = backend_.empty(dtype, dims);
-      fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
+      fill(Buffer(whole.buffer()), std::byte{0xFF}, backend_.stream());
       return whole;
     }
     Dims outer = dims;
     const std::size_t doubled = layout == "rows" ? 1 : outer.size();
     for (std::size_t axis = 0; axis < doubled; ++axis) outer[axis] = 2 * outer[axis] + 1;
     const Tensor whole = backend_.empty(dtype, outer);
-    fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
+    fill(Buffer(whole.buffer()), std::byte{0xFF}, backend_.stream());
     Dims strides(whole.layout().strides().begin(), whole.layout().strides().end());
     const std::uint64_t start = layout == "rows" ? strides[0] : 1;
     for (std::size_t axis = 0; axis < doubled; ++axis) strides[axis] *= 2;
@@ -145,7 +145,7 @@ class Recorder {
       std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * size), size,
                   all.begin() + static_cast<std::ptrdiff_t>(tensor.layout().offset_at(i) * size));
     }
-    copy_h2d_and_wait(tensor.buffer(), all);
+    copy_h2d_and_wait(Buffer(tensor.buffer()), all);
   }
 
   LaunchRecorder launches_;

@@ -40,7 +40,7 @@ AsyncLoader::~AsyncLoader() = default;
 
 void AsyncLoader::prepare() { impl_->ring.prepare(); }
 
-void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> source) {
+void AsyncLoader::upload(Buffer& destination, std::span<const std::byte> source) {
   if (source.size() > destination.size_bytes()) {
     throw Error(ErrorCode::out_of_bounds, "upload",
                 "upload: " + std::to_string(source.size()) + " bytes do not fit a buffer of " +
@@ -60,7 +60,8 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
     const std::size_t piece = std::min(ring.slot_bytes(), source.size() - offset);
     load::StagingSlot& slot = ring.acquire();
     std::memcpy(slot.memory.data(), source.data() + offset, piece);
-    ring.submit(slot, destination.view(offset, piece), piece);
+    Buffer part = destination.view(offset, piece);
+    ring.submit(slot, part, piece);
     offset += piece;
   }
 }

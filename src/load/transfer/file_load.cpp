@@ -59,7 +59,7 @@ StagingSlot& FileLoad::acquire(const Reader& reader) {
 }
 
 std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk) {
-  const Buffer part = arena_.view(chunk.offset, chunk.size_bytes);
+  Buffer part = arena_.view(chunk.offset, chunk.size_bytes);
   if (!options_.stages) {
     const std::uint64_t bytes =
         read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});

@@ -107,7 +107,7 @@ void StagingRing::start_timer(std::size_t stream) {
   if (!first_stream_) first_stream_ = stream;
 }
 
-void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes,
+void StagingRing::submit(StagingSlot& slot, Buffer& destination, std::size_t size_bytes,
                          const std::function<void(const Event& copied)>& on_queued) {
   bool queued = false;
   try {

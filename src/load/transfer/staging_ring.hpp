@@ -71,7 +71,7 @@ class StagingRing {
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
   /// `on_queued` is called once the slot's event is recorded after the copy, before the slot may be
   /// taken by another thread.
-  void submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes,
+  void submit(StagingSlot& slot, Buffer& destination, std::size_t size_bytes,
               const std::function<void(const Event& copied)>& on_queued = {});
 
   /// Gives a slot back that was not submitted.

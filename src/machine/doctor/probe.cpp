@@ -73,7 +73,7 @@ std::vector<DoctorGpu> read_hidden(const fs::path& root, Platform platform,
 std::optional<system::PciPath> sample_link(const Device& device, const std::string& bus_id,
                                            const ProbeOptions& options) {
   const PinnedBuffer source(device, link_bytes);
-  const Buffer destination(device, link_bytes);
+  Buffer destination(device, link_bytes);
   const Stream stream(device);
   LinkSampler sampler({options.root, {bus_id}, sample_interval, {}});
   const auto end =
@@ -113,8 +113,8 @@ bool is_probed(const DoctorGpu& gpu, const ProbeOptions& options) {
 bool is_copy_right(const Device& from, const Device& to) {
   std::vector<std::byte> sent(peer_bytes);
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(i * 7 + (i >> 8));
-  const Buffer source(from, peer_bytes);
-  const Buffer destination(to, peer_bytes);
+  Buffer source(from, peer_bytes);
+  Buffer destination(to, peer_bytes);
   copy_h2d_and_wait(source, sent);
   const Stream stream(from);
   {

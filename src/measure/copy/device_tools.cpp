@@ -26,8 +26,8 @@ void by_pieces(const Buffer& buffer, std::uint32_t seed, const Work& work) {
   std::vector<std::uint32_t> staged(std::min(count, staged_words));
   for (std::size_t begin = 0; begin < count; begin += staged.size()) {
     const std::span<std::uint32_t> words(staged.data(), std::min(staged.size(), count - begin));
-    work(begin, words, buffer.view(begin * word_bytes, words.size_bytes()),
-         shifted_seed(seed, begin));
+    Buffer part = buffer.view(begin * word_bytes, words.size_bytes());
+    work(begin, words, part, shifted_seed(seed, begin));
   }
 }
 
@@ -39,7 +39,7 @@ DeviceTools::DeviceTools(const Device& device)
       result_(device, result_bytes),
       host_result_(device, result_bytes) {
   compute_units_ = device.info().compute_units.value_or(unknown_units);
-  const Backend backend = Backend::borrow_native(stream_);
+  const Backend backend = Backend::borrow_stream(stream_);
   write_ = find(backend, "hiptool_pattern_write");
   check_ = find(backend, "hiptool_pattern_check");
   copy_16_ = find(backend, "hiptool_copy_16");
@@ -86,7 +86,7 @@ WrongWords DeviceTools::check(const Buffer& buffer, std::uint32_t seed) {
 
 void DeviceTools::write_by_host(const Buffer& buffer, std::uint32_t seed) const {
   by_pieces(buffer, seed,
-            [](std::size_t, std::span<std::uint32_t> words, const Buffer& part, std::uint32_t at) {
+            [](std::size_t, std::span<std::uint32_t> words, Buffer& part, std::uint32_t at) {
               write_pattern(words, at);
               copy_h2d_and_wait(part, std::as_bytes(words));
             });

@@ -78,8 +78,7 @@ std::vector<float> expected_values(const kernel_store::QuantisedType& type,
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
   const Backend backend(device);
-  const Launcher launcher(device, ops::kernel_of(backend, "hiptool_dequantize"), type,
-                          table_blocks);
+  Launcher launcher(device, ops::kernel_of(backend, "hiptool_dequantize"), type, table_blocks);
   copy_h2d_and_wait(launcher.blocks, std::as_bytes(std::span(blocks)));
   launcher.queue({{1}, {256}}, backend.stream());
   backend.synchronize();
@@ -110,7 +109,7 @@ class DequantizeWork final : public KernelWork {
 
   void reset() override {
     const std::span<const std::byte> table = std::as_bytes(std::span(table_));
-    const Buffer& blocks = launcher_.blocks;
+    Buffer& blocks = launcher_.blocks;
     for (std::size_t done = 0; done < blocks.size_bytes(); done += table.size()) {
       const std::size_t length = std::min(table.size(), blocks.size_bytes() - done);
       copy_h2d_and_wait(blocks.view(done, length), table.first(length));

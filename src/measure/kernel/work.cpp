@@ -149,7 +149,7 @@ Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kin
   return result;
 }
 
-void fill_and_wait(const Buffer& data, std::byte value, const StreamRef& stream) {
+void fill_and_wait(Buffer& data, std::byte value, const StreamRef& stream) {
   fill(data, value, stream);
   stream.synchronize();
 }

@@ -138,7 +138,7 @@ using Fill = std::function<void(std::uint64_t first, std::span<std::byte> to)>;
 void write_values(const Buffer& data, ValueKind kind, const Fill& fill);
 
 /// Sets all bytes of the buffer. Blocks.
-void fill_and_wait(const Buffer& data, std::byte value, const StreamRef& stream);
+void fill_and_wait(Buffer& data, std::byte value, const StreamRef& stream);
 
 /// Copies `count` values from the device, piece by piece, and compares them with what `expected`
 /// writes: bit by bit with a tolerance of 0, else |got - expected| <= tolerance *

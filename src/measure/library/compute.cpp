@@ -27,7 +27,7 @@ constexpr std::size_t library_conv_workspace_bytes = std::size_t{2} << 30;
 class OwnMultiplier final : public Computation {
  public:
   OwnMultiplier(const StreamRef& stream, const MatmulProblem& problem, bool is_exact)
-      : backend_(Backend::borrow_native(stream)), problem_(problem) {
+      : backend_(Backend::borrow_stream(stream)), problem_(problem) {
     options_.exact = is_exact;
     if (problem.result != usual_result(problem.dtype) ||
         problem.compute != usual_compute(problem.dtype)) {
@@ -40,11 +40,11 @@ class OwnMultiplier final : public Computation {
   void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
     const Tensor left = operand(a, problem_.m, problem_.k, problem_.transpose_a);
     const Tensor right = operand(b, problem_.k, problem_.n, problem_.transpose_b);
-    const Tensor out(c, problem_.result, Layout({problem_.batch, problem_.m, problem_.n}));
+    Tensor out(c, problem_.result, Layout({problem_.batch, problem_.m, problem_.n}));
     if (problem_.dtype == DType::i8) {
-      ops::matmul_i32_into(backend_, left, right, out);
+      ops::matmul_i32_into(backend_, out, left, right);
     } else {
-      ops::matmul_into(backend_, left, right, out, options_);
+      ops::matmul_into(backend_, out, left, right, options_);
     }
   }
 
@@ -138,7 +138,7 @@ class LibraryMultiplier final : public Computation {
 class OwnConvolver : public Computation {
  public:
   OwnConvolver(const StreamRef& stream, const ConvProblem& problem, ops::Library library)
-      : backend_(Backend::borrow_native(stream)), problem_(problem) {
+      : backend_(Backend::borrow_stream(stream)), problem_(problem) {
     if (problem.compute != usual_compute(problem.dtype)) {
       throw Error(ErrorCode::unsupported, "conv2d",
                   "our kernels compute in " + std::string(to_string(usual_compute(problem.dtype))));
@@ -155,8 +155,8 @@ class OwnConvolver : public Computation {
     const ConvProblem& of = problem_;
     const Tensor weights(a, of.dtype, Layout({of.k, of.c / of.groups, of.r, of.s}));
     const Tensor x(b, of.dtype, Layout({of.n, of.c, of.h, of.w}));
-    const Tensor out(c, of.result, Layout({of.n, of.k, of.out_height(), of.out_width()}));
-    ops::conv2d_into(backend_, x, weights, options_, out);
+    Tensor out(c, of.result, Layout({of.n, of.k, of.out_height(), of.out_width()}));
+    ops::conv2d_into(backend_, out, x, weights, options_);
   }
 
  protected:

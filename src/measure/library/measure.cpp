@@ -28,11 +28,11 @@ class GuardedMemory {
 
   Buffer inner() const { return buffer_.view(guard_bytes, size_); }
 
-  void poison(const StreamRef& stream) const {
+  void poison(const StreamRef& stream) {
     fill(buffer_, std::byte{0xFF}, stream);
     stream.synchronize();
   }
-  void write(std::span<const std::byte> bytes) const { copy_h2d_and_wait(inner(), bytes); }
+  void write(std::span<const std::byte> bytes) { copy_h2d_and_wait(inner(), bytes); }
   std::vector<std::byte> read() const {
     std::vector<std::byte> bytes(size_);
     copy_d2h_and_wait(bytes, inner());
@@ -121,7 +121,7 @@ class LibraryRun {
            find_damage(data);
   }
 
-  std::vector<std::byte> call() const {
+  std::vector<std::byte> call() {
     c_->poison(stream_);
     queue();
     stream_.synchronize();

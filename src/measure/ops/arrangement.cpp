@@ -142,12 +142,12 @@ void PlacedTensor::write(std::span<const std::byte> elements) {
       std::memcpy(image.data() + layout.offset_at(i) * size, elements.data() + i * size, size);
     }
   }
-  copy_h2d_and_wait(tensor.buffer(), image);
+  copy_h2d_and_wait(Buffer(tensor.buffer()), image);
 }
 
 void PlacedTensor::poison() {
   std::ranges::fill(image, std::byte{0xFF});
-  copy_h2d_and_wait(tensor.buffer(), image);
+  copy_h2d_and_wait(Buffer(tensor.buffer()), image);
 }
 
 std::vector<std::byte> PlacedTensor::read() const {

@@ -56,8 +56,8 @@ void add_binary(std::vector<OperationEntry>& list, ops::Binary operation) {
   entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
     if (operation == ops::Binary::div) put_rare_quotients(dtype, made);
-    made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::binary_into(backend, operation, in[0], in[1], out);
+    made.run = [operation](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::binary_into(backend, out, operation, in[0], in[1]);
     };
     made.reference = [operation, dtype](std::span<const Values> in) -> Expected {
       return reference::binary(operation, dtype, in[0], in[1]);
@@ -73,8 +73,8 @@ void add_compare(std::vector<OperationEntry>& list, ops::Compare operation) {
   entry.dtypes.assign(dtypes.begin(), dtypes.end());
   entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, DType::u8);
-    made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::compare_into(backend, operation, in[0], in[1], out);
+    made.run = [operation](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::compare_into(backend, out, operation, in[0], in[1]);
     };
     made.reference = [operation](std::span<const Values> in) -> Expected {
       return reference::compare(operation, in[0], in[1]);

@@ -42,13 +42,13 @@ ops::Conv1dOptions along_line(const ConvOptions& options) {
 }
 
 void run_conv_kind(ConvKind kind, const Backend& backend, std::span<const Tensor> in,
-                   const ConvOptions& options, const Tensor& out) {
+                   const ConvOptions& options, Tensor& out) {
   if (kind.is_line) {
-    (kind.is_transposed ? ops::conv_transpose1d_into : ops::conv1d_into)(backend, in[0], in[1],
-                                                                         along_line(options), out);
+    (kind.is_transposed ? ops::conv_transpose1d_into : ops::conv1d_into)(backend, out, in[0], in[1],
+                                                                         along_line(options));
   } else {
-    (kind.is_transposed ? ops::conv_transpose2d_into : ops::conv2d_into)(backend, in[0], in[1],
-                                                                         options, out);
+    (kind.is_transposed ? ops::conv_transpose2d_into : ops::conv2d_into)(backend, out, in[0], in[1],
+                                                                         options);
   }
 }
 
@@ -113,7 +113,7 @@ std::vector<OperationCase> conv_cases(ConvKind kind, DType dtype,
     made.flops = 2 * static_cast<double>(Layout(each).element_count()) *
                  static_cast<double>(Layout(weights).element_count()) /
                  static_cast<double>(kind.is_transposed ? channels : out_channels);
-    made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+    made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
       run_conv_kind(kind, backend, in, options, out);
     };
     made.reference = [=](std::span<const Values> in) {

@@ -45,8 +45,8 @@ void add_where(std::vector<OperationEntry>& list) {
       made.result_dtype = dtype;
       made.result_dims.assign(dims.begin(), dims.end());
       made.in_place = 1;
-      made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-        ops::where_cond_into(backend, in[0], in[1], in[2], out);
+      made.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+        ops::where_cond_into(backend, out, in[0], in[1], in[2]);
       };
       made.reference = [](std::span<const Values> in) {
         return reference::where_cond(in[0], in[1], in[2]);
@@ -87,8 +87,8 @@ void add_cast(std::vector<OperationEntry>& list) {
       } else {
         made.in_place.reset();
       }
-      made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-        ops::cast_into(backend, in[0], out);
+      made.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+        ops::cast_into(backend, out, in[0]);
       };
       made.reference = [from, to](std::span<const Values> in) {
         return reference::cast(from, to, in[0]);
@@ -110,8 +110,8 @@ void add_fill(std::vector<OperationEntry>& list) {
       made.variant = variant;
       made.result_dtype = dtype;
       made.result_dims.assign(dims.begin(), dims.end());
-      made.run = [value](const Backend& backend, std::span<const Tensor>, const Tensor& out) {
-        ops::fill_into(backend, value, out);
+      made.run = [value](const Backend& backend, std::span<const Tensor>, Tensor& out) {
+        ops::fill_into(backend, out, value);
       };
       made.reference = [value, dtype, shape = made.result_dims](std::span<const Values>) {
         const Values like{shape, std::vector<long double>(Layout(shape).element_count())};
@@ -134,8 +134,8 @@ void add_row_bias(std::vector<OperationEntry>& list) {
     if (dims.size() != 2) return std::vector<OperationCase>{};
     OperationCase made = elementwise_case(1, dtype, dims, maker, dtype);
     made.inputs.push_back(maker.numbers(dtype, dims.subspan(1)));
-    made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::row_bias_into(backend, in[0], in[1], out);
+    made.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::row_bias_into(backend, out, in[0], in[1]);
     };
     made.reference = [dtype](std::span<const Values> in) {
       return reference::row_bias(dtype, in[0], in[1]);

@@ -25,8 +25,8 @@ void add_gate(std::vector<OperationEntry>& list, const char* name, const char* a
   }
   entry.cases = [kind](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
-    made.run = [kind](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::gate_into(backend, kind, in[0], in[1], out);
+    made.run = [kind](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::gate_into(backend, out, kind, in[0], in[1]);
     };
     made.reference = [kind, dtype](std::span<const Values> in) -> Expected {
       return reference::gate(dtype, kind, in[0], in[1]);

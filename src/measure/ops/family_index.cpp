@@ -49,16 +49,16 @@ InputData make_ids(const IdKind& kind, std::span<const std::uint64_t> dims, std:
 }
 
 void run_indexing(Indexing indexing, const Backend& backend, std::span<const Tensor> in,
-                  std::size_t axis, const Tensor& out) {
+                  std::size_t axis, Tensor& out) {
   switch (indexing) {
-    case Indexing::select: return ops::index_select_into(backend, in[0], in[1], axis, out);
-    case Indexing::gather: return ops::gather_into(backend, in[0], in[1], axis, out);
-    case Indexing::scatter: return ops::scatter_into(backend, in[0], in[1], in[2], axis, out);
+    case Indexing::select: return ops::index_select_into(backend, out, in[0], in[1], axis);
+    case Indexing::gather: return ops::gather_into(backend, out, in[0], in[1], axis);
+    case Indexing::scatter: return ops::scatter_into(backend, out, in[0], in[1], in[2], axis);
     case Indexing::scatter_add:
-      return ops::scatter_add_into(backend, in[0], in[1], in[2], axis, out);
+      return ops::scatter_add_into(backend, out, in[0], in[1], in[2], axis);
     case Indexing::index_add: break;
   }
-  ops::index_add_into(backend, in[0], in[1], in[2], axis, out);
+  ops::index_add_into(backend, out, in[0], in[1], in[2], axis);
 }
 
 /// The reference, which knows no types of ids, gets -1 for the largest number of the type.
@@ -101,7 +101,7 @@ OperationCase indexing_case(Indexing indexing, const IdKind& kind, DType dtype,
     made.result_dims.assign(dims.begin(), dims.end());
     made.in_place = 0;
   }
-  made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+  made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
     run_indexing(indexing, backend, in, axis, out);
   };
   made.reference = [=](std::span<const Values> in) -> Expected {

@@ -41,12 +41,12 @@ std::vector<OperationCase> attention_cases(DType dtype, std::span<const std::uin
     made.result_dtype = dtype;
     made.result_dims = *heads;
     constexpr double scale = 0.125;
-    made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+    made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
       ops::AttentionOptions options;
       if (window > 0) options.window = window;
       options.scale = scale;
       options.softcap = softcap;
-      ops::attention_into(backend, in[0], {in[1], in[2]}, options, out);
+      ops::attention_into(backend, out, in[0], {in[1], in[2]}, options);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
       return reference::attention(in[0], in[1], in[2], {0, window, scale, softcap});

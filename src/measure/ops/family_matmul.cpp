@@ -72,11 +72,11 @@ std::vector<OperationCase> matmul_cases(bool is_exact, DType dtype,
     made.result_dtype = dtype;
     made.result_dims = with_batch(m, n);
     for (const std::uint64_t size : sizes) made.flops *= static_cast<double>(size);
-    made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+    made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
       ops::MatmulOptions options;
       options.exact = is_exact;
-      ops::matmul_into(backend, turns_a ? turned(in[0]) : in[0], turns_b ? turned(in[1]) : in[1],
-                       out, options);
+      ops::matmul_into(backend, out, turns_a ? turned(in[0]) : in[0],
+                       turns_b ? turned(in[1]) : in[1], options);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
       return reference::matmul(dtype, turns_a ? turned(in[0]) : in[0],

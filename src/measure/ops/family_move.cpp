@@ -36,8 +36,8 @@ OperationCase rows_out_of(DType dtype, const RowsOfTensor& shape, InputMaker& ma
   made.inputs.push_back(maker.canonical_numbers(dtype, Dims{shape.rows, rows.source_stride}));
   made.result_dtype = dtype;
   made.result_dims = {shape.rows, shape.columns};
-  made.run = [rows](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-    ops::copy_2d(backend, in[0], out, rows);
+  made.run = [rows](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+    ops::copy_2d(backend, out, in[0], rows);
   };
   made.reference = [rows](std::span<const Values> in) -> Expected {
     const Values empty{{rows.rows, rows.columns},
@@ -64,9 +64,9 @@ OperationCase rows_into(DType dtype, const RowsOfTensor& shape, InputMaker& make
   made.result_dtype = dtype;
   made.result_dims = wide;
   made.in_place = 1;
-  made.run = [rows](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-    if (in[1].address() != out.address()) ops::copy_into(backend, in[1], out);
-    ops::copy_2d(backend, in[0], out, rows);
+  made.run = [rows](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+    if (in[1].address() != out.address()) ops::copy_into(backend, out, in[1]);
+    ops::copy_2d(backend, out, in[0], rows);
   };
   made.reference = [rows](std::span<const Values> in) -> Expected {
     return {
@@ -90,8 +90,8 @@ OperationCase concat_case(DType dtype, std::span<const std::uint64_t> dims, Inpu
     made.result_dims[axis] += length;
     made.inputs.push_back(maker.canonical_numbers(dtype, part));
   }
-  made.run = [axis](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-    ops::concat_into(backend, in, axis, out);
+  made.run = [axis](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+    ops::concat_into(backend, out, in, axis);
   };
   made.reference = [axis](std::span<const Values> in) -> Expected {
     return {reference::concat(in, axis), {}};
@@ -128,8 +128,8 @@ OperationEntry transposing() {
     made.inputs.push_back(maker.canonical_numbers(dtype, dims));
     made.result_dtype = dtype;
     made.result_dims = {dims[1], dims[0]};
-    made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::copy_into(backend, in[0].with_layout(in[0].layout().transpose(0, 1)), out);
+    made.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::copy_into(backend, out, in[0].with_layout(in[0].layout().transpose(0, 1)));
     };
     made.reference = [](std::span<const Values> in) -> Expected {
       return {transposed_values(in[0]), {}};
@@ -160,8 +160,8 @@ void add_movement_operations(std::vector<OperationEntry>& list) {
     made.inputs.push_back(maker.canonical_numbers(dtype, dims));
     made.result_dtype = dtype;
     made.result_dims.assign(dims.begin(), dims.end());
-    made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::copy_into(backend, in[0], out);
+    made.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::copy_into(backend, out, in[0]);
     };
     made.reference = [](std::span<const Values> in) -> Expected { return {in[0], {}}; };
     return std::vector{std::move(made)};

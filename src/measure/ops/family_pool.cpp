@@ -40,9 +40,9 @@ std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
     made.result_dtype = dtype;
     made.result_dims = {(*image)[0], (*image)[1], ((*image)[2] - kernel[0]) / stride[0] + 1,
                         ((*image)[3] - kernel[1]) / stride[1] + 1};
-    made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      (is_average ? ops::avg_pool2d_into : ops::max_pool2d_into)(backend, in[0], kernel, stride,
-                                                                 out);
+    made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      (is_average ? ops::avg_pool2d_into : ops::max_pool2d_into)(backend, out, in[0], kernel,
+                                                                 stride);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
       return is_average ? reference::avg_pool2d(dtype, in[0], kernel, stride)
@@ -70,9 +70,9 @@ std::vector<OperationCase> nearest_cases(std::size_t rank, DType dtype,
     made.result_dtype = dtype;
     made.result_dims = {(*image)[0], (*image)[1]};
     made.result_dims.insert(made.result_dims.end(), wanted.begin(), wanted.end());
-    made.run = [rank](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      (rank == 3 ? ops::upsample_nearest1d_into : ops::upsample_nearest2d_into)(backend, in[0],
-                                                                                out);
+    made.run = [rank](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      (rank == 3 ? ops::upsample_nearest1d_into : ops::upsample_nearest2d_into)(backend, out,
+                                                                                in[0]);
     };
     made.reference = [wanted](std::span<const Values> in) -> Expected {
       return {reference::upsample_nearest(in[0], wanted), {}};
@@ -100,8 +100,8 @@ std::vector<OperationCase> bilinear_cases(DType dtype, std::span<const std::uint
     made.inputs.push_back(data);
     made.result_dtype = dtype;
     made.result_dims = {(*image)[0], (*image)[1], size[0], size[1]};
-    made.run = [options](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::upsample_bilinear2d_into(backend, in[0], options, out);
+    made.run = [options](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::upsample_bilinear2d_into(backend, out, in[0], options);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
       return reference::upsample_bilinear2d(dtype, in[0], size, options);

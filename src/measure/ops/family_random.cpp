@@ -28,9 +28,9 @@ void add_random(std::vector<OperationEntry>& list, bool is_normal) {
     OperationCase made;
     made.result_dtype = dtype;
     made.result_dims = shape;
-    made.run = [=](const Backend& backend, std::span<const Tensor>, const Tensor& out) {
-      if (is_normal) return ops::rand_normal_into(backend, seed, 0.5, 2, out);
-      ops::rand_uniform_into(backend, seed, -1, 3, out);
+    made.run = [=](const Backend& backend, std::span<const Tensor>, Tensor& out) {
+      if (is_normal) return ops::rand_normal_into(backend, out, seed, 0.5, 2);
+      ops::rand_uniform_into(backend, out, seed, -1, 3);
     };
     made.reference = [=](std::span<const Values>) -> Expected {
       return is_normal ? reference::rand_normal(dtype, shape, seed, 0.5, 2)

@@ -110,9 +110,8 @@ OperationCase reduce_case(ops::Reduce operation, DType dtype, std::span<const st
     const bool is_kept = !base::contains(reduced.axes, axis);
     if (is_kept || reduced.keeps_dims) made.result_dims.push_back(is_kept ? dims[axis] : 1);
   }
-  made.run = [operation, reduced](const Backend& backend, std::span<const Tensor> in,
-                                  const Tensor& out) {
-    ops::reduce_into(backend, operation, in[0], reduced.axes, out);
+  made.run = [operation, reduced](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+    ops::reduce_into(backend, out, operation, in[0], reduced.axes);
   };
   made.reference = [operation, dtype, reduced](std::span<const Values> in) -> Expected {
     return reference::reduce(operation, dtype, in[0], reduced.axes, reduced.keeps_dims);

@@ -50,9 +50,8 @@ std::vector<OperationCase> softmax_cases(bool is_log, DType dtype,
   const auto add = [&](const char* variant, std::size_t axis) {
     OperationCase made = like_first_input(variant, {data});
     if (cases.empty()) put_softmax_specials(made.inputs[0]);
-    made.run = [is_log, axis](const Backend& backend, std::span<const Tensor> in,
-                              const Tensor& out) {
-      (is_log ? ops::log_softmax_into : ops::softmax_into)(backend, in[0], axis, out);
+    made.run = [is_log, axis](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      (is_log ? ops::log_softmax_into : ops::softmax_into)(backend, out, in[0], axis);
     };
     made.reference = [is_log, axis, dtype](std::span<const Values> in) -> Expected {
       return reference::softmax(dtype, in[0], axis, is_log);
@@ -76,12 +75,12 @@ std::vector<OperationCase> norm_cases(bool is_centred, DType dtype,
     OperationCase made = like_first_input(variant, inputs);
     if (has_bias) made.inputs.push_back(maker.moderate_numbers(dtype, row));
     made.run = [is_centred, has_bias](const Backend& backend, std::span<const Tensor> in,
-                                      const Tensor& out) {
+                                      Tensor& out) {
       if (is_centred) {
         const Tensor* bias = has_bias ? &in[2] : nullptr;
-        ops::layernorm_into(backend, in[0], in[1], bias, swept_norm_epsilon, out);
+        ops::layernorm_into(backend, out, in[0], in[1], bias, swept_norm_epsilon);
       } else {
-        ops::rmsnorm_into(backend, in[0], in[1], swept_norm_epsilon, out);
+        ops::rmsnorm_into(backend, out, in[0], in[1], swept_norm_epsilon);
       }
     };
     made.reference = [is_centred, has_bias, dtype](std::span<const Values> in) -> Expected {
@@ -109,8 +108,8 @@ std::vector<OperationCase> rope_cases(DType dtype, std::span<const std::uint64_t
     const Dims table{full[full.size() - 3], pair_count};
     OperationCase made = like_first_input(variant, {x, maker.moderate_numbers(DType::f32, table),
                                                     maker.moderate_numbers(DType::f32, table)});
-    made.run = [pairs](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::rope_into(backend, in[0], in[1], in[2], pairs, out);
+    made.run = [pairs](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::rope_into(backend, out, in[0], in[1], in[2], pairs);
     };
     made.reference = [pairs, dtype](std::span<const Values> in) -> Expected {
       return reference::rope(dtype, in[0], in[1], in[2], pairs);

@@ -53,8 +53,8 @@ void add_unary(std::vector<OperationEntry>& list, ops::Unary operation) {
   entry.is_exact = reference::unary(operation, DType::f32, {{1}, {0.5L}}).slack.empty();
   entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(1, dtype, dims, maker, dtype);
-    made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-      ops::unary_into(backend, operation, in[0], out);
+    made.run = [operation](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+      ops::unary_into(backend, out, operation, in[0]);
     };
     made.reference = [operation, dtype](std::span<const Values> in) -> Expected {
       return reference::unary(operation, dtype, in[0]);
@@ -70,7 +70,7 @@ struct NamedNumber {
   double number;
 };
 
-using RunWithNumber = void (*)(const Backend&, const Tensor& x, double number, const Tensor& out);
+using RunWithNumber = void (*)(const Backend&, Tensor& out, const Tensor& x, double number);
 using ReferenceWithNumber = Expected (*)(DType dtype, const Values& x, double number);
 
 void add_with_number(std::vector<OperationEntry>& list, OperationEntry entry, RunWithNumber run,
@@ -83,8 +83,8 @@ void add_with_number(std::vector<OperationEntry>& list, OperationEntry entry, Ru
       OperationCase made = common;
       const double number = one.number;
       made.variant = one.variant;
-      made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-        run(backend, in[0], number, out);
+      made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+        run(backend, out, in[0], number);
       };
       made.reference = [=](std::span<const Values> in) { return reference(dtype, in[0], number); };
       cases.push_back(std::move(made));
@@ -103,8 +103,8 @@ void add_affine(std::vector<OperationEntry>& list) {
     const auto add = [&](const char* variant, ops::Scalar factor, ops::Scalar addend) {
       OperationCase made = common;
       made.variant = variant;
-      made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
-        ops::affine_into(backend, in[0], factor, addend, out);
+      made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
+        ops::affine_into(backend, out, in[0], factor, addend);
       };
       made.reference = [=](std::span<const Values> in) {
         return reference::affine(dtype, in[0], factor, addend);

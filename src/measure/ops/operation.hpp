@@ -64,7 +64,7 @@ struct OperationCase {
   DType result_dtype;
   Dims result_dims;
   /// Queues the call; for elementwise operations it serves tensors of any dimensions.
-  std::function<void(const Backend&, std::span<const Tensor> inputs, const Tensor& out)> run;
+  std::function<void(const Backend&, std::span<const Tensor> inputs, Tensor& out)> run;
   std::function<reference::Expected(std::span<const reference::Values> inputs)> reference;
   std::optional<std::size_t> in_place;  ///< the input that the output may be
   /// An input of u32 that names rows of the first one.

@@ -13,8 +13,8 @@ namespace hiptool::scenarios {
 
 void copies_in_order(const Place& place) {
   constexpr std::size_t size = 200'000;
-  const Buffer first(place.device(), size);
-  const Buffer second(place.device(), size);
+  Buffer first(place.device(), size);
+  Buffer second(place.device(), size);
   const PinnedBuffer host(place.device(), 2 * size);
   const auto source = host.bytes().first(size);
   const auto target = host.bytes().last(size);
@@ -34,8 +34,8 @@ void copies_in_order(const Place& place) {
 
 void copies_within_a_device(const Place& place) {
   const Bytes sent = random_bytes(5'000, 7);
-  const Buffer source(place.device(), sent.size());
-  const Buffer target(place.device(), sent.size());
+  Buffer source(place.device(), sent.size());
+  Buffer target(place.device(), sent.size());
   copy_h2d_and_wait(source, sent);
   const Stream stream(place.device());
   copy_d2d(target, source, stream);
@@ -56,8 +56,8 @@ void rectangles(const Place& place) {
   constexpr Rectangle to{5, 64};
   const Bytes sent = random_bytes(size, 8);
   Bytes expected = random_bytes(size, 9);
-  const Buffer source(place.device(), size);
-  const Buffer target(place.device(), size);
+  Buffer source(place.device(), size);
+  Buffer target(place.device(), size);
   copy_h2d_and_wait(source, sent);
   copy_h2d_and_wait(target, expected);
   const Stream stream(place.device());
@@ -74,7 +74,7 @@ void rectangles(const Place& place) {
 
 void fills(const Place& place) {
   const Bytes sent = random_bytes(3'000, 10);
-  const Buffer buffer(place.device(), sent.size());
+  Buffer buffer(place.device(), sent.size());
   copy_h2d_and_wait(buffer, sent);
   const Stream stream(place.device());
   fill(buffer.view(1'001, 500), std::byte{0xAB}, stream);
@@ -88,7 +88,7 @@ void fills(const Place& place) {
 }
 
 void bounds_are_kept(const Place& place) {
-  const Buffer a(place.device(), 1'000);
+  Buffer a(place.device(), 1'000);
   const Buffer b(place.device(), 1'000);
   const Stream stream(place.device());
   Bytes host(1'001);

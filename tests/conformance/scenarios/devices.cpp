@@ -73,8 +73,8 @@ void two_devices_work_apart(const Place& place) {
   const int before = current_device(place.device());
   const Bytes sent = random_bytes(10'000, 50);
   const Bytes sent_to_peer = random_bytes(10'000, 51);
-  const Buffer buffer(place.device(), sent.size());
-  const Buffer of_peer(place.peer(), sent.size());
+  Buffer buffer(place.device(), sent.size());
+  Buffer of_peer(place.peer(), sent.size());
   const Stream stream(place.device());
   const Stream stream_of_peer(place.peer());
   copy_h2d(of_peer, sent_to_peer, stream_of_peer);
@@ -103,8 +103,8 @@ namespace {
 
 void copy_there_and_back(const Place& place) {
   const Bytes sent = random_bytes(100'003, 52);
-  const Buffer source(place.device(), sent.size());
-  const Buffer of_peer(place.peer(), sent.size());
+  Buffer source(place.device(), sent.size());
+  Buffer of_peer(place.peer(), sent.size());
   const Buffer target(place.device(), sent.size());
   copy_h2d_and_wait(source, sent);
   const Stream stream(place.device());

@@ -57,7 +57,7 @@ class KernelGate {
 
 void a_kernel_fills(const Place& place) {
   const Kernel kernel = fill_kernel(place.device());
-  const Buffer buffer(place.device(), (count + 2) * 4);
+  Buffer buffer(place.device(), (count + 2) * 4);
   const Stream stream(place.device());
   for (const std::uint64_t part : {std::uint64_t{1}, std::uint64_t{255}, count}) {
     fill(buffer, std::byte{0x11}, stream);
@@ -180,7 +180,7 @@ void a_gate_kernel_holds_its_stream(const Place& place) {
   KernelLoader loader(place.device());
   const Kernel gate_kernel = loader.kernel("hiptool_gate");
   const Kernel kernel = loader.kernel("hiptool_fill_u32");
-  const Buffer buffer(place.device(), 2 * count * 4);
+  Buffer buffer(place.device(), 2 * count * 4);
   const PinnedBuffer flag(place.device(), 4);
   const Stream held(place.device());
   const Stream other(place.device());

@@ -44,7 +44,7 @@ load::TransferOptions staged() {
 
 void a_model_is_loaded(const Place& place) {
   const SmallModel small;
-  const Buffer arena(place.device(), small.layout.arena_bytes);
+  Buffer arena(place.device(), small.layout.arena_bytes);
   test::DeviceLoader loader(place.device(), staged());
   loader.load(small.model, small.layout, arena);
   expect_equal(read_back(arena), test::expected_arena(small.tensors), "the loaded model");

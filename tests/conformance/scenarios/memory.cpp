@@ -12,7 +12,7 @@ namespace hiptool::scenarios {
 void buffers_round_trip(const Place& place) {
   for (const std::size_t size : {1u, 255u, 4'097u, 100'003u}) {
     const Bytes around(size + 8, std::byte{0x5A});
-    const Buffer buffer(place.device(), around.size());
+    Buffer buffer(place.device(), around.size());
     copy_h2d_and_wait(buffer, around);
     Bytes expected = around;
     const Bytes sent = random_bytes(size, size);
@@ -28,26 +28,26 @@ void views_outlive_their_parent(const Place& place) {
   const Bytes sent = random_bytes(10'000, 1);
   Buffer inner;
   {
-    const Buffer parent(place.device(), sent.size());
+    Buffer parent(place.device(), sent.size());
     copy_h2d_and_wait(parent, sent);
     inner = parent.view(1'001, 5'000).view(99, 333);
   }
   // Takes the parent's place, had it been freed.
-  const Buffer other(place.device(), sent.size());
+  Buffer other(place.device(), sent.size());
   copy_h2d_and_wait(other, Bytes(sent.size(), std::byte{0xEE}));
   expect_equal(read_back(inner), std::span(sent).subspan(1'100, 333), "a view without its parent");
 }
 
 void views_free_nothing(const Place& place) {
   const Bytes sent = random_bytes(10'000, 2);
-  const Buffer parent(place.device(), sent.size());
+  Buffer parent(place.device(), sent.size());
   copy_h2d_and_wait(parent, sent);
   for (std::size_t offset = 0; offset < sent.size(); offset += 1'000) {
     const Buffer view = parent.view(offset, 1'000);
     const Buffer nested = view.view(10, 20);
     expect(nested.size_bytes() == 20, "the size of a nested view");
   }
-  const Buffer other(place.device(), sent.size());
+  Buffer other(place.device(), sent.size());
   copy_h2d_and_wait(other, Bytes(sent.size(), std::byte{0xEE}));
   expect_equal(read_back(parent), sent, "a parent whose views have gone");
 }
@@ -74,7 +74,7 @@ void too_much_memory(const Place& place) {
     if (error.code() != ErrorCode::out_of_memory || error.operation() != "hipMalloc") throw;
   }
   const Bytes sent = random_bytes(100, 3);
-  const Buffer small(place.device(), sent.size());
+  Buffer small(place.device(), sent.size());
   copy_h2d_and_wait(small, sent);
   expect_equal(read_back(small), sent, "a buffer after one that did not fit");
 }
@@ -84,7 +84,7 @@ void pinned_memory(const Place& place) {
   for (const auto method : {runtime, registered}) {
     const PinnedBuffer pinned(place.device(), 20'001, method);
     const PinnedBuffer back(place.device(), pinned.size_bytes(), method);
-    const Buffer buffer(place.device(), pinned.size_bytes());
+    Buffer buffer(place.device(), pinned.size_bytes());
     const Bytes sent = random_bytes(pinned.size_bytes(), 4);
     std::copy(sent.begin(), sent.end(), pinned.data());
     const Stream stream(place.device());
@@ -105,7 +105,7 @@ void registered_memory(const Place& place) {
   const std::span<std::byte> pages(start, 2 * page);
   const Bytes sent = random_bytes(pages.size(), 5);
   std::copy(sent.begin(), sent.end(), pages.begin());
-  const Buffer buffer(place.device(), pages.size());
+  Buffer buffer(place.device(), pages.size());
   const Stream stream(place.device());
   const RegisteredMemory registered(place.device(), pages);
   const Settled settled(stream);
@@ -118,7 +118,7 @@ void registered_memory(const Place& place) {
 }
 
 void native_handles(const Place& place) {
-  const Buffer owner(place.device(), 64);
+  Buffer owner(place.device(), 64);
   {
     const Buffer borrowed = Buffer::borrow_native(place.device(), owner.native_handle(), 64);
     expect(borrowed.address() == owner.address(), "the address of borrowed memory");

@@ -23,7 +23,7 @@ constexpr std::size_t size = 50'000;
 }  // namespace
 
 void an_event_orders_two_streams(const Place& place) {
-  const Buffer buffer(place.device(), size);
+  Buffer buffer(place.device(), size);
   const PinnedBuffer host(place.device(), size);
   const Stream producer(place.device());
   const Stream consumer(place.device());
@@ -80,7 +80,7 @@ void host_functions_in_order(const Place& place) {
 
 void a_host_function_sees_the_copy(const Place& place) {
   const Bytes sent = random_bytes(size, 30);
-  const Buffer buffer(place.device(), size);
+  Buffer buffer(place.device(), size);
   copy_h2d_and_wait(buffer, sent);
   const PinnedBuffer host(place.device(), size);
   Bytes seen;
@@ -96,7 +96,7 @@ void priorities(const Place& place) {
   using enum Stream::Priority;
   for (const auto priority : {low, normal, high}) {
     const Bytes sent = random_bytes(1'000, 31);
-    const Buffer buffer(place.device(), sent.size());
+    Buffer buffer(place.device(), sent.size());
     const Stream stream(place.device(), priority);
     const Settled settled(stream);
     copy_h2d(buffer, sent, stream);

@@ -37,7 +37,7 @@ void in_threads(const std::function<void(std::size_t index)>& function) {
 }
 
 void round_trips(const Device& device, const StreamRef& stream, std::size_t index) {
-  const Buffer buffer(device, exchanged_bytes);
+  Buffer buffer(device, exchanged_bytes);
   const PinnedBuffer host(device, 2 * exchanged_bytes);
   const auto source = host.bytes().first(exchanged_bytes);
   const auto target = host.bytes().last(exchanged_bytes);
@@ -71,7 +71,7 @@ void objects_in_many_threads(const Place& place) {
     const Device& device = place.devices[index % place.devices.size()];
     for (int round = 0; round < 2; ++round) {
       const Buffer buffer(device, 1'000 + 100 * index);
-      const Buffer view = buffer.view(10, 900);
+      Buffer view = buffer.view(10, 900);
       const Stream stream(device);
       Event event(device, Event::Kind::ordering);
       const Settled settled(stream);

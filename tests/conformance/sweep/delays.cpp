@@ -32,7 +32,7 @@ constexpr std::size_t size = 50'000;
 
 void reads_before_the_copy_is_there(const Place& place) {
   const scenarios::Bytes sent(size, std::byte{0x33});
-  const Buffer buffer(place.device(), size);
+  Buffer buffer(place.device(), size);
   copy_h2d_and_wait(buffer, sent);
   const PinnedBuffer host(place.device(), size);
   const Stream stream(place.device());
@@ -42,7 +42,7 @@ void reads_before_the_copy_is_there(const Place& place) {
 }
 
 void reads_before_the_other_stream_wrote(const Place& place) {
-  const Buffer buffer(place.device(), size);
+  Buffer buffer(place.device(), size);
   const PinnedBuffer host(place.device(), size);
   const Stream producer(place.device());
   const Stream consumer(place.device());
@@ -58,7 +58,7 @@ void reads_before_the_other_stream_wrote(const Place& place) {
 
 void overwrites_what_is_still_copied(const Place& place) {
   const scenarios::Bytes sent(size, std::byte{0x55});
-  const Buffer buffer(place.device(), size);
+  Buffer buffer(place.device(), size);
   const PinnedBuffer host(place.device(), size);
   std::copy(sent.begin(), sent.end(), host.data());
   const Stream stream(place.device());

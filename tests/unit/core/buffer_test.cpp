@@ -25,7 +25,7 @@ TEST_CASE("a view outlives its parent and keeps nested offsets") {
   const auto bytes = test::random_bytes(10'000, 1);
   Buffer inner;
   {
-    const Buffer parent(device, bytes.size());
+    Buffer parent(device, bytes.size());
     copy_h2d_and_wait(parent, bytes);
     const Buffer outer = parent.view(1'001, 5'000);
     inner = outer.view(99, 333);
@@ -51,7 +51,7 @@ TEST_CASE("views that do not fit are refused, also where a sum would wrap") {
 TEST_CASE("empty buffers make no allocation") {
   Platforms platforms;
   const Device device = test::device(platforms);
-  const Buffer buffer(device, 0);
+  Buffer buffer(device, 0);
   CHECK(buffer.address() == nullptr);
   CHECK(test::bytes_of(buffer).empty());
   copy_h2d_and_wait(buffer, {});
@@ -84,7 +84,7 @@ TEST_CASE("random bytes come back, whole and in part, at odd offsets") {
     copy_h2d_and_wait(buffer.view(7, size), bytes);
     CHECK(test::bytes_of(buffer.view(7, size)) == bytes);
   }
-  const Buffer small(device, 10);
+  Buffer small(device, 10);
   const auto eleven = test::random_bytes(11, 3);
   const Stream stream(device);
   CHECK(code_of([&] { copy_h2d(small, eleven, stream); }) == ErrorCode::out_of_bounds);
@@ -97,8 +97,8 @@ TEST_CASE("device-to-device copies: equal sizes, no overlap") {
   const Device device = test::device(platforms);
   const Stream stream(device);
   const auto bytes = test::random_bytes(5'000, 5);
-  const Buffer source(device, bytes.size());
-  const Buffer destination(device, bytes.size());
+  Buffer source(device, bytes.size());
+  Buffer destination(device, bytes.size());
   copy_h2d_and_wait(source, bytes);
   copy_d2d(destination, source, stream);
   stream.synchronize();
@@ -131,8 +131,8 @@ TEST_CASE("rectangles equal a copy row by row on the host") {
     const std::size_t size = 20'000;
     auto source_bytes = test::random_bytes(size, 10 + static_cast<std::uint64_t>(round));
     auto expected = test::random_bytes(size, 1'000 + static_cast<std::uint64_t>(round));
-    const Buffer source(device, size);
-    const Buffer destination(device, size);
+    Buffer source(device, size);
+    Buffer destination(device, size);
     copy_h2d_and_wait(source, source_bytes);
     copy_h2d_and_wait(destination, expected);
     copy_d2d_2d(destination, to, source, from, width, height, stream);
@@ -149,7 +149,7 @@ TEST_CASE("rectangles: empty ones copy nothing, pitch below width and overhang a
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream stream(device);
-  const Buffer a(device, 1'000);
+  Buffer a(device, 1'000);
   const Buffer b(device, 1'000);
   const auto copy = [&](Rectangle to, Rectangle from, std::size_t width, std::size_t height) {
     return code_of([&] { copy_d2d_2d(a, to, b, from, width, height, stream); });
@@ -172,7 +172,7 @@ TEST_CASE("pinned memory of both kinds serves copies, empty is allowed") {
     PinnedBuffer pinned(device, 3'000'001, method);
     const auto bytes = test::random_bytes(pinned.size_bytes(), 11);
     std::copy(bytes.begin(), bytes.end(), pinned.data());
-    const Buffer buffer(device, bytes.size());
+    Buffer buffer(device, bytes.size());
     const Stream stream(device);
     copy_h2d(buffer, pinned.bytes(), stream);
     stream.synchronize();
@@ -204,7 +204,7 @@ TEST_CASE("an owner is let go with the last buffer on its memory") {
 TEST_CASE("native memory can be borrowed and stays the caller's") {
   Platforms platforms;
   const Device device = test::device(platforms);
-  const Buffer owner(device, 64);
+  Buffer owner(device, 64);
   {
     const Buffer borrowed = Buffer::borrow_native(device, owner.native_handle(), 64);
     CHECK(borrowed.address() == owner.address());

@@ -56,7 +56,7 @@ TEST_CASE("a freed block is used again on its stream at once, while its work is 
   fill(first, std::byte{1}, stream);
   first = Buffer();
   const std::uint64_t waits = wrapped.table().count("hipStreamWaitEvent");
-  const Buffer second = allocator.allocate(1'010, stream);
+  Buffer second = allocator.allocate(1'010, stream);
   CHECK(second.address() == address);
   // The handle alone does not prove that the work is behind: a later stream may have got it.
   CHECK(wrapped.table().count("hipStreamWaitEvent") == waits + 1);
@@ -217,7 +217,7 @@ TEST_CASE("buffers outlive the allocator and nothing leaks") {
       CachingAllocator allocator(std::move(first));
       allocator.allocate(100, stream);
       other = allocator.allocate(50'000, stream);
-      const Buffer buffer = allocator.allocate(3'000, stream);
+      Buffer buffer = allocator.allocate(3'000, stream);
       copy_h2d_and_wait(buffer, bytes);
       view = buffer.view(500, 2'500);
       CachingAllocator target(wrapped.device());
@@ -276,7 +276,7 @@ TEST_CASE("eight threads with a stream each never see each other's bytes") {
           // Freed while the work is queued; what was read shows whether anyone wrote meanwhile.
           std::vector<std::vector<std::byte>> read(4);
           for (auto& bytes : read) {
-            const Buffer buffer = allocator.allocate(60'000 + random() % 8'000, stream);
+            Buffer buffer = allocator.allocate(60'000 + random() % 8'000, stream);
             bytes.resize(buffer.size_bytes());
             fill(buffer, static_cast<std::byte>(id), stream);
             copy_d2h(bytes, buffer, stream);

@@ -22,7 +22,7 @@ TEST_CASE("a copy whose wait failed has ended when the error is thrown") {
   const Device device = platforms.devices(Platform::cpu).front();
   test::WrapperTable& table = *binder->table(Platform::cpu);
   const std::vector<std::byte> sent(100'000, std::byte{0x66});
-  const Buffer buffer(device, sent.size());
+  Buffer buffer(device, sent.size());
   const PinnedBuffer pinned(device, sent.size());
   std::vector<std::byte> found(sent.size());
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {

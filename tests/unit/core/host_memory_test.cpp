@@ -49,7 +49,7 @@ TEST_CASE("host memory: a pinned buffer takes it over, and what fails frees it")
     CHECK(pinned.size_bytes() == 100'000);
     CHECK(wrapped.table().live().registrations == 1);
     const auto bytes = test::random_bytes(pinned.size_bytes(), 1);
-    const Buffer buffer(wrapped.device(), bytes.size());
+    Buffer buffer(wrapped.device(), bytes.size());
     copy_h2d_and_wait(buffer, bytes);
     copy_d2h_and_wait(pinned.bytes(), buffer);
     CHECK(std::equal(bytes.begin(), bytes.end(), pinned.data()));

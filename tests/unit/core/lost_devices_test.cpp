@@ -70,9 +70,9 @@ struct LostDevicesFixture {
 
 TEST_CASE_FIXTURE(LostDevicesFixture,
                   "a lost device gets no calls, and the first failure is named") {
-  const Buffer buffer(device, 1'000);
+  Buffer buffer(device, 1'000);
   const Buffer second(device, 1'000);
-  const Buffer foreign(other, 1'000);
+  Buffer foreign(other, 1'000);
   const Stream stream(device);
   Event event(device);
   const Event start(device);
@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture,
   const Stream stream(device);
   lose(stream);
   const auto sent = test::random_bytes(1'000, 1);
-  const Buffer buffer(other, sent.size());
+  Buffer buffer(other, sent.size());
   copy_h2d_and_wait(buffer, sent);
   CHECK(test::bytes_of(buffer) == sent);
   CHECK_FALSE(other.info().arch.empty());

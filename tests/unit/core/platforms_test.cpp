@@ -133,8 +133,8 @@ TEST_CASE("devices of a restricted driver keep the ids that they have without") 
   }
   CHECK(platforms.devices(Platform::cpu)[1].id() == "cpu:1");
   // Everything else goes to the right device of the runtime.
-  const Buffer first(devices[0], 4096);
-  const Buffer second(devices[1], 4096);
+  Buffer first(devices[0], 4096);
+  Buffer second(devices[1], 4096);
   const std::vector<std::byte> sent(4096, std::byte{42});
   copy_h2d_and_wait(first, sent);
   const Stream stream(devices[1]);

@@ -44,7 +44,7 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
     RegisteredMemory registered(device, memory);
     CHECK(registered.bytes().data() == memory.data());
     CHECK(table.live().registrations == 1);
-    const Buffer buffer(device, memory.size());
+    Buffer buffer(device, memory.size());
     const Stream stream(device);
     copy_h2d(buffer, registered.bytes(), stream);
     stream.synchronize();

@@ -49,7 +49,7 @@ TEST_CASE("an allocation out of memory is tried three times more, after 10, 20 a
 
 TEST_CASE("an illegal address is never tried again") {
   test::WrappedDevice wrapped;
-  const Buffer buffer(wrapped.device(), 16);
+  Buffer buffer(wrapped.device(), 16);
   const auto bytes = test::random_bytes(16, 1);
   wrapped.table().fail("hipMemcpyAsync", hip::hipErrorIllegalAddress);
   CHECK_THROWS_AS(with_retry([&] { copy_h2d_and_wait(buffer, bytes); }), Error);

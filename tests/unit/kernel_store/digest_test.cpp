@@ -91,7 +91,7 @@ struct Fixture {
   std::vector<std::uint64_t> digest(const DigestTable& table, std::uint64_t first,
                                     std::uint64_t end) {
     const std::uint64_t places = table.block_count() + 2;
-    const Buffer list(device, places * 8);
+    Buffer list(device, places * 8);
     fill(list, untouched, stream);
     digester.digest(table, first, end, list, stream);
     stream.synchronize();
@@ -102,7 +102,7 @@ struct Fixture {
 
   /// All blocks, and some from the middle: right where they were asked for, untouched elsewhere.
   void check(const std::vector<std::byte>& bytes, const std::vector<DigestRange>& ranges) {
-    const Buffer data(device, bytes.size());
+    Buffer data(device, bytes.size());
     copy_h2d_and_wait(data, bytes);
     const DigestTable table(data, ranges);
     const auto all = expected_digests(bytes, ranges);

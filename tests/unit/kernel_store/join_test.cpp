@@ -43,7 +43,7 @@ std::vector<Out> run(const char* name, const std::vector<In>& values, std::size_
   const Device device = find_device(platforms, "cpu");
   kernel_store::KernelLoader loader(device);
   const Kernel kernel(loader.load("fill").module, name);
-  const Buffer in(device, values.size() * sizeof(In));
+  Buffer in(device, values.size() * sizeof(In));
   std::vector<Out> results(values.size() * results_each);
   const Buffer out(device, results.size() * sizeof(Out));
   const Stream stream(device);

@@ -94,7 +94,7 @@ TEST_CASE("kernels on a device do what their references do") {
   hip::cpu::set_kernel_path(path);  // else reference would be compared with itself
   const std::uint64_t count = 5003;
   const auto bytes = test::random_bytes(count * 16, 3);
-  const Buffer from(device, bytes.size());
+  Buffer from(device, bytes.size());
   const Buffer to(device, bytes.size());
   copy_h2d_and_wait(from, bytes);
   std::vector<std::byte> seen(bytes.size());

@@ -421,7 +421,7 @@ TEST_CASE("a latency has no peak, and what no public source states has none") {
 TEST_CASE("a second read that differs says that the transfer is at fault") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  const Buffer data(device, 64);
+  Buffer data(device, 64);
   std::vector<float> values(16, 1.0f);
   copy_h2d_and_wait(data, std::as_bytes(std::span(values)));
   for (const bool changes : {false, true}) {
@@ -446,7 +446,7 @@ TEST_CASE("a second read that differs says that the transfer is at fault") {
 TEST_CASE("a tolerance lets rounding pass, and NaN never") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  const Buffer data(device, 12);
+  Buffer data(device, 12);
   const auto compare = [&](float got) {
     const std::vector<float> values{100.0f, got, 0.25f};
     copy_h2d_and_wait(data, std::as_bytes(std::span(values)));

@@ -48,7 +48,7 @@ Tensor head_tensor(const Backend& backend, const Values& values,
 
 /// Room for one more position than is used, which holds NaN.
 KVCache filled_cache(const Backend& backend, const Values& keys, const Values& values) {
-  const KVCache cache{
+  KVCache cache{
       test::place(backend, DType::f32,
                   std::vector<std::uint64_t>{keys.dims[0] + 1, keys.dims[1], keys.dims[2]},
                   Placement::packed),
@@ -73,9 +73,9 @@ void check_attention(const Backend& backend, const Heads& shape, const Attention
       {shape.first, options.window.value_or(0),
        static_cast<long double>(static_cast<float>(options.scale.value_or(usual))),
        static_cast<long double>(options.softcap)});
-  const Tensor out = test::place(backend, DType::f32, expected.values.dims, placement);
-  ops::attention_into(backend, head_tensor(backend, q, placement),
-                      filled_cache(backend, keys, values), options, out);
+  Tensor out = test::place(backend, DType::f32, expected.values.dims, placement);
+  ops::attention_into(backend, out, head_tensor(backend, q, placement),
+                      filled_cache(backend, keys, values), options);
   test::check_result(DType::f32, test::read(backend, out), expected);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("edges of attention") {
 TEST_CASE("attention and its cache refuse what does not fit, before a launch") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  const KVCache cache = ops::make_kv_cache(backend, 8, 2, 16, 16);
+  KVCache cache = ops::make_kv_cache(backend, 8, 2, 16, 16);
   const Tensor q = backend.empty(DType::f32, {3, 4, 16});
   const Tensor rows = backend.empty(DType::f32, {3, 2, 16});
   CHECK_THROWS_WITH_AS(ops::attention(backend, q, cache, {.first_position = 6}),

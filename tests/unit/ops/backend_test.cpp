@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fakes/cpus_as_vendors.hpp"
+#include "for_call.hpp"
 #include "hiptool/matmul.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
@@ -54,7 +55,7 @@ TEST_CASE("sixteen threads share one Backend of a device, also after one could n
   {
     std::vector<std::jthread> threads;
     for (const ops::BackendState*& state : states) {
-      threads.emplace_back([&] { state = &Backend::shared(device).state(); });
+      threads.emplace_back([&] { state = &ops::state_of(Backend::shared(device)); });
     }
   }
   for (const ops::BackendState* state : states) CHECK(state == states[0]);
@@ -77,7 +78,7 @@ TEST_CASE("matrix units are for devices that have them and that the build has th
   } else if (device.platform() == Platform::nvidia) {
     units = ops::matrix_units_of(Platform::nvidia, arch);
   }
-  CHECK(Backend(device).state().matrix_units == units);
+  CHECK(ops::state_of(Backend(device)).matrix_units == units);
 }
 
 TEST_CASE("matrix units of four warps are those of compute capability 9.0 alone") {
@@ -102,14 +103,14 @@ TEST_CASE("work goes to the caller's stream and waits behind what is queued ther
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream stream(device);
-  const Backend backend = Backend::borrow_native(stream);
+  const Backend backend = Backend::borrow_stream(stream);
   CHECK(backend.stream() == stream);
   const Tensor one = Tensor::from_host<float>(device, {1, 2, 3}, {3});
-  const Tensor sum = backend.zeros(DType::f32, {3});
-  ops::add_into(backend, one, one, sum);  // loads the kernel
+  Tensor sum = backend.zeros(DType::f32, {3});
+  ops::add_into(backend, sum, one, one);  // loads the kernel
   backend.synchronize();
   test::Gate gate(stream);
-  ops::mul_into(backend, one, one, sum);
+  ops::mul_into(backend, sum, one, one);
   CHECK_FALSE(stream.is_done());
   gate.open();
   backend.synchronize();
@@ -120,24 +121,24 @@ TEST_CASE("errors come before the launch and name the operation and both operand
   Platforms platforms;
   const Backend backend(test::device(platforms));
   const Tensor a = backend.zeros(DType::f32, {2, 3});
-  const Tensor b = backend.zeros(DType::f16, {2, 3});
+  Tensor b = backend.zeros(DType::f16, {2, 3});
   const Tensor c = backend.zeros(DType::f32, {3, 2});
-  const Tensor row = c.with_layout(Layout({1, 3}).broadcast_to({2, 3}));
+  Tensor row = c.with_layout(Layout({1, 3}).broadcast_to({2, 3}));
   CHECK(message_of([&] { ops::add(backend, a, b); }) ==
         "add: f32[2,3] and f16[2,3] have different types; cast one first");
   CHECK(message_of([&] { ops::lt(backend, a, c); }) ==
         "lt: f32[2,3] and f32[3,2] have different shapes; broadcast_to() makes a layout fit");
-  CHECK(message_of([&] { ops::add_into(backend, a, a, b); }) ==
+  CHECK(message_of([&] { ops::add_into(backend, b, a, a); }) ==
         "add: the output is f16[2,3], and the result is f32[2,3]");
-  CHECK(message_of([&] { ops::add_into(backend, a, a, row); }) ==
+  CHECK(message_of([&] { ops::add_into(backend, row, a, a); }) ==
         "add: elements of the output f32[2,3] share memory (strides [0,1])");
   const Tensor whole = backend.zeros(DType::f32, {8});
   const auto part = [&](std::uint64_t start) {
     return whole.with_layout(whole.layout().narrow(0, start, 4));
   };
-  CHECK(message_of([&] { ops::add_into(backend, part(0), part(4), part(2)); }) ==
+  CHECK(message_of([&] { ops::add_into(backend, test::for_call(part(2)), part(0), part(4)); }) ==
         "add: the output f32[4] overlaps the input f32[4]");
-  ops::add_into(backend, part(0), part(4), part(0));  // the input itself
+  ops::add_into(backend, test::for_call(part(0)), part(0), part(4));  // the input itself
   backend.synchronize();
 }
 
@@ -151,7 +152,7 @@ TEST_CASE("what does not fit is refused before anything is launched") {
   const Tensor a = Tensor::empty(backend.device(), DType::f32, {4, 4});
   const Tensor u = Tensor::empty(backend.device(), DType::u32, {4, 4});
   const Tensor wide = Tensor::empty(backend.device(), DType::f32, {4, 5});
-  const Tensor away = Tensor::empty(other_device, DType::f32, {4, 4});
+  Tensor away = Tensor::empty(other_device, DType::f32, {4, 4});
   const std::string elsewhere =
       "f32[4,4] is on " + other_device.id() + ", and the operation runs on " + own_id;
   const std::uint64_t launched = wrapped.table().count("hipModuleLaunchKernel");
@@ -181,7 +182,7 @@ TEST_CASE("what does not fit is refused before anything is launched") {
   }
   CHECK(message_of([&] { ops::exp(backend, away); }) == "exp: " + elsewhere);
   CHECK(message_of([&] { ops::sum(backend, away, {0}); }) == "sum: " + elsewhere);
-  CHECK(message_of([&] { ops::neg_into(backend, a, away); }) == "neg: " + elsewhere);
+  CHECK(message_of([&] { ops::neg_into(backend, away, a); }) == "neg: " + elsewhere);
   CHECK(wrapped.table().count("hipModuleLaunchKernel") == launched);
   ops::mul(backend, a, a);
   CHECK(wrapped.table().count("hipModuleLaunchKernel") == launched + 1);
@@ -254,7 +255,7 @@ TEST_CASE("places beyond 31 bits are found by 64-bit division") {
   CHECK(operands.is_wide == 0);
   operands.is_wide = 1;
   for (auto& divisor : operands.divisors) divisor = {};
-  const Kernel kernel = backend.state().kernel("ops_binary", "hiptool_binary_i32");
+  const Kernel kernel = ops::state_of(backend).kernel("ops_binary", "hiptool_binary_i32");
   ops::launch_elements(backend, kernel, 60, operands.run, std::uint32_t{0}, operands,
                        turned.address(), turned.address(), out.address());
   backend.synchronize();

@@ -46,8 +46,8 @@ TEST_CASE("conversions of every shape and layout") {
         for (const Placement placement : test::placements) {
           const Tensor x = test::place(backend, from, dims, placement);
           test::write(backend, x, values);
-          const Tensor out = test::place(backend, to, dims, placement);
-          ops::cast_into(backend, x, out);
+          Tensor out = test::place(backend, to, dims, placement);
+          ops::cast_into(backend, out, x);
           test::check_result(to, test::read(backend, out), reference::cast(from, to, values));
         }
       }
@@ -73,15 +73,15 @@ TEST_CASE("a condition chooses elements of every size, layout and type of condit
         }
         for (const Placement placement : test::placements) {
           CAPTURE(static_cast<int>(placement));
-          const Tensor x = test::place(backend, dtype, dims, placement);
+          Tensor x = test::place(backend, dtype, dims, placement);
           const Tensor condition = test::place(backend, of_condition, dims, placement);
           test::write(backend, x, a);
           test::write(backend, condition, flags);
-          const Tensor out = test::place(backend, dtype, dims, placement);
+          Tensor out = test::place(backend, dtype, dims, placement);
           const auto expected = reference::where_cond(flags, a, b);
-          ops::where_cond_into(backend, condition, x, y, out);
+          ops::where_cond_into(backend, out, condition, x, y);
           test::check_result(dtype, test::read(backend, out), expected);
-          ops::where_cond_into(backend, condition, x, y, x);
+          ops::where_cond_into(backend, x, condition, x, y);
           test::check_result(dtype, test::read(backend, x), expected);
         }
       }
@@ -121,8 +121,8 @@ TEST_CASE("a value is written through every layout, rounded once to the type") {
     for (const auto& dims : cast_shapes) {
       const auto like = test::some_values(dtype, dims, 1);
       for (const Placement placement : test::placements) {
-        const Tensor out = test::place(backend, dtype, dims, placement);
-        ops::fill_into(backend, 0.1, out);
+        Tensor out = test::place(backend, dtype, dims, placement);
+        ops::fill_into(backend, out, 0.1);
         test::check_result(dtype, test::read(backend, out), reference::fill(dtype, like, 0.1));
       }
     }

@@ -61,7 +61,7 @@ inline Tensor place(const Backend& backend, DType dtype, std::span<const std::ui
   std::uint64_t product = 1;
   for (const std::uint64_t dim : outer) product *= dim;
   count += product;
-  const Buffer buffer = backend.empty(dtype, {count + 5}).buffer();
+  Buffer buffer = backend.empty(dtype, {count + 5}).buffer();
   fill(buffer, std::byte{0xFF}, backend.stream());
   Layout layout(outer, placement == Placement::offset ? 3 : 0);
   if (placement == Placement::transposed && outer.size() > 1) layout = layout.transpose(0, last);
@@ -87,7 +87,7 @@ inline void write(const Backend& backend, const Tensor& tensor, const reference:
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * size), size,
                 all.begin() + static_cast<std::ptrdiff_t>(tensor.layout().offset_at(i) * size));
   }
-  copy_h2d_and_wait(tensor.buffer(), all);
+  copy_h2d_and_wait(Buffer(tensor.buffer()), all);
 }
 
 /// Bytes of all elements in row-major order; checks that all other bytes of the memory are 0xFF.

@@ -114,15 +114,14 @@ TEST_CASE("convolutions of whole numbers are exact, in every type and layout") {
         CAPTURE(static_cast<int>(placement));
         const Tensor in = test::placed(backend, dtype, x, placement);
         const Tensor factors = test::placed(backend, dtype, weights, next_placement(placement, 1));
-        const Tensor out =
-            test::place(backend, dtype, wanted.values.dims, next_placement(placement, 2));
-        ops::conv2d_into(backend, in, factors, each.options, out);
+        Tensor out = test::place(backend, dtype, wanted.values.dims, next_placement(placement, 2));
+        ops::conv2d_into(backend, out, in, factors, each.options);
         test::check_result(dtype, test::read(backend, out), wanted);
 
         const Tensor in_back = test::placed(backend, dtype, y, placement);
-        const Tensor out_back =
+        Tensor out_back =
             test::place(backend, dtype, wanted_back.values.dims, next_placement(placement, 2));
-        ops::conv_transpose2d_into(backend, in_back, factors, back, out_back);
+        ops::conv_transpose2d_into(backend, out_back, in_back, factors, back);
         test::check_result(dtype, test::read(backend, out_back), wanted_back);
       }
     }
@@ -181,9 +180,8 @@ TEST_CASE("convolutions along one axis") {
       for (const Placement placement : test::placements) {
         const Tensor in = test::placed(backend, dtype, x, placement);
         const Tensor factors = test::placed(backend, dtype, weights, next_placement(placement, 1));
-        const Tensor out =
-            test::place(backend, dtype, wanted.values.dims, next_placement(placement, 2));
-        ops::conv1d_into(backend, in, factors, options, out);
+        Tensor out = test::place(backend, dtype, wanted.values.dims, next_placement(placement, 2));
+        ops::conv1d_into(backend, out, in, factors, options);
         test::check_result(dtype, test::read(backend, out), wanted);
         const Tensor in_back = test::placed(backend, dtype, y, placement);
         const Tensor result = ops::conv_transpose1d(backend, in_back, factors, back);
@@ -261,7 +259,7 @@ TEST_CASE("edges and errors of convolutions") {
   const auto zeros = [&](DType dtype, std::initializer_list<std::uint64_t> dims) {
     return backend.zeros(dtype, dims);
   };
-  const Tensor x = zeros(DType::f32, {1, 4, 5, 6});
+  Tensor x = zeros(DType::f32, {1, 4, 5, 6});
   const Tensor weights = zeros(DType::f32, {2, 4, 3, 3});
   const auto error_of = [&](const Tensor& factors, const ConvOptions& options) {
     return conv_message([&] { ops::conv2d(backend, x, factors, options); });
@@ -292,7 +290,7 @@ TEST_CASE("edges and errors of convolutions") {
                       zeros(DType::f8e4m3, {1, 1, 1, 1}));
         }) == "conv2d: f8e4m3[1,1,1,1]; it takes f16, bf16, f32 and f64");
   CHECK(test::code_of([&] { ops::conv1d(backend, x, weights); }) == ErrorCode::invalid_argument);
-  CHECK(test::code_of([&] { ops::conv2d_into(backend, x, weights, {}, x); }) ==
+  CHECK(test::code_of([&] { ops::conv2d_into(backend, x, x, weights, {}); }) ==
         ErrorCode::invalid_argument);
   CHECK(conv_message([&] {
           ops::conv_transpose1d(backend, zeros(DType::f32, {1, 1, 2}), zeros(DType::f32, {1, 1, 1}),

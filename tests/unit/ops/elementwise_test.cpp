@@ -30,8 +30,8 @@ TEST_CASE("binary operations and comparisons of every type, shape and layout") {
         for (int i = 0; i < 6; ++i) {
           CAPTURE(i);
           const auto operation = static_cast<ops::Binary>(i);
-          const Tensor out = test::place(backend, dtype, dims, placement);
-          ops::binary_into(backend, operation, x, y, out);
+          Tensor out = test::place(backend, dtype, dims, placement);
+          ops::binary_into(backend, out, operation, x, y);
           test::check_result(dtype, test::read(backend, out),
                              reference::binary(operation, dtype, a, b));
           const auto comparison = static_cast<ops::Compare>(i);
@@ -73,10 +73,10 @@ TEST_CASE("inputs that are contiguous along another axis than the output") {
         const auto operation = static_cast<ops::Binary>(i);
         const Tensor x = test::place(backend, dtype, dims, cases[i].x);
         const Tensor y = test::place(backend, dtype, dims, cases[i].y);
-        const Tensor out = test::place(backend, dtype, dims, cases[i].out);
+        Tensor out = test::place(backend, dtype, dims, cases[i].out);
         test::write(backend, x, a);
         test::write(backend, y, b);
-        ops::binary_into(backend, operation, x, y, out);
+        ops::binary_into(backend, out, operation, x, y);
         test::check_result(dtype, test::read(backend, out),
                            reference::binary(operation, dtype, a, b));
       }
@@ -109,8 +109,8 @@ TEST_CASE("repeated rows and columns, alone and with an input that crosses them"
         const Tensor x = test::place(backend, dtype, dims, placement);
         test::write(backend, x, a);
         for (const ops::Binary operation : {ops::Binary::sub, ops::Binary::minimum}) {
-          const Tensor out = test::place(backend, dtype, dims, Placement::packed);
-          ops::binary_into(backend, operation, x, wide, out);
+          Tensor out = test::place(backend, dtype, dims, Placement::packed);
+          ops::binary_into(backend, out, operation, x, wide);
           test::check_result(dtype, test::read(backend, out),
                              reference::binary(operation, dtype, a, b));
         }

@@ -61,14 +61,14 @@ TEST_CASE("index_select and gather along every axis, by ids of every type and la
     const Values x = test::some_values(test::bits_dtype(dtype), dims, 1);
     for (const Placement placement : test::placements) {
       CAPTURE(static_cast<int>(placement));
-      const Bits source(backend, dtype, dims, placement, &x);
+      Bits source(backend, dtype, dims, placement, &x);
       for (const DType id_type : id_types) {
         for (std::size_t axis = 0; axis < 3; ++axis) {
           CAPTURE(axis);
           const Values ids = some_ids(id_type, {9}, dims[axis]);
           const Tensor chosen = placed(backend, id_type, ids, placement);
-          const Bits out(backend, dtype, with_length(dims, axis, 9), placement);
-          ops::index_select_into(backend, source.tensor, chosen, axis, out.tensor);
+          Bits out(backend, dtype, with_length(dims, axis, 9), placement);
+          ops::index_select_into(backend, out.tensor, source.tensor, chosen, axis);
           out.check(reference::index_select(x, ids, axis));
           test::check_bits(backend, ops::index_select(backend, source.tensor, chosen, axis),
                            reference::index_select(x, ids, axis));
@@ -76,9 +76,9 @@ TEST_CASE("index_select and gather along every axis, by ids of every type and la
           Dims fewer{3, 5, 11};
           fewer[axis] = 10;
           const Values each = some_ids(id_type, fewer, dims[axis]);
-          const Bits gathered(backend, dtype, fewer, placement);
-          ops::gather_into(backend, source.tensor, placed(backend, id_type, each, placement), axis,
-                           gathered.tensor);
+          Bits gathered(backend, dtype, fewer, placement);
+          ops::gather_into(backend, gathered.tensor, source.tensor,
+                           placed(backend, id_type, each, placement), axis);
           gathered.check(reference::gather(x, each, axis));
         }
       }
@@ -93,7 +93,7 @@ TEST_CASE("every dtype can be chosen from; nothing can be chosen from nothing") 
   for (const DType dtype : dtypes) {
     const Values x = test::some_values(test::bits_dtype(dtype), Dims{4, 3}, 2);
     const Values ids = some_ids(DType::u32, {4, 3}, 4);
-    const Bits source(backend, dtype, Dims{4, 3}, Placement::packed, &x);
+    Bits source(backend, dtype, Dims{4, 3}, Placement::packed, &x);
     const Tensor chosen = placed(backend, DType::u32, ids, Placement::packed);
     test::check_bits(backend, ops::gather(backend, source.tensor, chosen, 0),
                      reference::gather(x, ids, 0));
@@ -123,15 +123,15 @@ TEST_CASE("scatter: of several elements for one place the last wins") {
           fewer[axis] = 12;
           const Values ids = some_ids(id_type, fewer, dims[axis]);
           const Values source = test::some_values(test::bits_dtype(dtype), fewer, 2);
-          const Bits base(backend, dtype, dims, Placement::packed, &x);
-          const Bits from(backend, dtype, fewer, placement, &source);
-          const Bits out(backend, dtype, dims, placement);
+          Bits base(backend, dtype, dims, Placement::packed, &x);
+          Bits from(backend, dtype, fewer, placement, &source);
+          Bits out(backend, dtype, dims, placement);
           const Tensor chosen = placed(backend, id_type, ids, placement);
-          ops::scatter_into(backend, base.tensor, chosen, from.tensor, axis, out.tensor);
+          ops::scatter_into(backend, out.tensor, base.tensor, chosen, from.tensor, axis);
           const Values wanted = reference::scatter(x, ids, source, axis);
           out.check(wanted);
           base.check(x);
-          ops::scatter_into(backend, base.tensor, chosen, from.tensor, axis, base.tensor);
+          ops::scatter_into(backend, base.tensor, base.tensor, chosen, from.tensor, axis);
           base.check(wanted);
         }
       }
@@ -153,10 +153,10 @@ TEST_CASE("scatter_add and index_add add in order and round once, in every dtype
         CAPTURE(axis);
         const auto check = [&](auto operation, const Values& ids, const Values& each,
                                const Values& source) {
-          const Tensor out = test::place(backend, dtype, dims, placement);
-          operation(backend, placed(backend, dtype, x, placement),
+          Tensor out = test::place(backend, dtype, dims, placement);
+          operation(backend, out, placed(backend, dtype, x, placement),
                     placed(backend, id_type, ids, placement),
-                    placed(backend, dtype, source, placement), axis, out);
+                    placed(backend, dtype, source, placement), axis);
           test::check_result(dtype, test::read(backend, out),
                              {reference::scatter_add(dtype, x, each, source, axis), {}});
         };
@@ -237,27 +237,27 @@ TEST_CASE("an id out of range is an error at the next synchronize, which names t
 TEST_CASE("indexing refuses what does not fit") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  const Tensor x = backend.zeros(DType::f32, {4, 6});
+  Tensor x = backend.zeros(DType::f32, {4, 6});
   const Tensor ids = backend.zeros(DType::u32, {3});
   const Tensor each = backend.zeros(DType::u32, {5, 6});
-  const Tensor source = backend.zeros(DType::f32, {5, 6});
+  Tensor source = backend.zeros(DType::f32, {5, 6});
   const auto code = [](auto function) { return test::code_of(function); };
   constexpr ErrorCode bad = ErrorCode::invalid_argument;
   CHECK(code([&] { ops::index_select(backend, x, ids, 2); }) == bad);
   CHECK(code([&] { ops::index_select(backend, x, each, 0); }) == bad);
   CHECK(code([&] { ops::index_select(backend, x, backend.zeros(DType::f32, {3}), 0); }) ==
         ErrorCode::unsupported);
-  CHECK(code([&] { ops::index_select_into(backend, x, ids, 0, x); }) == bad);
+  CHECK(code([&] { ops::index_select_into(backend, x, x, ids, 0); }) == bad);
   CHECK(code([&] { ops::gather(backend, x, each, 1); }) == bad);
   CHECK(code([&] { ops::gather(backend, x, ids, 0); }) == bad);
   CHECK(code([&] {
-          ops::gather_into(backend, x, backend.zeros(DType::u32, {4, 6}), 0, x);
+          ops::gather_into(backend, x, x, backend.zeros(DType::u32, {4, 6}), 0);
         }) == bad);
   CHECK(code([&] { ops::scatter(backend, x, each, source, 1); }) == bad);
   CHECK(code([&] { ops::scatter(backend, x, each, x, 0); }) == bad);
   CHECK(code([&] { ops::scatter(backend, x, each, backend.zeros(DType::f16, {5, 6}), 0); }) == bad);
   CHECK(code([&] { ops::scatter(backend, x, source, source, 0); }) == ErrorCode::unsupported);
-  CHECK(code([&] { ops::scatter_into(backend, source, each, source, 0, source); }) == bad);
+  CHECK(code([&] { ops::scatter_into(backend, source, source, each, source, 0); }) == bad);
   CHECK(code([&] { ops::index_add(backend, x, ids, source, 0); }) == bad);
   CHECK(code([&] { ops::index_add(backend, x, each, source, 0); }) == bad);
   CHECK(code([&] { ops::scatter(backend, x, each, source, 0); }) == ErrorCode::internal);

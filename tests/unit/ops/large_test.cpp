@@ -12,6 +12,7 @@
 #include <numeric>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
@@ -41,7 +42,7 @@ struct LargeTensors {
     for (std::uint64_t m = 0; m < rows; ++m) of_row.push_back((m * 89 + (m >> 8)) & 255);
     for (std::uint64_t n = 0; n < columns; ++n) of_column.push_back((n * 131 + (n >> 8)) & 255);
     Tensor made = empty(DType::u8);
-    ops::add_into(backend, row_numbers(), column_numbers(), made);
+    ops::add_into(backend, made, row_numbers(), column_numbers());
     return made;
   }
 
@@ -127,56 +128,56 @@ TEST_SUITE_BEGIN("large tensors");
 
 TEST_CASE_FIXTURE(LargeTensors, "binary operations and comparisons") {
   expect(backend, x, of_row, of_column, sum);
-  const Tensor out = empty(DType::u8);
-  ops::mul_into(backend, x, x, out);
+  Tensor out = empty(DType::u8);
+  ops::mul_into(backend, out, x, x);
   expect(backend, out, of_row, of_column,
          [](unsigned key, unsigned number) { return (key + number) * (key + number); });
-  ops::lt_into(backend, x, column_numbers(), out);
+  ops::lt_into(backend, out, x, column_numbers());
   expect(backend, out, of_row, of_column,
          [](unsigned key, unsigned number) { return unsigned{((key + number) & 255) < number}; });
-  const Tensor flipped = backend.empty(DType::u8, {columns, rows});
+  Tensor flipped = backend.empty(DType::u8, {columns, rows});
   const Tensor turned = x.with_layout(x.layout().transpose(0, 1));
-  ops::add_into(backend, turned, turned, flipped);
+  ops::add_into(backend, flipped, turned, turned);
   expect(backend, flipped, of_column, of_row,
          [](unsigned key, unsigned number) { return 2 * (key + number); });
 }
 
 TEST_CASE_FIXTURE(LargeTensors, "unary operations, affine, where, cast, fill, row_bias") {
-  const Tensor out = empty(DType::u8);
+  Tensor out = empty(DType::u8);
   const Tensor small = every_row();
-  ops::neg_into(backend, as_f8(x), as_f8(out));
+  ops::neg_into(backend, test::for_call(as_f8(out)), as_f8(x));
   expect_as_small(backend, out, of_row, ops::neg(backend, as_f8(small)));
-  ops::exp_into(backend, as_f8(x), as_f8(out));
+  ops::exp_into(backend, test::for_call(as_f8(out)), as_f8(x));
   expect_as_small(backend, out, of_row, ops::exp(backend, as_f8(small)));
-  ops::elu_into(backend, as_f8(x), 0.5, as_f8(out));
+  ops::elu_into(backend, test::for_call(as_f8(out)), as_f8(x), 0.5);
   expect_as_small(backend, out, of_row, ops::elu(backend, as_f8(small), 0.5));
-  ops::affine_into(backend, x, 3, 7, out);
+  ops::affine_into(backend, out, x, 3, 7);
   expect(backend, out, of_row, of_column,
          [](unsigned key, unsigned number) { return 3 * (key + number) + 7; });
-  ops::where_cond_into(backend, x, column_numbers(), x, out);
+  ops::where_cond_into(backend, out, x, column_numbers(), x);
   expect(backend, out, of_row, of_column,
          [](unsigned key, unsigned number) { return ((key + number) & 255) != 0 ? number : 0; });
-  ops::cast_into(backend, x, as_f8(out));
+  ops::cast_into(backend, test::for_call(as_f8(out)), x);
   expect_as_small(backend, out, of_row, ops::cast(backend, small, DType::f8e4m3));
-  ops::row_bias_into(backend, x, Tensor::from_host(backend.device(), of_column, {columns}), out);
+  ops::row_bias_into(backend, out, x, Tensor::from_host(backend.device(), of_column, {columns}));
   expect(backend, out, of_row, of_column,
          [](unsigned key, unsigned number) { return key + 2 * number; });
-  ops::fill_into(backend, 77, out);
+  ops::fill_into(backend, out, 77);
   expect(backend, out, of_row, of_column, [](unsigned, unsigned) { return 77u; });
 }
 
 TEST_CASE_FIXTURE(LargeTensors, "copies") {
-  const Tensor flipped = backend.empty(DType::u8, {columns, rows});
-  ops::copy_into(backend, x.with_layout(x.layout().transpose(0, 1)), flipped);
+  Tensor flipped = backend.empty(DType::u8, {columns, rows});
+  ops::copy_into(backend, flipped, x.with_layout(x.layout().transpose(0, 1)));
   expect(backend, flipped, of_column, of_row, sum);
-  const Tensor out = empty(DType::u8);
-  ops::copy_into(backend, column_numbers(), out);
+  Tensor out = empty(DType::u8);
+  ops::copy_into(backend, out, column_numbers());
   expect(backend, out, of_row, of_column, [](unsigned, unsigned number) { return number; });
-  ops::fill_into(backend, 0, out);
+  ops::fill_into(backend, out, 0);
   ops::Rows all{rows, columns - 1};
   all.source_stride = all.destination_stride = columns;
   all.source_offset = 1;
-  ops::copy_2d(backend, x, out, all);
+  ops::copy_2d(backend, out, x, all);
   Bytes shifted(of_column.begin() + 1, of_column.end());
   const Tensor most = out.with_layout(out.layout().narrow(1, 0, columns - 1));
   expect(backend, ops::copy(backend, most), of_row, shifted, sum);
@@ -185,18 +186,18 @@ TEST_CASE_FIXTURE(LargeTensors, "copies") {
     const auto part = [&](std::uint64_t begin, std::uint64_t end) {
       return x.with_layout(x.layout().narrow(axis, begin, end - begin));
     };
-    ops::concat_into(backend, {part(0, half), part(half, x.dims()[axis])}, axis, out);
+    ops::concat_into(backend, out, {part(0, half), part(half, x.dims()[axis])}, axis);
     expect(backend, out, of_row, of_column, sum);
   }
 }
 
 TEST_CASE_FIXTURE(LargeTensors, "indexing") {
-  const Tensor out = empty(DType::u8);
+  Tensor out = empty(DType::u8);
   Bytes reversed_rows(of_row.rbegin(), of_row.rend());
   std::vector<std::int64_t> reversed(rows);
   for (std::uint64_t m = 0; m < rows; ++m) reversed[m] = static_cast<std::int64_t>(rows - 1 - m);
   const Tensor backwards = Tensor::from_host(backend.device(), reversed, {rows});
-  ops::index_select_into(backend, x, backwards, 0, out);
+  ops::index_select_into(backend, out, x, backwards, 0);
   expect(backend, out, reversed_rows, of_column, sum);
 
   std::vector<std::uint32_t> order(columns);  // a permutation
@@ -210,23 +211,23 @@ TEST_CASE_FIXTURE(LargeTensors, "indexing") {
   }
   const Tensor ids = Tensor::from_host(backend.device(), order, {1, columns});
   const Tensor all_ids = ids.with_layout(ids.layout().broadcast_to({rows, columns}));
-  ops::gather_into(backend, x, all_ids, 1, out);
+  ops::gather_into(backend, out, x, all_ids, 1);
   expect(backend, out, of_row, chosen, sum);
   const Tensor none = Tensor::zeros(backend.device(), DType::u8, {1, 1});
   const Tensor zeros = none.with_layout(none.layout().broadcast_to({rows, columns}));
-  ops::scatter_into(backend, zeros, all_ids, x, 1, out);
+  ops::scatter_into(backend, out, zeros, all_ids, x, 1);
   expect(backend, out, of_row, placed, sum);
 
   const Tensor flat = Tensor::from_host(backend.device(), order, {columns});
-  ops::index_add_into(backend, x, flat, zeros, 1, out);
+  ops::index_add_into(backend, out, x, flat, zeros, 1);
   expect(backend, out, of_row, of_column, sum);
-  ops::index_add_into(backend, zeros, flat, x, 1, out);
+  ops::index_add_into(backend, out, zeros, flat, x, 1);
   expect(backend, out, of_row, placed, sum);
   Bytes both_rows;
   for (std::uint64_t m = 0; m < rows; ++m) both_rows.push_back(of_row[m] + reversed_rows[m]);
   const Tensor up = Tensor::from_host(backend.device(), reversed, {rows, 1});
-  ops::scatter_add_into(backend, x, up.with_layout(up.layout().broadcast_to({rows, columns})), x, 0,
-                        out);
+  ops::scatter_add_into(backend, out, x, up.with_layout(up.layout().broadcast_to({rows, columns})),
+                        x, 0);
   expect(backend, out, both_rows, of_column,
          [](unsigned key, unsigned number) { return key + 2 * number; });
 }
@@ -272,18 +273,18 @@ TEST_CASE_FIXTURE(LargeTensors, "reductions") {
 TEST_CASE_FIXTURE(LargeTensors, "rows and gates of f16") {
   const Tensor small =
       ops::affine(backend, ops::cast(backend, every_row(), DType::f16), 0.03125, -3);
-  const Tensor halves = ops::cast(backend, x, DType::f16);
-  ops::affine_into(backend, halves, 0.03125, -3, halves);
+  Tensor halves = ops::cast(backend, x, DType::f16);
+  ops::affine_into(backend, halves, halves, 0.03125, -3);
   expect_as_small(backend, halves, of_row, small);
-  const Tensor out = empty(DType::f16);
-  ops::softmax_into(backend, halves, 1, out);
+  Tensor out = empty(DType::f16);
+  ops::softmax_into(backend, out, halves, 1);
   expect_as_small(backend, out, of_row, ops::softmax(backend, small, 1));
   const Tensor weight = small.with_layout(Layout::strided(Numbers{columns}, Numbers{1}, 0));
-  ops::rmsnorm_into(backend, halves, weight, 1e-5, out);
+  ops::rmsnorm_into(backend, out, halves, weight, 1e-5);
   expect_as_small(backend, out, of_row, ops::rmsnorm(backend, small, weight, 1e-5));
-  ops::layernorm_into(backend, halves, weight, &weight, 1e-5, out);
+  ops::layernorm_into(backend, out, halves, weight, &weight, 1e-5);
   expect_as_small(backend, out, of_row, ops::layernorm(backend, small, weight, &weight, 1e-5));
-  ops::gate_into(backend, ops::Gate::silu, halves, halves, out);
+  ops::gate_into(backend, out, ops::Gate::silu, halves, halves);
   expect_as_small(backend, out, of_row, ops::gate(backend, ops::Gate::silu, small, small));
 
   // One angle for each pair of columns, the same for all rows.
@@ -301,10 +302,10 @@ TEST_CASE_FIXTURE(LargeTensors, "rows and gates of f16") {
     return t.with_layout(t.layout().broadcast_to({count, of.size()}));
   };
   const auto turn = [&](const Tensor& t, const Tensor& result) {
-    ops::rope_into(backend, heads(t), table(cosines, t.dims()[0]), table(sines, t.dims()[0]),
-                   RopePairs::neighbours, heads(result));
+    ops::rope_into(backend, test::for_call(heads(result)), heads(t), table(cosines, t.dims()[0]),
+                   table(sines, t.dims()[0]), RopePairs::neighbours);
   };
-  ops::fill_into(backend, 0, out);
+  ops::fill_into(backend, out, 0);
   const Tensor small_out = ops::fill(backend, DType::f16, {256, columns}, 0);
   turn(halves, out);
   turn(small, small_out);
@@ -312,9 +313,9 @@ TEST_CASE_FIXTURE(LargeTensors, "rows and gates of f16") {
 }
 
 TEST_CASE_FIXTURE(LargeTensors, "random numbers") {
-  const Tensor out = empty(DType::f16);
+  Tensor out = empty(DType::f16);
   const std::uint64_t seed = 0x123456789abcdef;
-  ops::rand_uniform_into(backend, seed, 0, 1, out);
+  ops::rand_uniform_into(backend, out, seed, 0, 1);
   backend.synchronize();
   std::array<std::uint16_t, 2048> numbers{};  // that a half can become, in order
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -69,8 +69,8 @@ std::vector<std::byte> multiply_i8(const Backend& backend, const I8Product& prod
   };
   const Tensor a = put(product.a);
   const Tensor b = put(product.b);
-  const Tensor out = test::place(backend, DType::i32, product.expected.values.dims, of_result);
-  ops::matmul_i32_into(backend, a, b, out, options);
+  Tensor out = test::place(backend, DType::i32, product.expected.values.dims, of_result);
+  ops::matmul_i32_into(backend, out, a, b, options);
   return test::read(backend, out);
 }
 

@@ -87,8 +87,8 @@ std::vector<std::byte> multiply(const Backend& backend, DType dtype, const Produ
                                 Placement of_result = Placement::packed) {
   const Tensor a = put(backend, dtype, product.a, of_factors);
   const Tensor b = put(backend, dtype, product.b, of_factors);
-  const Tensor out = test::place(backend, dtype, product.expected.values.dims, of_result);
-  ops::matmul_into(backend, a, b, out, options);
+  Tensor out = test::place(backend, dtype, product.expected.values.dims, of_result);
+  ops::matmul_into(backend, out, a, b, options);
   return test::read(backend, out);
 }
 
@@ -150,8 +150,8 @@ std::vector<std::byte> convolve(const Backend& backend, DType dtype, const Convo
                                 Placement of_result = Placement::packed) {
   const Tensor x = put(backend, dtype, one.x, of_inputs);
   const Tensor weights = put(backend, dtype, one.weights, of_inputs);
-  const Tensor out = test::place(backend, dtype, one.expected.values.dims, of_result);
-  ops::conv2d_into(backend, x, weights, one.options, out);
+  Tensor out = test::place(backend, dtype, one.expected.values.dims, of_result);
+  ops::conv2d_into(backend, out, x, weights, one.options);
   return test::read(backend, out);
 }
 
@@ -190,11 +190,11 @@ TEST_CASE("nvidia: products of all types and layouts by cuBLASLt") {
   const Tensor a = put(backend, DType::f64, product.a, Placement::packed);
   const Tensor b = put(backend, DType::f64, product.b, Placement::transposed);
   const Values old = test::real_values(DType::f64, {5, 6}, 9);
-  const Tensor out = put(backend, DType::f64, old, Placement::offset);
+  Tensor out = put(backend, DType::f64, old, Placement::offset);
   ops::MatmulOptions options = by_library();
   options.alpha = -2;
   options.beta = 0.5;
-  ops::matmul_into(backend, a, b, out, options);
+  ops::matmul_into(backend, out, a, b, options);
   test::check_result(DType::f64, test::read(backend, out),
                      reference::matmul(DType::f64, product.a, product.b, -2, 0.5, &old));
 
@@ -261,13 +261,13 @@ TEST_CASE("nvidia: layouts that libraries do not read are for our kernels") {
   const Tensor row = backend.zeros(DType::f32, {10});
   const Tensor repeated =
       row.with_layout(Layout::strided(Dims{30, 10}, Dims{0, 1}));  // one row for all
-  const Tensor out = backend.empty(DType::f32, {20, 10});
-  ops::matmul_into(backend, a, repeated, out, by_library());
+  Tensor out = backend.empty(DType::f32, {20, 10});
+  ops::matmul_into(backend, out, a, repeated, by_library());
   for (const std::byte one : test::read(backend, out)) CHECK(one == std::byte{0});
   CHECK(status_of(backend, "cuBLASLt").calls == 0);
   CHECK(status_of(backend, "cuBLASLt").reason.find("layout") != std::string::npos);
   // It is asked for others.
-  ops::matmul_into(backend, a, put(backend, DType::f32, product.b, Placement::packed), out,
+  ops::matmul_into(backend, out, a, put(backend, DType::f32, product.b, Placement::packed),
                    by_library());
   CHECK(status_of(backend, "cuBLASLt").calls == 1);
 }

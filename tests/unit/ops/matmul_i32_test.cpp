@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/libraries.hpp"
 #include "hiptool/matmul.hpp"
@@ -47,9 +48,9 @@ void check_i32_product(const Backend& backend, const Values& a, const Values& b,
   const auto expected = reference::matmul_i32(a, b);
   const Tensor x = put_i8(backend, a, of_a);
   const Tensor y = put_i8(backend, b, of_b);
-  const Tensor out = test::place(backend, DType::i32, expected.values.dims, of_out);
+  Tensor out = test::place(backend, DType::i32, expected.values.dims, of_out);
   // Our kernel needs no copy, and OpenBLAS has no such product.
-  ops::matmul_i32_into(backend, x, y, out, {.no_copies = true, .library = ops::Library::automatic});
+  ops::matmul_i32_into(backend, out, x, y, {.no_copies = true, .library = ops::Library::automatic});
   test::check_result(DType::i32, test::read(backend, out), expected);
   CHECK(test::read(backend, x) == reference::bytes_of(DType::i8, a));
   CHECK(test::read(backend, y) == reference::bytes_of(DType::i8, b));
@@ -113,7 +114,8 @@ TEST_CASE("products of i8: without terms, without results, and what does not fit
   CHECK_THROWS_WITH_AS(ops::matmul_i32(backend, a, backend.zeros(DType::u8, {8, 2})),
                        doctest::Contains("matmul_i32: u8[8,2]; it takes i8"), Error);
   CHECK_THROWS_WITH_AS(
-      ops::matmul_i32_into(backend, a, zeros({8, 2}), backend.zeros(DType::f32, {4, 2})),
+      ops::matmul_i32_into(backend, test::for_call(backend.zeros(DType::f32, {4, 2})), a,
+                           zeros({8, 2})),
       doctest::Contains("the output is f32[4,2], and the result is i32[4,2]"), Error);
 }
 
@@ -125,7 +127,7 @@ TEST_CASE("i8 is for copies and products alone") {
   CHECK_FALSE(is_floating_point(DType::i8));
   CHECK(std::find(dtypes.begin(), dtypes.end(), DType::i8) == dtypes.end());
   const Values values = bytes_between({6, 20}, -128, 127, 3);
-  const Tensor x = put_i8(backend, values, Placement::transposed);
+  Tensor x = put_i8(backend, values, Placement::transposed);
   const Tensor twice = ops::concat(backend, std::vector{x, ops::copy(backend, x)}, 0);
   auto bytes = reference::bytes_of(DType::i8, values);
   bytes.insert(bytes.end(), bytes.begin(), bytes.begin() + 120);
@@ -145,6 +147,6 @@ TEST_CASE("i8 is for copies and products alone") {
   CHECK(is_refused([&] { ops::sum(backend, x, {0}); }));
   CHECK(is_refused([&] { ops::matmul(backend, x, x); }));
   CHECK(is_refused([&] { ops::fill(backend, DType::i8, {2}, 1); }));
-  CHECK(is_refused([&] { ops::scal(backend, 2, x); }));
+  CHECK(is_refused([&] { ops::scal(backend, x, 2); }));
   CHECK(is_refused([&] { ops::softmax(backend, x); }));
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cases.hpp"
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "kernel_store/images.hpp"
 #include "ops/backend_state.hpp"
@@ -48,7 +49,7 @@ Tensor place_matrices(const Backend& backend, DType dtype, const Dims& dims, Sty
     strides[axis] = step;
     step *= dims[axis];
   }
-  const Buffer buffer = backend.empty(dtype, {style.offset + step + 9}).buffer();
+  Buffer buffer = backend.empty(dtype, {style.offset + step + 9}).buffer();
   fill(buffer, std::byte{0xFF}, backend.stream());
   return Tensor(buffer, dtype, Layout::strided(dims, strides, style.offset));
 }
@@ -83,9 +84,9 @@ void check_product(const Backend& backend, DType dtype, const Tensor& x, const V
     expected = reference::matmul(dtype, a, b, options.alpha, options.beta, &old);
   }
   const auto call = [&] {
-    const Tensor out = place_matrices(backend, dtype, expected.values.dims, of_out);
+    Tensor out = place_matrices(backend, dtype, expected.values.dims, of_out);
     if (options.beta != 0) test::write(backend, out, old);
-    ops::matmul_into(backend, x, y, out, options);
+    ops::matmul_into(backend, out, x, y, options);
     return test::read(backend, out);
   };
   const auto found = call();
@@ -212,12 +213,12 @@ TEST_CASE("products added to the output, scaled, and of layouts that need a copy
     const Tensor y = test::place(backend, dtype, b.dims, test::Placement::spread);
     test::write(backend, x, a);
     test::write(backend, y, b);
-    const Tensor out = test::place(backend, dtype, Dims{9, 6}, test::Placement::spread);
-    ops::matmul_into(backend, x, y, out);
+    Tensor out = test::place(backend, dtype, Dims{9, 6}, test::Placement::spread);
+    ops::matmul_into(backend, out, x, y);
     test::check_result(dtype, test::read(backend, out), reference::matmul(dtype, a, b));
     const Values old = factors(dtype, {9, 6}, 9, false);
     test::write(backend, out, old);
-    ops::matmul_into(backend, x, y, out, {.beta = 2});
+    ops::matmul_into(backend, out, x, y, {.beta = 2});
     test::check_result(dtype, test::read(backend, out), reference::matmul(dtype, a, b, 1, 2, &old));
     CHECK_THROWS_WITH_AS(ops::matmul(backend, x, y, {.no_copies = true}),
                          doctest::Contains("strides [58,2] needs a copy"), Error);
@@ -289,9 +290,10 @@ TEST_CASE("errors of matrix products name types and shapes") {
   CHECK_THROWS_WITH_AS(
       ops::matmul(backend, backend.empty(DType::u8, {3, 4}), backend.empty(DType::u8, {4, 5})),
       doctest::Contains("matmul: u8[3,4]"), Error);
-  CHECK_THROWS_AS(ops::matmul_into(backend, a, b, backend.empty(DType::f32, {3, 4})), Error);
-  const Tensor square = backend.empty(DType::f32, {4, 4});
-  CHECK_THROWS_WITH_AS(ops::matmul_into(backend, square, b.with_layout(Layout({4, 4})), square),
+  CHECK_THROWS_AS(
+      ops::matmul_into(backend, test::for_call(backend.empty(DType::f32, {3, 4})), a, b), Error);
+  Tensor square = backend.empty(DType::f32, {4, 4});
+  CHECK_THROWS_WITH_AS(ops::matmul_into(backend, square, square, b.with_layout(Layout({4, 4}))),
                        doctest::Contains("overlaps the input"), Error);
 }
 
@@ -324,8 +326,9 @@ TEST_CASE("matrix units read both factors in every layout") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   // On the processor the instructions are imitated.
-  const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::warps
-                                                                  : backend.state().matrix_units;
+  const auto units = backend.device().platform() == Platform::cpu
+                         ? ops::MatrixUnits::warps
+                         : ops::state_of(backend).matrix_units;
   if (units == ops::MatrixUnits::none) return test::skip_case("no matrix units here");
   std::size_t turn = 0;
   for (const auto& size : std::vector<std::array<std::uint64_t, 3>>{{40, 48, 24}, {24, 56, 272}}) {
@@ -339,7 +342,7 @@ TEST_CASE("matrix units read both factors in every layout") {
       const Tensor x = put_matrices(backend, dtype, a, Style{of_a == 1, 0, 0});
       const Tensor y = put_matrices(backend, dtype, b, Style{of_b == 1, 0, 0});
       const double beta = turn % 2 == 0 ? -1 : 0;
-      const Tensor out = put_matrices(backend, dtype, old, Style{false, turn % 2, turn % 2});
+      Tensor out = put_matrices(backend, dtype, old, Style{false, turn % 2, turn % 2});
       ops::launch_product(
           backend,
           {ops::MatrixOperand(x), ops::MatrixOperand(y), ops::MatrixOperand(out), 0, dtype},
@@ -353,8 +356,9 @@ TEST_CASE("matrix units read both factors in every layout") {
 TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sums in chunks") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::groups
-                                                                  : backend.state().matrix_units;
+  const auto units = backend.device().platform() == Platform::cpu
+                         ? ops::MatrixUnits::groups
+                         : ops::state_of(backend).matrix_units;
   if (units != ops::MatrixUnits::groups) return test::skip_case("no matrix units of four warps");
   struct Case {
     std::uint64_t batch, m, k, n;
@@ -381,7 +385,7 @@ TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sum
       if (one.beta == 0) std::fill(old.at.begin(), old.at.end(), NAN);
       const Tensor x = put_matrices(backend, dtype, a, Style{turned_a, 8, 8});
       const Tensor y = put_matrices(backend, dtype, b, Style{turned_b, 0, 16});
-      const Tensor out = put_matrices(backend, dtype, old, Style{false, one.extra, one.extra});
+      Tensor out = put_matrices(backend, dtype, old, Style{false, one.extra, one.extra});
       ops::multiply_tensors(backend, x, y, out, {.alpha = 0.5, .beta = one.beta, .no_copies = true},
                             units);
       test::check_result(
@@ -410,7 +414,7 @@ TEST_CASE("matrix units of one warp take over where the driver refuses the image
     const Backend backend(device);
     const Tensor x = put_matrices(backend, DType::f16, a, Style{});
     const Tensor y = put_matrices(backend, DType::f16, b, Style{});
-    const Tensor out = place_matrices(backend, DType::f16, {16, 16}, Style{});
+    Tensor out = place_matrices(backend, DType::f16, {16, 16}, Style{});
     wrapped.table().reset();
     constexpr std::array calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
     for (const char* call : calls) {
@@ -435,7 +439,7 @@ TEST_CASE("halves whose rows matrix units cannot read are copied") {
   const auto expected = reference::matmul(DType::f16, a, b);
   const Tensor x = put_matrices(backend, DType::f16, a, Style{true, 0, 1});
   const Tensor y = put_matrices(backend, DType::f16, b, Style{false, 5, 0});
-  const Tensor out = place_matrices(backend, DType::f16, {17, 131}, Style{false, 1, 3});
+  Tensor out = place_matrices(backend, DType::f16, {17, 131}, Style{false, 1, 3});
   ops::multiply_tensors(backend, x, y, out, {}, ops::MatrixUnits::warps);
   test::check_result(DType::f16, test::read(backend, out), expected);
 }
@@ -478,14 +482,14 @@ TEST_CASE("gated layers of a model, scaled sums") {
           test::read(backend, ops::mlp_swiglu(backend, put(x, styles[4]), put(gates, styles[1]),
                                               put(up, styles[0]), put(down, styles[5]))));
 
-    const Tensor y = put(up, Style{});
-    ops::axpy_into(backend, 3, put(gates, styles[1]), y, y);
+    Tensor y = put(up, Style{});
+    ops::axpy_into(backend, y, 3, put(gates, styles[1]), y);
     Values sums = up;
     for (std::size_t i = 0; i < sums.at.size(); ++i) sums.at[i] += 3 * gates.at[i];
-    const Tensor scaled = put(sums, Style{});
+    Tensor scaled = put(sums, Style{});
     test::check_result(dtype, test::read(backend, y), {sums, {}});
     for (long double& value : sums.at) value *= -2;
-    ops::scal(backend, -2, scaled);
+    ops::scal(backend, scaled, -2);
     test::check_result(dtype, test::read(backend, scaled), {sums, {}});
   }
   const Tensor x = backend.empty(DType::f32, {3, 8});

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hiptool/ops.hpp"
 #include "ops/operands.hpp"
 #include "support.hpp"
@@ -71,7 +72,9 @@ TEST_CASE_FIXTURE(Memory, "an output of which two elements share memory is refus
   CHECK_FALSE(refused({1, 3}));
   CHECK_FALSE(refused({6, 2}));
   const Tensor a = view(Layout({3, 3}, 512));
-  CHECK_THROWS_AS(ops::add_into(backend, a, a, view(Layout::strided(dims, Sizes{1, 1}))), Error);
+  CHECK_THROWS_AS(
+      ops::add_into(backend, test::for_call(view(Layout::strided(dims, Sizes{1, 1}))), a, a),
+      Error);
 }
 
 TEST_CASE_FIXTURE(Memory, "parts of one matrix that share no element are input and output") {
@@ -79,13 +82,14 @@ TEST_CASE_FIXTURE(Memory, "parts of one matrix that share no element are input a
   const auto columns = [&](std::uint64_t first, std::uint64_t count) {
     return view(matrix.narrow(1, first, count));
   };
-  ops::fill_into(backend, 3, view(matrix));
-  ops::affine_into(backend, columns(0, 4), 2, 1, columns(4, 4));
+  ops::fill_into(backend, test::for_call(view(matrix)), 3);
+  ops::affine_into(backend, test::for_call(columns(4, 4)), columns(0, 4), 2, 1);
   backend.synchronize();
   const auto found = view(matrix).to_host<float>();
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == (i % 8 < 4 ? 3 : 7));
-  CHECK_THROWS_WITH_AS(ops::affine_into(backend, columns(0, 4), 2, 1, columns(3, 4)),
-                       "affine: the output f32[6,4] overlaps the input f32[6,4]", Error);
+  CHECK_THROWS_WITH_AS(
+      ops::affine_into(backend, test::for_call(columns(3, 4)), columns(0, 4), 2, 1),
+      "affine: the output f32[6,4] overlaps the input f32[6,4]", Error);
   CHECK(refusal_of(columns(0, 3), columns(3, 5)).empty());
   CHECK_FALSE(refusal_of(columns(0, 4), columns(3, 5)).empty());
   CHECK(refusal_of(view(matrix.narrow(0, 0, 3).transpose(0, 1)), view(matrix.narrow(0, 3, 3))) ==

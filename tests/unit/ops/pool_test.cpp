@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "unit/ops/check_images.hpp"
 
@@ -69,12 +70,11 @@ TEST_CASE("pooling of every type and layout") {
         CAPTURE(static_cast<int>(placement));
         const auto average = reference::avg_pool2d(dtype, whole, each.kernel, each.stride);
         const Tensor x = test::placed(backend, dtype, whole, placement);
-        const Tensor out =
-            test::place(backend, dtype, average.values.dims, other_placement(placement));
-        ops::avg_pool2d_into(backend, x, each.kernel, each.stride, out);
+        Tensor out = test::place(backend, dtype, average.values.dims, other_placement(placement));
+        ops::avg_pool2d_into(backend, out, x, each.kernel, each.stride);
         test::check_result(dtype, test::read(backend, out), average);
         test::write(backend, x, any);
-        ops::max_pool2d_into(backend, x, each.kernel, each.stride, out);
+        ops::max_pool2d_into(backend, out, x, each.kernel, each.stride);
         test::check_result(dtype, test::read(backend, out),
                            reference::max_pool2d(any, each.kernel, each.stride));
       }
@@ -143,7 +143,7 @@ TEST_CASE("edges of pooling") {
 TEST_CASE("errors of pooling and upsampling") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  const Tensor x = backend.zeros(DType::f32, {1, 2, 3, 4});
+  Tensor x = backend.zeros(DType::f32, {1, 2, 3, 4});
   CHECK(refusal_of([&] {
           ops::avg_pool2d(backend, x, {4, 3}, {1, 1});
         }) == "avg_pool2d: the kernel [4,3] is larger than f32[1,2,3,4]");
@@ -157,7 +157,7 @@ TEST_CASE("errors of pooling and upsampling") {
         }) == ErrorCode::unsupported);
   CHECK_THROWS_AS(ops::avg_pool2d(backend, backend.zeros(DType::f32, {2, 3, 4}), {1, 1}, {1, 1}),
                   Error);
-  CHECK_THROWS_AS(ops::max_pool2d_into(backend, x, {1, 1}, {1, 1}, x), Error);
+  CHECK_THROWS_AS(ops::max_pool2d_into(backend, x, x, {1, 1}, {1, 1}), Error);
   CHECK_THROWS_AS(ops::upsample_nearest2d_into(backend, x, x), Error);
   CHECK(refusal_of([&] { ops::upsample_nearest1d(backend, x, 4); }) ==
         "upsample_nearest1d: f32[1,2,3,4] is not [images,channels,length]");
@@ -167,7 +167,8 @@ TEST_CASE("errors of pooling and upsampling") {
   CHECK_THROWS_AS(ops::upsample_nearest2d(backend, backend.zeros(DType::u8, {1, 1, 0, 1}), {2, 2}),
                   Error);
   CHECK_THROWS_AS(ops::upsample_bilinear2d(backend, x, {2, 2}, {false, 0.0, {}}), Error);
-  CHECK_THROWS_AS(ops::upsample_nearest2d_into(backend, x, backend.zeros(DType::f32, {1, 3, 3, 4})),
+  CHECK_THROWS_AS(ops::upsample_nearest2d_into(
+                      backend, test::for_call(backend.zeros(DType::f32, {1, 3, 3, 4})), x),
                   Error);
 }
 
@@ -182,15 +183,15 @@ TEST_CASE("upsampling to the nearest element moves bits") {
       const auto values = test::some_values(test::bits_dtype(dtype), each.dims, 4);
       const auto wanted = reference::upsample_nearest(values, each.size);
       for (const Placement placement : test::placements) {
-        const test::Bits x(backend, dtype, each.dims, placement, &values);
-        const test::Bits out(backend, dtype, wanted.dims, other_placement(placement));
-        ops::upsample_nearest2d_into(backend, x.tensor, out.tensor);
+        test::Bits x(backend, dtype, each.dims, placement, &values);
+        test::Bits out(backend, dtype, wanted.dims, other_placement(placement));
+        ops::upsample_nearest2d_into(backend, out.tensor, x.tensor);
         out.check(wanted);
       }
     }
     const auto values = test::some_values(test::bits_dtype(dtype), Dims{2, 3, 5}, 5);
     for (const std::uint64_t length : {1ull, 5ull, 12ull}) {
-      const test::Bits x(backend, dtype, values.dims, Placement::transposed, &values);
+      test::Bits x(backend, dtype, values.dims, Placement::transposed, &values);
       test::check_bits(backend, ops::upsample_nearest1d(backend, x.tensor, length),
                        reference::upsample_nearest(values, std::span(&length, 1)));
     }
@@ -229,9 +230,8 @@ TEST_CASE("bilinear upsampling") {
         const auto wanted = reference::upsample_bilinear2d(dtype, values, each.size, options);
         for (const Placement placement : test::placements) {
           const Tensor x = test::placed(backend, dtype, values, placement);
-          const Tensor out =
-              test::place(backend, dtype, wanted.values.dims, other_placement(placement));
-          ops::upsample_bilinear2d_into(backend, x, options, out);
+          Tensor out = test::place(backend, dtype, wanted.values.dims, other_placement(placement));
+          ops::upsample_bilinear2d_into(backend, out, x, options);
           test::check_result(dtype, test::read(backend, out), wanted);
         }
       }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
@@ -58,7 +59,7 @@ QuantisedTensor golden_weights(const Backend& backend, const test::GoldenType& g
       bytes[i * block + offset] &= static_cast<std::uint8_t>(keep);
     }
   }
-  const Buffer buffer(backend.device(), bytes.size());
+  Buffer buffer(backend.device(), bytes.size());
   copy_h2d_and_wait(buffer, std::as_bytes(std::span(bytes)));
   return {buffer, type, test::golden_rows, test::golden_columns};
 }
@@ -177,8 +178,8 @@ TEST_CASE("products with plain weights of every shape and layout") {
       for (const Placement placement : test::placements) {
         CAPTURE(static_cast<int>(placement));
         const Tensor vectors = file_tensor(backend, DType::f32, x, placement);
-        const Tensor out = test::place(backend, DType::f32, Dims{shape[2], shape[0]}, placement);
-        ops::quantised_matmul_into(backend, weights, vectors, out);
+        Tensor out = test::place(backend, DType::f32, Dims{shape[2], shape[0]}, placement);
+        ops::quantised_matmul_into(backend, out, weights, vectors);
         test::check_result(DType::f32, test::read(backend, out),
                            reference::matmul(DType::f32, x, transposed(numbers)));
       }
@@ -231,8 +232,8 @@ TEST_CASE("rows of plain tables by ids of host and device") {
       for (const Placement placement : test::placements) {
         const Tensor chosen = test::place(backend, DType::u32, Dims{4}, placement);
         test::write(backend, chosen, {{4}, {4, 0, 4, 2}});
-        const Tensor out = test::place(backend, DType::f32, Dims{4, columns}, placement);
-        ops::embedding_rows_into(backend, table, chosen, out);
+        Tensor out = test::place(backend, DType::f32, Dims{4, columns}, placement);
+        ops::embedding_rows_into(backend, out, table, chosen);
         test::read(backend, out);
         CHECK(float_bits(backend, ops::embedding_rows(backend, table, chosen)) ==
               float_bits(expected));
@@ -301,7 +302,7 @@ TEST_CASE("weights of files that cannot be used are refused") {
   CHECK_THROWS_AS(ops::quantised_matmul(backend, weights, backend.empty(DType::f16, {1, 6})),
                   Error);
   CHECK_THROWS_WITH_AS(
-      ops::quantised_matmul_into(backend, weights, backend.empty(DType::f32, {1, 6}),
-                                 table.with_layout(Layout({1, 4}))),
+      ops::quantised_matmul_into(backend, test::for_call(table.with_layout(Layout({1, 4}))),
+                                 weights, backend.empty(DType::f32, {1, 6})),
       doctest::Contains("overlaps the weights"), Error);
 }

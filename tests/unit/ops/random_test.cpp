@@ -65,11 +65,11 @@ TEST_CASE("random numbers are those of the definition, in every layout") {
       const auto uniform = reference::rand_uniform(dtype, dims, some_seed, -1.3, 2.7);
       const auto normal = reference::rand_normal(dtype, dims, some_seed, 0.4, 1.6);
       for (const Placement placement : test::placements) {
-        const Tensor out = test::place(backend, dtype, dims, placement);
-        ops::rand_uniform_into(backend, some_seed, -1.3, 2.7, out);
+        Tensor out = test::place(backend, dtype, dims, placement);
+        ops::rand_uniform_into(backend, out, some_seed, -1.3, 2.7);
         test::check_result(dtype, test::read(backend, out), uniform);
-        const Tensor second = test::place(backend, dtype, dims, placement);
-        ops::rand_normal_into(backend, some_seed, 0.4, 1.6, second);
+        Tensor second = test::place(backend, dtype, dims, placement);
+        ops::rand_normal_into(backend, second, some_seed, 0.4, 1.6);
         test::check_result(dtype, test::read(backend, second), normal);
       }
     }
@@ -98,8 +98,8 @@ TEST_CASE("uniform numbers stay below the upper end, also where they are rounded
     const Dims dims{5000};
     for (const auto& [low, high] :
          {std::pair{-448.0, 448.0}, {1.0, 1.25}, {2.0, 2.0}, {0.0, 1.0}}) {
-      const Tensor out = test::place(backend, dtype, dims, Placement::packed);
-      ops::rand_uniform_into(backend, 9, low, high, out);
+      Tensor out = test::place(backend, dtype, dims, Placement::packed);
+      ops::rand_uniform_into(backend, out, 9, low, high);
       const auto bytes = test::read(backend, out);
       test::check_result(dtype, bytes, reference::rand_uniform(dtype, dims, 9, low, high));
       for (const long double x : reference::values_of(dtype, bytes, dims).at) {

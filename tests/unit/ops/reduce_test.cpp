@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "unit/ops/check_operation.hpp"
 
@@ -55,10 +56,10 @@ void check_reduction(const Backend& backend, Reduce operation, const Tensor& x,
                      const reference::Values& values, const Axes& axes, bool keep_dims) {
   const auto expected = reference::reduce(operation, x.dtype(), values, axes, keep_dims);
   const DType type = reduced_type(operation, x.dtype());
-  const Tensor out = test::place(backend, type, expected.values.dims,
-                                 keep_dims ? Placement::spread : Placement::packed);
+  Tensor out = test::place(backend, type, expected.values.dims,
+                           keep_dims ? Placement::spread : Placement::packed);
   CAPTURE(to_string(operation));
-  ops::reduce_into(backend, operation, x, axes, out);
+  ops::reduce_into(backend, out, operation, x, axes);
   test::check_result(type, test::read(backend, out), expected);
 }
 
@@ -192,7 +193,10 @@ TEST_CASE("edges of reductions") {
                        Error);
   CHECK_THROWS_AS(ops::sum(backend, x, {2}), Error);
   CHECK_THROWS_AS(ops::sum(backend, x, {1, 1}), Error);
-  CHECK_THROWS_AS(ops::sum_into(backend, x, {1}, backend.empty(DType::f64, {3})), Error);
-  CHECK_THROWS_AS(ops::argmax_into(backend, x, {1}, backend.empty(DType::f32, {3})), Error);
-  CHECK_THROWS_AS(ops::sum_into(backend, x, {1}, x.with_layout(Layout({3}, 3))), Error);
+  CHECK_THROWS_AS(ops::sum_into(backend, test::for_call(backend.empty(DType::f64, {3})), x, {1}),
+                  Error);
+  CHECK_THROWS_AS(ops::argmax_into(backend, test::for_call(backend.empty(DType::f32, {3})), x, {1}),
+                  Error);
+  CHECK_THROWS_AS(ops::sum_into(backend, test::for_call(x.with_layout(Layout({3}, 3))), x, {1}),
+                  Error);
 }

@@ -37,12 +37,12 @@ Tensor row_tensor(const Backend& backend, DType dtype, const Values& values,
 
 void check_softmax(const Backend& backend, DType dtype, const Values& values, Placement placement,
                    std::size_t axis) {
-  const Tensor x = row_tensor(backend, dtype, values, placement);
-  const Tensor out = test::place(backend, dtype, values.dims, placement);
-  ops::softmax_into(backend, x, axis, out);
+  Tensor x = row_tensor(backend, dtype, values, placement);
+  Tensor out = test::place(backend, dtype, values.dims, placement);
+  ops::softmax_into(backend, out, x, axis);
   test::check_result(dtype, test::read(backend, out),
                      reference::softmax(dtype, values, axis, false));
-  ops::log_softmax_into(backend, x, axis, x);
+  ops::log_softmax_into(backend, x, x, axis);
   test::check_result(dtype, test::read(backend, x), reference::softmax(dtype, values, axis, true));
 }
 
@@ -50,17 +50,17 @@ void check_norms(const Backend& backend, DType dtype, const Values& values, Plac
   const Dims width{values.dims.back()};
   const Values weight = reals(dtype, width, 8, -2, 2);
   const Values bias = reals(dtype, width, 9, -1, 1);
-  const Tensor x = row_tensor(backend, dtype, values, placement);
+  Tensor x = row_tensor(backend, dtype, values, placement);
   const Tensor scale = row_tensor(backend, dtype, weight, placement);
   const Tensor shift = row_tensor(backend, dtype, bias);
-  const Tensor out = test::place(backend, dtype, values.dims, placement);
-  ops::layernorm_into(backend, x, scale, &shift, 1e-5, out);
+  Tensor out = test::place(backend, dtype, values.dims, placement);
+  ops::layernorm_into(backend, out, x, scale, &shift, 1e-5);
   test::check_result(dtype, test::read(backend, out),
                      reference::normalise(dtype, values, weight, &bias, true, 1e-5));
   const Tensor plain = ops::layernorm(backend, x, scale, nullptr, 1e-5);
   test::check_result(dtype, test::read(backend, plain),
                      reference::normalise(dtype, values, weight, nullptr, true, 1e-5));
-  ops::rmsnorm_into(backend, x, scale, 1e-5, x);
+  ops::rmsnorm_into(backend, x, x, scale, 1e-5);
   test::check_result(dtype, test::read(backend, x),
                      reference::normalise(dtype, values, weight, nullptr, false, 1e-5));
 }
@@ -190,11 +190,11 @@ TEST_CASE("rope of both kinds of pairs, whole and partial") {
         const Tensor sines = row_tensor(backend, DType::f32, sine);
         for (const auto kind : {RopePairs::neighbours, RopePairs::halves}) {
           const auto expected = reference::rope(dtype, values, cosine, sine, kind);
-          const Tensor out = test::place(backend, dtype, dims, placement);
-          ops::rope_into(backend, x, cosines, sines, kind, out);
+          Tensor out = test::place(backend, dtype, dims, placement);
+          ops::rope_into(backend, out, x, cosines, sines, kind);
           test::check_result(dtype, test::read(backend, out), expected);
-          const Tensor same = row_tensor(backend, dtype, values, placement);
-          ops::rope_into(backend, same, cosines, sines, kind, same);
+          Tensor same = row_tensor(backend, dtype, values, placement);
+          ops::rope_into(backend, same, same, cosines, sines, kind);
           test::check_result(dtype, test::read(backend, same), expected);
         }
       }
@@ -221,8 +221,8 @@ TEST_CASE("gated activations of every kind, type and layout") {
         for (int i = 0; i < 5; ++i) {
           CAPTURE(i);
           const auto kind = static_cast<ops::Gate>(i);
-          const Tensor out = test::place(backend, dtype, dims, placement);
-          ops::gate_into(backend, kind, x, y, out);
+          Tensor out = test::place(backend, dtype, dims, placement);
+          ops::gate_into(backend, out, kind, x, y);
           test::check_result(dtype, test::read(backend, out),
                              reference::gate(dtype, kind, gates, up));
         }

@@ -114,7 +114,7 @@ TEST_CASE("the shared Backend of a device is made once, by the first thread that
   const auto shared = [&] {
     Backend backend = Backend::shared(wrapped.device());
     const std::lock_guard lock(mutex);
-    states.insert(&backend.state());
+    states.insert(&ops::state_of(backend));
     return backend;
   };
   CHECK(compute_together(shared) == nothing_wrong);

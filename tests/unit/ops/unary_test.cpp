@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "for_call.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "reference/ops/rows.hpp"
@@ -56,23 +57,23 @@ TEST_CASE("unary operations and affine of every shape and layout") {
       const auto values = test::some_values(dtype, dims, 1);
       for (const Placement placement : test::placements) {
         CAPTURE(static_cast<int>(placement));
-        const Tensor x = test::place(backend, dtype, dims, placement);
+        Tensor x = test::place(backend, dtype, dims, placement);
         test::write(backend, x, values);
         for (const Placement of_out : {Placement::packed, placement}) {
-          const Tensor out = test::place(backend, dtype, dims, of_out);
-          ops::affine_into(backend, x, 3, -7, out);
+          Tensor out = test::place(backend, dtype, dims, of_out);
+          ops::affine_into(backend, out, x, 3, -7);
           test::check_result(dtype, test::read(backend, out),
                              reference::affine(dtype, values, 3, -7));
           if (!is_floating_point(dtype)) continue;
           for (const ops::Unary operation : {ops::Unary::neg, ops::Unary::sqrt}) {
-            const Tensor result = test::place(backend, dtype, dims, of_out);
-            ops::unary_into(backend, operation, x, result);
+            Tensor result = test::place(backend, dtype, dims, of_out);
+            ops::unary_into(backend, result, operation, x);
             test::check_result(dtype, test::read(backend, result),
                                reference::unary(operation, dtype, values));
           }
         }
         if (is_floating_point(dtype)) ops::sqr_into(backend, x, x);
-        ops::affine_into(backend, x, 2, 1, x);
+        ops::affine_into(backend, x, x, 2, 1);
         const auto before = is_floating_point(dtype)
                                 ? reference::unary(ops::Unary::sqr, dtype, values).values
                                 : values;
@@ -151,13 +152,13 @@ TEST_CASE("a row is added to every row") {
     const std::array<std::uint64_t, 2> dims{37, 53};
     const auto values = test::some_values(dtype, dims, 6);
     const auto row = test::some_values(dtype, std::array<std::uint64_t, 1>{53}, 7);
-    const Tensor x = test::place(backend, dtype, dims, Placement::transposed);
+    Tensor x = test::place(backend, dtype, dims, Placement::transposed);
     test::write(backend, x, values);
     const Tensor bias = test::packed_tensor(backend, dtype, row);
     const auto expected = reference::row_bias(dtype, values, row);
     test::check_result(dtype, test::bytes_on_host(backend, ops::row_bias(backend, x, bias)),
                        expected);
-    ops::row_bias_into(backend, x, bias, x);
+    ops::row_bias_into(backend, x, x, bias);
     test::check_result(dtype, test::read(backend, x), expected);
   }
 }
@@ -166,18 +167,18 @@ TEST_CASE("elementwise operations refuse what does not fit before anything is qu
   Platforms platforms;
   const Backend backend(test::device(platforms));
   const Tensor x = backend.zeros(DType::f32, {4, 6});
-  const Tensor whole = backend.zeros(DType::i32, {4, 6});
+  Tensor whole = backend.zeros(DType::i32, {4, 6});
   CHECK(code_of([&] { ops::exp(backend, whole); }) == ErrorCode::unsupported);
   CHECK(code_of([&] { ops::powf(backend, whole, 2); }) == ErrorCode::unsupported);
   CHECK_THROWS_WITH_AS(ops::neg(backend, whole),
                        "neg: i32[4,6] has none of the types f16 bf16 f32 f64 f8e4m3", Error);
-  CHECK(code_of([&] { ops::exp_into(backend, x, whole); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::exp_into(backend, whole, x); }) == ErrorCode::invalid_argument);
   CHECK(code_of([&] {
-          ops::affine_into(backend, x, 1, 1, backend.zeros(DType::f32, {6, 4}));
+          ops::affine_into(backend, test::for_call(backend.zeros(DType::f32, {6, 4})), x, 1, 1);
         }) == ErrorCode::invalid_argument);
-  const Tensor shifted = x.with_layout(Layout({4, 5}, 1));
+  Tensor shifted = x.with_layout(Layout({4, 5}, 1));
   CHECK(code_of([&] {
-          ops::neg_into(backend, x.with_layout(Layout({4, 5})), shifted);
+          ops::neg_into(backend, shifted, x.with_layout(Layout({4, 5})));
         }) == ErrorCode::invalid_argument);
   CHECK(code_of([&] { ops::row_bias(backend, x, backend.zeros(DType::f32, {4})); }) ==
         ErrorCode::invalid_argument);
@@ -189,9 +190,11 @@ TEST_CASE("elementwise operations refuse what does not fit before anything is qu
         ErrorCode::invalid_argument);
   CHECK(code_of([&] { ops::where_cond(backend, backend.zeros(DType::u8, {6}), x, x); }) ==
         ErrorCode::invalid_argument);
-  CHECK(code_of([&] { ops::cast_into(backend, x, backend.zeros(DType::i32, {24})); }) ==
-        ErrorCode::invalid_argument);
   CHECK(code_of([&] {
-          ops::fill_into(backend, 1, x.with_layout(Layout({1, 6}).broadcast_to({4, 6})));
+          ops::cast_into(backend, test::for_call(backend.zeros(DType::i32, {24})), x);
+        }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] {
+          ops::fill_into(backend,
+                         test::for_call(x.with_layout(Layout({1, 6}).broadcast_to({4, 6}))), 1);
         }) == ErrorCode::invalid_argument);
 }

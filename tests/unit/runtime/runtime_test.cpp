@@ -304,7 +304,7 @@ Buffer with_heads_in_order(const Device& device, const Buffer& matrix,
     place = order[place / 24] * 24 + place % 24;
     moved[i] = values[row * columns + column];
   }
-  const Buffer copy(device, matrix.size_bytes());
+  Buffer copy(device, matrix.size_bytes());
   copy_h2d_and_wait(copy, std::as_bytes(std::span(moved)));
   return copy;
 }

@@ -30,7 +30,7 @@ std::vector<float> part(const std::vector<float>& values, std::size_t from, std:
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
-void make_dirty(const Buffer& buffer) {
+void make_dirty(Buffer& buffer) {
   const std::vector<std::byte> dirt(buffer.size_bytes(), std::byte{0xA5});
   copy_h2d_and_wait(buffer, dirt);
 }
@@ -50,7 +50,7 @@ TEST_CASE("a tensor of zeros is zero, also in memory that was used before") {
   Arena arena(device, 4'096);
   const void* slice = nullptr;
   {
-    const Buffer used = arena.allocate(4'096);
+    Buffer used = arena.allocate(4'096);
     make_dirty(used);
     slice = used.address();
   }
@@ -64,7 +64,7 @@ TEST_CASE("a tensor of zeros is zero, also in memory that was used before") {
   test::Gate gate(stream);
   {
     // The dirt is still queued when the block is used again: zeros must come behind it.
-    const Buffer used = allocator.allocate(4'096, stream);
+    Buffer used = allocator.allocate(4'096, stream);
     block = used.address();
     fill(used, std::byte{0xA5}, stream);
   }
@@ -199,7 +199,7 @@ TEST_CASE("values are overwritten whole, in place and with exact sizes") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const Tensor tensor = Tensor::from_host(device, counted(24), {4, 6});
-  const Tensor rows = tensor.with_layout(tensor.layout().narrow(0, 1, 2));
+  Tensor rows = tensor.with_layout(tensor.layout().narrow(0, 1, 2));
   const auto values = counted(12, 100);
   rows.copy_from_host(std::span(values));
   auto expected = counted(24);
@@ -217,7 +217,7 @@ TEST_CASE("values are overwritten whole, in place and with exact sizes") {
   rows.copy_to_host(std::as_writable_bytes(std::span(read)));
   CHECK(read == others);
 
-  const auto write = [&](const Tensor& to, std::size_t count) {
+  const auto write = [&](Tensor to, std::size_t count) {
     const auto given = counted(count);
     return code_of([&] { to.copy_from_host(std::span(given)); });
   };
@@ -237,7 +237,7 @@ TEST_CASE("regions go from tensor to tensor by offsets in elements") {
   const Device device = test::device(platforms);
   const auto values = counted(100, 1'000);
   const Tensor source = Tensor::from_host(device, values, {10, 10});
-  const Tensor tensor = Tensor::zeros(device, DType::f32, {64});
+  Tensor tensor = Tensor::zeros(device, DType::f32, {64});
   tensor.copy_region(source, {.offset = 3, .source_offset = 17, .count = 30});
   auto read = tensor.to_host<float>();
   CHECK(part(read, 3, 30) == part(values, 17, 30));
@@ -252,10 +252,10 @@ TEST_CASE("regions go from tensor to tensor by offsets in elements") {
   CHECK(tensor.to_host<float>()[63] == values[99]);
   tensor.copy_region(source, {.offset = 64, .source_offset = 100, .count = 0});
 
-  const Tensor copy = Tensor::empty(device, DType::f32, {10, 10});
+  Tensor copy = Tensor::empty(device, DType::f32, {10, 10});
   copy.copy_from(source);
   CHECK(copy.to_host<float>() == values);
-  const Tensor again = Tensor::empty(device, DType::f32, {10, 10});
+  Tensor again = Tensor::empty(device, DType::f32, {10, 10});
   again.copy_from(copy, stream);
   CHECK(again.to_host<float>(stream) == values);
 }
@@ -266,7 +266,7 @@ TEST_CASE("regions that do not fit, overlap or do not match are refused") {
   Platforms platforms(options);
   const auto devices = platforms.devices(Platform::cpu);
   const Tensor source = Tensor::empty(devices[0], DType::f32, {10});
-  const Tensor tensor = Tensor::empty(devices[0], DType::f32, {2, 3});
+  Tensor tensor = Tensor::empty(devices[0], DType::f32, {2, 3});
   const auto copy = [&](const Tensor& from, Tensor::Region region) {
     return code_of([&] { tensor.copy_region(from, region); });
   };

@@ -91,7 +91,7 @@ extern "C" __global__ void half_sum(const float* in, unsigned* out) {
   const UserKernel compiled = load_user_kernel(device, image, "half_sum", {{}, compiler()});
   const std::vector<float> values(96, 1.0f);
   std::vector<unsigned> got(values.size());
-  const Buffer in(device, values.size() * 4);
+  Buffer in(device, values.size() * 4);
   const Buffer out(device, values.size() * 4);
   const Stream stream(device);
   copy_h2d_and_wait(in, std::as_bytes(std::span(values)));
@@ -132,7 +132,7 @@ HIPTOOL_EXPORT(rotate);
   constexpr unsigned width = 64;
   std::vector<unsigned> values(3 * width);
   std::iota(values.begin(), values.end(), 7u);
-  const Buffer in(device, values.size() * 4);
+  Buffer in(device, values.size() * 4);
   const Buffer out(device, values.size() * 4);
   const Stream stream(device);
   copy_h2d(in, std::as_bytes(std::span(values)), stream);
@@ -189,7 +189,7 @@ extern "C" __global__ void in_block(const int* in, int* out) {
   const UserKernel compiled = load_user_kernel(device, image, "in_block", {{}, compiler()});
   std::vector<int> values(threads);
   std::iota(values.begin(), values.end(), 0);
-  const Buffer in(device, threads * 4);
+  Buffer in(device, threads * 4);
   const Buffer out(device, threads * 4);
   const Stream stream(device);
   copy_h2d_and_wait(in, std::as_bytes(std::span(values)));

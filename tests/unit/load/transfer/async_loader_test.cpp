@@ -53,7 +53,8 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "four threads upload a thousand buffers") 
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     REQUIRE(test::bytes_of(buffers[i]) == contents[i]);
   }
-  CHECK(code_of([&] { loader.upload(Buffer(device, 3), test::random_bytes(4, 1)); }) ==
+  Buffer small(device, 3);
+  CHECK(code_of([&] { loader.upload(small, test::random_bytes(4, 1)); }) ==
         ErrorCode::out_of_bounds);
   CHECK(code_of([&] { loader.stream(2); }) == ErrorCode::out_of_bounds);
 }
@@ -66,7 +67,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture,
   AsyncLoader loader(device, options);
   CHECK(loader.stream_count() == 1);
   CHECK(loader.stream(0) == stream);
-  const Buffer target(device, 30'001);  // eight slots
+  Buffer target(device, 30'001);  // eight slots
   const auto bytes = test::random_bytes(30'001, 7);
   loader.upload(target, bytes);
   loader.synchronize();
@@ -97,7 +98,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is
   std::promise<void> opened;
   loader.stream(0).launch_host_function(
       [future = opened.get_future().share()] { future.wait_for(std::chrono::seconds(20)); });
-  const Buffer target(device, 1u << 20);
+  Buffer target(device, 1u << 20);
   const auto large = test::random_bytes(1u << 20, 1);
   const auto small = test::random_bytes(1'000, 2);
   loader.upload(target, large);                              // to stream 0, held by the gate

@@ -31,7 +31,7 @@ constexpr const char* no_probe = "the probe puts nothing into memory that is not
 
 struct OneDeviceFixture : test::ModelFixture {
   Buffer dirty_arena() const {
-    const Buffer arena(device, layout.arena_bytes);
+    Buffer arena(device, layout.arena_bytes);
     const Stream stream(device);
     fill(arena, std::byte{0xEE}, stream);
     stream.synchronize();

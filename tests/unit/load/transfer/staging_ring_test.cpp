@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(StagingRingFixture,
 TEST_CASE_FIXTURE(StagingRingFixture,
                   "each owner has slots of its own, and waits for their copies") {
   load::StagingRing ring(device, {stream}, options(2, 3));
-  const Buffer target(device, 4096);
+  Buffer target(device, 4096);
   std::set<const std::byte*> seen;
   for (std::size_t owner = 0; owner < 3; ++owner) {
     std::set<const std::byte*> own;
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(StagingRingFixture, "memory that cannot be pinned is reported,
 TEST_CASE_FIXTURE(StagingRingFixture,
                   "a failed copy is reported to the next user of its slot and frees it") {
   load::StagingRing ring(device, {stream}, options(1));
-  const Buffer target(device, 4096);
+  Buffer target(device, 4096);
   auto& slot = ring.acquire();
   ring.submit(slot, target, 4096);
   table.fail("hipEventSynchronize", hip::hipErrorUnknown);
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(StagingRingFixture,
                   "eight threads share the slots of three owners and every copy arrives") {
   load::StagingRing ring(device, {stream}, options(4, 3));
   constexpr std::size_t each = 100;
-  const Buffer target(device, 8 * each * 4096);
+  Buffer target(device, 8 * each * 4096);
   {
     std::vector<std::jthread> threads;
     for (std::size_t thread = 0; thread < 8; ++thread) {
@@ -120,7 +120,8 @@ TEST_CASE_FIXTURE(StagingRingFixture,
           auto& slot = ring.acquire();
           const std::size_t number = thread * each + i;
           std::memset(slot.memory.data(), static_cast<int>(number % 251), 4096);
-          ring.submit(slot, target.view(number * 4096, 4096), 4096);
+          Buffer part = target.view(number * 4096, 4096);
+          ring.submit(slot, part, 4096);
         }
       });
     }

@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
   const VerifyResult whole = [&] {
     const LoadPlan plan = plan_load(model, std::span(devices).first(1));
     Transfer loader(model, plan, options(true));
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     loader.load(arenas);
     return verify_readback(model, plan.devices[0].layout, arenas[0]);
   }();
@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     auto chosen = options(one.stages, one.regions);
     chosen.observer = &progress;
     Transfer loader(model, plan, chosen);
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, reference(one.reads_twice));
     const TransferStatistics statistics = loader.load(arenas, &verification);
     check_arenas(plan, arenas);
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     std::uint64_t reached = 0;
     for (const bool reaches : loader.reaches_first()) reached += reaches ? 1 : 0;
     CHECK(reached == 3 - unreached);
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, nullptr);
     // Slow streams: a slot that is filled too early carries other bytes.
     table->delay_streams(unreached + 1, std::chrono::microseconds(300));
@@ -212,7 +212,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "damage is named with its device, tensor an
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
     Transfer loader(model, plan, options(one.stages, one.regions));
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, reference(one.reads_twice));
     loader.load(arenas, &verification);
     REQUIRE(verification.finish().mismatch_count == 0);
@@ -243,7 +243,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
     Transfer loader(model, plan, options(true, one.regions));
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     int found = 0;
     for (std::uint64_t nth = 1; nth <= 8; ++nth) {
       table->corrupt_copy(nth, 0);
@@ -288,7 +288,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
           Transfer loader(model, plan, options(true, one.regions));
           table->reset();
           table->fail(call, hip::hipErrorUnknown, nth);
-          const auto arenas = loader.allocate();
+          auto arenas = loader.allocate();
           Verification verification(model, plan, arenas, reference(true));
           loader.load(arenas, &verification);
           verification.finish();
@@ -332,13 +332,13 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is i
     table->reset();
     if (!by_peers) table->fail("hipDeviceCanAccessPeer", hip::hipErrorUnknown, 1, 3);
     Transfer loader(model, plan, options(true));
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     table->delay_streams(3, std::chrono::microseconds(30'000));
     table->fail(call, hip::hipErrorUnknown, 9);
     CHECK_THROWS_AS(loader.load(arenas), Error);
     table->reset();
     const std::vector<std::byte> mark(plan.devices[0].layout.arena_bytes, std::byte{0xEE});
-    for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, mark);
+    for (Buffer& arena : arenas) copy_h2d_and_wait(arena, mark);
     // Whatever was still queued on any stream of a device ends here.
     for (std::size_t i = 0; i < devices.size(); ++i) {
       CHECK(table->api().hipSetDevice(static_cast<int>(i)) == hip::hipSuccess);
@@ -356,7 +356,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
       {{"blk.0.a", test::random_bytes(50'000, 1)}, {"blk.1.a", test::random_bytes(50'000, 2)}}));
   const LoadPlan plan = plan_load(small, devices);
   Transfer loader(small, plan, options(true));
-  const auto arenas = loader.allocate();
+  auto arenas = loader.allocate();
   Verification verification(small, plan, arenas, std::make_shared<FileDigests>(small));
   const TransferStatistics statistics = loader.load(arenas, &verification);
   CHECK(verification.finish().mismatch_count == 0);
@@ -413,9 +413,9 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "devices share the regions that are read al
     chosen.observer = &progress;
     const LoadPlan plan = plan_load(two, std::span(devices).first(2));
     Transfer loader(two, plan, chosen);
-    const auto arenas = loader.allocate();
+    auto arenas = loader.allocate();
     const std::vector<std::byte> zeros(part_bytes);
-    for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, zeros);
+    for (Buffer& arena : arenas) copy_h2d_and_wait(arena, zeros);
     CHECK_THROWS_AS(loader.load(arenas), Error);
     for (const Buffer& arena : arenas) {
       const auto found = test::bytes_of(arena);
@@ -439,7 +439,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "streams of the caller carry the copies of 
   const auto before = table->live().streams;
   Transfer loader(model, plan, chosen);
   CHECK(table->live().streams - before == chosen.streams);  // those of the other device
-  const auto arenas = loader.allocate();
+  auto arenas = loader.allocate();
   loader.load(arenas);
   check_arenas(plan, arenas);
 }

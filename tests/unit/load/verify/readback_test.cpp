@@ -22,7 +22,7 @@ struct ReadbackFixture : test::ModelFixture {
     return layout.placements[tensor].device_offset;
   }
   void flip(std::uint64_t device_offset) const {
-    const Buffer byte = arena.view(device_offset, 1);
+    Buffer byte = arena.view(device_offset, 1);
     std::byte value[1];
     copy_d2h_and_wait(value, byte);
     value[0] ^= std::byte{0x40};
@@ -95,7 +95,7 @@ TEST_CASE_FIXTURE(ReadbackFixture, "the list of mismatches is bounded, their num
   const ModelFile other =
       ModelFile::open(test::write_small_model(folder.path() / "n.safetensors", many));
   const ArenaLayout other_layout = lay_out(other);
-  const Buffer zeros(device, other_layout.arena_bytes);
+  Buffer zeros(device, other_layout.arena_bytes);
   fill(zeros, std::byte{0}, stream);
   stream.synchronize();
   const VerifyResult result = verify_readback(other, other_layout, zeros);

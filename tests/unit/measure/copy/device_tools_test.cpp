@@ -26,7 +26,7 @@ std::vector<std::uint32_t> words_of(const Buffer& buffer) {
 }
 
 void flip(const Buffer& buffer, std::size_t index, std::uint32_t bits) {
-  const Buffer word = buffer.view(index * 4, 4);
+  Buffer word = buffer.view(index * 4, 4);
   std::uint32_t value = words_of(word).front() ^ bits;
   copy_h2d_and_wait(word, std::as_bytes(std::span(&value, 1)));
 }

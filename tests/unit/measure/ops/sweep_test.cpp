@@ -124,10 +124,10 @@ TEST_CASE("one wrong layout of one type is reported, and the others are right") 
   const Device device = test::device(platforms);
   const auto broken = altered("add", [](OperationCase& call, std::span<const std::uint64_t>) {
     if (call.result_dtype != DType::i16) return;
-    call.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+    call.run = [](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
       const bool is_hit = out.layout().rank() == 2 && out.dims()[0] == 33 &&
                           !in[0].layout().is_contiguous() && out.layout().is_contiguous();
-      ops::binary_into(backend, is_hit ? ops::Binary::sub : ops::Binary::add, in[0], in[1], out);
+      ops::binary_into(backend, out, is_hit ? ops::Binary::sub : ops::Binary::add, in[0], in[1]);
     };
   });
   SweepOptions options = only({"add"}, {"i16", "u8"});
@@ -261,7 +261,7 @@ TEST_CASE("a single wrong bit is found wherever it is, and given its place") {
     const auto broken =
         altered(test.name, [&](OperationCase& call, std::span<const std::uint64_t>) {
           call.run = [run = call.run, &test](const Backend& backend, std::span<const Tensor> in,
-                                             const Tensor& out) {
+                                             Tensor& out) {
             run(backend, in, out);
             backend.synchronize();
             const std::uint64_t place =
@@ -276,7 +276,7 @@ TEST_CASE("a single wrong bit is found wherever it is, and given its place") {
     context.dtype = test.dtype;
     context.shape = test.shape;
     context.layout = "packed";
-    context.backend = [&] { return Backend::borrow_native(stream); };
+    context.backend = [&] { return Backend::borrow_stream(stream); };
     const auto work = operation_work(device, context, broken[0]);
     work->reset();
     work->queue();

@@ -98,7 +98,7 @@ TEST_CASE("prove: low bits of one scale, in products of many columns") {
     const reference::Bounded expected = products(type, blocks, x, columns);
     // How far from float64 each of the device's products is, as a share of its bound.
     const auto device_shares = [&] {
-      const Buffer memory(backend.device(), blocks.size());
+      Buffer memory(backend.device(), blocks.size());
       copy_h2d_and_wait(memory, blocks);
       const ops::QuantisedTensor weights(memory, type, weight_rows, columns);
       const std::array<std::uint64_t, 2> dims{vector_count, columns};

@@ -68,7 +68,7 @@ class ProvedSample {
     std::vector<std::byte> bytes(static_cast<std::size_t>(old.size_bytes()));
     copy_d2h_and_wait(bytes, old);
     work(bytes);
-    const Buffer changed(backend.device(), old.size_bytes());
+    Buffer changed(backend.device(), old.size_bytes());
     copy_h2d_and_wait(changed, bytes);
     weights.at(tensor) = changed;
   }
@@ -89,7 +89,8 @@ class ProvedSample {
 inline void write_values(const Backend& backend, const Tensor& tensor,
                          const std::vector<double>& values) {
   const std::vector<float> numbers(values.begin(), values.end());
-  tensor.copy_from_host(std::span<const float>(numbers), backend.stream());
+  Tensor same = tensor;
+  same.copy_from_host(std::span<const float>(numbers), backend.stream());
 }
 
 /// A faulty attention or rotation in place of the device's, in one layer.
