@@ -18,7 +18,7 @@ import tarfile
 FAILURES = []
 BUILD_PATH = re.compile(rb"/[^\x00\n]*hiptool-release\.[A-Za-z0-9]{6}")
 # The notices that the tarball has once are in each package that can be installed alone.
-NOTICES = {name: f"share/doc/{name}/licenses/" for name in ("hiptool", "libhiptool0")}
+NOTICES = {name: f"share/doc/{name}/licenses/" for name in ("hiptool", "libhiptool1")}
 DEBIAN_ONLY = re.compile(r"share/doc/[\w-]+/(changelog(\.Debian)?|copyright)$"
                          r"|share/lintian/overrides/[\w-]+$")
 TOP_FILES = {"LICENSE", "README.md", "CHANGELOG.md"}
@@ -86,7 +86,7 @@ def check_packages(folder, tarball):
         files = read_package(path)
         check_notices(path.name, files, tarball)
         for name in files:
-            if name.startswith(NOTICES["libhiptool0"]):
+            if name.startswith(NOTICES["libhiptool1"]):
                 continue
             if DEBIAN_ONLY.search(name):
                 continue

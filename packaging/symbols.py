@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks debian/libhiptool0.symbols against what a library exports.
+"""Checks debian/libhiptool1.symbols against what a library exports.
 
 Usage: symbols.py NM LIBRARY [--update VERSION]
 
@@ -13,8 +13,8 @@ import re
 import subprocess
 import sys
 
-FILE = pathlib.Path(__file__).resolve().parent / "debian/libhiptool0.symbols"
-HEAD = "libhiptool.so.0 libhiptool0 #MINVER#\n* Build-Depends-Package: libhiptool-dev\n"
+FILE = pathlib.Path(__file__).resolve().parent / "debian/libhiptool1.symbols"
+HEAD = "libhiptool.so.1 libhiptool1 #MINVER#\n* Build-Depends-Package: libhiptool-dev\n"
 LINE = re.compile(r' \((optional\|)?c\+\+\)"(.*)@Base" (\S+)')
 
 

@@ -22,7 +22,7 @@ struct ArenaCounters {
   std::size_t fragment_count = 0;  ///< free ranges; 1 when the free memory is contiguous
 
   /// 1 - largest_free / free; 0 when nothing is free.
-  double fragmentation() const noexcept;
+  [[nodiscard]] double fragmentation() const noexcept;
 };
 
 /// Many slices in one allocation, for programs that place hundreds of tensors: best fit, nothing
@@ -31,7 +31,8 @@ struct ArenaCounters {
 /// A slice is a Buffer. It keeps the allocation alive, also when the Arena is gone, and its range
 /// is free again when the last Buffer on it (the slice and its views) goes. The arena
 /// ignores streams: release a slice only when the work that uses it is done. Safe to use from
-/// several threads. A moved-from Arena may only be destroyed or assigned to.
+/// several threads. Functions of a moved-from Arena throw
+/// Error(invalid_argument).
 class HIPTOOL_API Arena {
  public:
   static constexpr std::size_t minimum_alignment_bytes = 256;
@@ -53,24 +54,27 @@ class HIPTOOL_API Arena {
   /// null address. Makes no runtime call and does not block. Throws Error(invalid_argument) for an
   /// alignment that is below 256 or not a power of two, and Error(out_of_memory), which is
   /// recoverable, when no free range can hold it.
-  Buffer allocate(std::size_t size_bytes, std::size_t alignment_bytes = minimum_alignment_bytes);
+  [[nodiscard]] Buffer allocate(std::size_t size_bytes,
+                                std::size_t alignment_bytes = minimum_alignment_bytes);
 
   /// The same, and find() returns it by its name for as long as it lives. Throws
   /// Error(invalid_argument) for a name that is empty or taken by a slice that lives.
-  Buffer allocate_named(std::string name, std::size_t size_bytes,
-                        std::size_t alignment_bytes = minimum_alignment_bytes);
+  [[nodiscard]] Buffer allocate_named(std::string name, std::size_t size_bytes,
+                                      std::size_t alignment_bytes = minimum_alignment_bytes);
 
   /// The living slice of that name, whole. Throws Error(not_found).
-  Buffer find(std::string_view name) const;
+  [[nodiscard]] Buffer find(std::string_view name) const;
 
-  ArenaCounters counters() const;
-  const Device& device() const;
+  [[nodiscard]] ArenaCounters counters() const;
+  [[nodiscard]] const Device& device() const;
 
  private:
   struct State;
   struct Slice;
-  static Buffer to_buffer(const std::shared_ptr<Slice>& slice);
-  Buffer allocate_slice(std::string name, std::size_t size_bytes, std::size_t alignment_bytes);
+  [[nodiscard]] State& state() const;  // throws where it was moved from
+  [[nodiscard]] static Buffer to_buffer(const std::shared_ptr<Slice>& slice);
+  [[nodiscard]] Buffer allocate_slice(std::string name, std::size_t size_bytes,
+                                      std::size_t alignment_bytes);
   void place(Slice& slice, std::size_t alignment_bytes);  // under the lock
 
   std::shared_ptr<State> state_;

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,17 +22,19 @@ namespace hiptool {
 class HIPTOOL_API AsyncLoader {
  public:
   struct Options {
-    std::uint32_t streams = 1;  ///< more do not make copies faster
+    std::uint32_t streams = 1;  ///< at most 64; more do not make copies faster
     std::uint64_t slot_bytes = 4u << 20;
-    std::uint32_t slots = 0;  ///< 0: one for each core, 16 at most, and four in flight
+    /// At most 65536. 0: one for each core, 16 at most, and four in flight.
+    std::uint32_t slots = 0;
     /// Streams of the caller instead of own ones; all must be on the loader's device.
     std::vector<StreamRef> external_streams;
-    const CancelToken* cancel = nullptr;  ///< must outlive the loader; may be null
+    /// Must outlive the loader.
+    std::optional<std::reference_wrapper<const CancelToken>> cancel;
   };
 
   /// Makes streams; slots are pinned when the first is needed, or by prepare(). Throws
-  /// Error(invalid_argument) for sizes that are zero and for foreign streams, else what the runtime
-  /// answered.
+  /// Error(invalid_argument) for sizes that are zero or too large and for foreign streams, else
+  /// what the runtime answered.
   AsyncLoader(const Device& device, Options options);
   explicit AsyncLoader(const Device& device);
   /// Waits for queued copies; failures go to the trace.
@@ -53,8 +57,9 @@ class HIPTOOL_API AsyncLoader {
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();
 
-  std::size_t stream_count() const noexcept;
-  StreamRef stream(std::size_t index) const;  ///< Error(out_of_bounds) for a bad index
+  [[nodiscard]] std::size_t stream_count() const noexcept;
+  [[nodiscard]] StreamRef stream(
+      std::size_t index) const;  ///< Error(out_of_bounds) for a bad index
 
  private:
   struct Impl;

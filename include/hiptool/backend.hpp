@@ -32,30 +32,34 @@ class HIPTOOL_API Backend {
     bool checks_division = false;
   };
 
+  // A move copies, so that a moved-from Backend can be used on.
+  Backend(const Backend&) = default;
+  Backend& operator=(const Backend&) = default;
+
   /// Makes a stream of its own. Throws what Stream and CachingAllocator throw. Loads no kernel yet.
   explicit Backend(const Device& device);
   Backend(const Device& device, const Options& options);
 
   /// Works on a stream of the caller, which must outlive the Backend and its copies.
-  static Backend borrow_stream(const StreamRef& stream);
-  static Backend borrow_stream(const StreamRef& stream, const Options& options);
+  [[nodiscard]] static Backend borrow_stream(const StreamRef& stream);
+  [[nodiscard]] static Backend borrow_stream(const StreamRef& stream, const Options& options);
 
   /// The one Backend of the process for a device, made by the first call that succeeds.
-  static Backend shared(const Device& device);
+  [[nodiscard]] static Backend shared(const Device& device);
 
   /// Whether one of the platforms has a usable GPU; opens them, which blocks, and never throws.
-  static bool gpu_available(Platforms& platforms) noexcept;
+  [[nodiscard]] static bool gpu_available(Platforms& platforms) noexcept;
 
-  const Device& device() const noexcept;
-  const StreamRef& stream() const noexcept;
-  CachingAllocator& allocator() const noexcept;
+  [[nodiscard]] const Device& device() const noexcept;
+  [[nodiscard]] const StreamRef& stream() const noexcept;
+  [[nodiscard]] CachingAllocator& allocator() const noexcept;
 
   /// New contiguous tensors for work on the stream: uninitialised, and all bytes zero. Do not
   /// block. Throw what Tensor::empty throws.
-  Tensor empty(DType dtype, std::span<const std::uint64_t> dims) const;
-  Tensor empty(DType dtype, std::initializer_list<std::uint64_t> dims) const;
-  Tensor zeros(DType dtype, std::span<const std::uint64_t> dims) const;
-  Tensor zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const;
+  [[nodiscard]] Tensor empty(DType dtype, std::span<const std::uint64_t> dims) const;
+  [[nodiscard]] Tensor empty(DType dtype, std::initializer_list<std::uint64_t> dims) const;
+  [[nodiscard]] Tensor zeros(DType dtype, std::span<const std::uint64_t> dims) const;
+  [[nodiscard]] Tensor zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const;
 
   /// Blocks until all queued work is done. Throws what that work failed with, and
   /// Error(out_of_bounds) or Error(invalid_argument), naming the operation, for an index or a

@@ -22,7 +22,7 @@ namespace hiptool {
 /// once, ordered after the earlier work; on another only when the event is reached.
 ///
 /// Safe to use from several threads. Buffers may outlive the allocator; their memory is then freed
-/// like any other. A moved-from CachingAllocator may only be destroyed or assigned to.
+/// like any other. Functions of a moved-from CachingAllocator throw Error(invalid_argument).
 class HIPTOOL_API CachingAllocator {
  public:
   struct Options {
@@ -55,7 +55,7 @@ class HIPTOOL_API CachingAllocator {
   /// runtime is out of memory, everything cached is released and the allocation is tried once more.
   /// Does not block when served from the cache. Throws Error(invalid_argument) for a stream of
   /// another device, and what Buffer throws.
-  Buffer allocate(std::size_t size_bytes, const StreamRef& stream);
+  [[nodiscard]] Buffer allocate(std::size_t size_bytes, const StreamRef& stream);
 
   /// Records that work on another stream uses the memory too: it is then used again only after that
   /// work as well. The stream must live as long as the first one. Call it before the Buffer goes.
@@ -67,15 +67,16 @@ class HIPTOOL_API CachingAllocator {
   /// the number of bytes.
   std::uint64_t release_cached();
 
-  Statistics statistics() const;
-  const Device& device() const;
-  std::uint64_t cache_limit_bytes() const;
+  [[nodiscard]] Statistics statistics() const;
+  [[nodiscard]] const Device& device() const;
+  [[nodiscard]] std::uint64_t cache_limit_bytes() const;
 
   /// Size of the block that holds so many bytes.
-  static std::size_t block_size(std::size_t size_bytes) noexcept;
+  [[nodiscard]] static std::size_t block_size(std::size_t size_bytes) noexcept;
 
  private:
   struct State;
+  [[nodiscard]] State& state() const;  // throws where it was moved from
   void close() noexcept;
 
   std::shared_ptr<State> state_;

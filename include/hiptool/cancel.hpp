@@ -11,7 +11,9 @@ namespace hiptool {
 class HIPTOOL_API CancelToken {
  public:
   void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
-  bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_cancelled() const noexcept {
+    return cancelled_.load(std::memory_order_relaxed);
+  }
 
   /// Throws Error(cancelled) naming the operation if cancel() was called.
   void throw_if_cancelled(const char* operation) const;

@@ -59,14 +59,14 @@ struct Conv1dOptions {
 ///
 /// Throws Error(invalid_argument) for channels that do not fit, a kernel without elements or larger
 /// than the padded image, and for a stride, a dilation or groups of 0.
-HIPTOOL_API Tensor conv2d(const Backend& backend, const Tensor& x, const Tensor& weights,
-                          const ConvOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor conv2d(const Backend& backend, const Tensor& x,
+                                        const Tensor& weights, const ConvOptions& options = {});
 HIPTOOL_API void conv2d_into(const Backend& backend, Tensor& out, const Tensor& x,
                              const Tensor& weights, const ConvOptions& options = {});
 
 /// x [images, in channels, length], weights [out channels, in channels / groups, kernel].
-HIPTOOL_API Tensor conv1d(const Backend& backend, const Tensor& x, const Tensor& weights,
-                          const Conv1dOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor conv1d(const Backend& backend, const Tensor& x,
+                                        const Tensor& weights, const Conv1dOptions& options = {});
 HIPTOOL_API void conv1d_into(const Backend& backend, Tensor& out, const Tensor& x,
                              const Tensor& weights, const Conv1dOptions& options = {});
 
@@ -74,14 +74,16 @@ HIPTOOL_API void conv1d_into(const Backend& backend, Tensor& out, const Tensor& 
 /// added to the results that conv2d would have made it of. Weights are [in channels, out channels /
 /// groups, kernel height, kernel width]; there are (size - 1) stride - 2 padding + dilation (kernel
 /// - 1) + output padding + 1 results along each axis, at least 1. Errors as conv2d.
-HIPTOOL_API Tensor conv_transpose2d(const Backend& backend, const Tensor& x, const Tensor& weights,
-                                    const ConvOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor conv_transpose2d(const Backend& backend, const Tensor& x,
+                                                  const Tensor& weights,
+                                                  const ConvOptions& options = {});
 HIPTOOL_API void conv_transpose2d_into(const Backend& backend, Tensor& out, const Tensor& x,
                                        const Tensor& weights, const ConvOptions& options = {});
 
 /// x [images, in channels, length], weights [in channels, out channels / groups, kernel].
-HIPTOOL_API Tensor conv_transpose1d(const Backend& backend, const Tensor& x, const Tensor& weights,
-                                    const Conv1dOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor conv_transpose1d(const Backend& backend, const Tensor& x,
+                                                  const Tensor& weights,
+                                                  const Conv1dOptions& options = {});
 HIPTOOL_API void conv_transpose1d_into(const Backend& backend, Tensor& out, const Tensor& x,
                                        const Tensor& weights, const Conv1dOptions& options = {});
 
@@ -92,14 +94,14 @@ HIPTOOL_API void conv_transpose1d_into(const Backend& backend, Tensor& out, cons
 
 /// The sum of a window, row by row, divided by its elements. f16 and bf16 are added and divided in
 /// f32 and rounded once; sums of integers have 64 bits, wrap, and quotients are truncated.
-HIPTOOL_API Tensor avg_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                              const HeightWidth& stride);
+[[nodiscard]] HIPTOOL_API Tensor avg_pool2d(const Backend& backend, const Tensor& x,
+                                            const HeightWidth& kernel, const HeightWidth& stride);
 HIPTOOL_API void avg_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
                                  const HeightWidth& kernel, const HeightWidth& stride);
 
 /// The largest element of a window. NaN propagates; of the two zeros +0 is larger.
-HIPTOOL_API Tensor max_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                              const HeightWidth& stride);
+[[nodiscard]] HIPTOOL_API Tensor max_pool2d(const Backend& backend, const Tensor& x,
+                                            const HeightWidth& kernel, const HeightWidth& stride);
 HIPTOOL_API void max_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
                                  const HeightWidth& kernel, const HeightWidth& stride);
 
@@ -109,11 +111,11 @@ HIPTOOL_API void max_pool2d_into(const Backend& backend, Tensor& out, const Tens
 
 /// Element i of n along an axis is element floor(i * m / n) of the m of the input, bit for bit.
 /// Every dtype. Throws Error(unsupported) where n * m does not fit 64 bits.
-HIPTOOL_API Tensor upsample_nearest1d(const Backend& backend, const Tensor& x,
-                                      std::uint64_t length);
+[[nodiscard]] HIPTOOL_API Tensor upsample_nearest1d(const Backend& backend, const Tensor& x,
+                                                    std::uint64_t length);
 HIPTOOL_API void upsample_nearest1d_into(const Backend& backend, Tensor& out, const Tensor& x);
-HIPTOOL_API Tensor upsample_nearest2d(const Backend& backend, const Tensor& x,
-                                      const HeightWidth& size);
+[[nodiscard]] HIPTOOL_API Tensor upsample_nearest2d(const Backend& backend, const Tensor& x,
+                                                    const HeightWidth& size);
 HIPTOOL_API void upsample_nearest2d_into(const Backend& backend, Tensor& out, const Tensor& x);
 
 struct BilinearOptions {
@@ -133,10 +135,11 @@ struct BilinearOptions {
 /// next one, if there is one. The weight v of b is the rest of the position, at most 1, rounded to
 /// f32 (of f64: kept), that of a is u = 1 - v; the result u a + v b, of rows first, then of these
 /// two, every operation rounded to f32 (f64), and at the end to the dtype. A weight of 0 is a
-/// factor as well: infinity and NaN become NaN.
-HIPTOOL_API Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x,
-                                       const HeightWidth& size,
-                                       const BilinearOptions& options = {});
+/// factor as well: infinity and NaN become NaN. Within 6 u of the largest of the four elements, u =
+/// 2^-24 (f64: 2^-53), 4 times the least number of f32 (f64) and half an ulp of the dtype.
+[[nodiscard]] HIPTOOL_API Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x,
+                                                     const HeightWidth& size,
+                                                     const BilinearOptions& options = {});
 HIPTOOL_API void upsample_bilinear2d_into(const Backend& backend, Tensor& out, const Tensor& x,
                                           const BilinearOptions& options = {});
 

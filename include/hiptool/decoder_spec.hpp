@@ -102,10 +102,10 @@ struct DecoderSpec {
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a
   /// tensor that is missing, has another shape or no place in the architecture;
   /// Error(host_out_of_memory). Blocks while it reads small parts of files.
-  HIPTOOL_API static DecoderSpec read(const ModelFile& model);
+  [[nodiscard]] HIPTOOL_API static DecoderSpec read(const ModelFile& model);
 };
 
 /// "none", "linear", "yarn", "llama3", "longrope".
-HIPTOOL_API std::string_view to_string(RopeScaling scaling) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(RopeScaling scaling) noexcept;
 
 }  // namespace hiptool

@@ -56,29 +56,29 @@ class HIPTOOL_API Device {
   Device(const Device&) = default;
   Device& operator=(const Device&) = default;
 
-  Platform platform() const noexcept;
+  [[nodiscard]] Platform platform() const noexcept;
   /// The number in the id: the runtime's, or see Platforms::Options::nvidia_ordinals.
-  int ordinal() const noexcept;
+  [[nodiscard]] int ordinal() const noexcept;
 
   /// "nvidia:0".
-  std::string id() const;
+  [[nodiscard]] std::string id() const;
 
   /// Reads the properties. Starts no context on a GPU; does not block on queued work. Throws only
   /// Error(device_lost), on a device that was lost before.
-  DeviceInfo info() const;
+  [[nodiscard]] DeviceInfo info() const;
 
   /// Free and total memory. Creates the device's context where there is none (on NVIDIA about 0.1 s
   /// and 0.5 GB of its memory). Throws the runtime's error, such as Error(device).
-  MemoryInfo memory() const;
+  [[nodiscard]] MemoryInfo memory() const;
 
   /// Starts the device for this process (primary context), so that later calls are fast. Blocks.
   void start() const;
 
   /// True where the host can read and write device memory in place (the cpu platform).
-  bool is_host_memory() const noexcept;
+  [[nodiscard]] bool is_host_memory() const noexcept;
 
   /// The runtime's ordinal, for hipSetDevice or cuDeviceGet.
-  int native_handle() const noexcept { return ordinal_; }
+  [[nodiscard]] int native_handle() const noexcept { return ordinal_; }
 
   friend bool operator==(const Device& left, const Device& right) noexcept;
 
@@ -108,13 +108,13 @@ class HIPTOOL_API DeviceGuard {
 /// Finds a device by "amd:0", "cpu" (= "cpu:0"), uuid or PCI bus id. Opens only the platform named;
 /// uuid and bus id open all. Throws Error(unavailable) with the platform's reason when it is not
 /// usable or the device is absent, and Error(invalid_argument) for text that can be neither.
-HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
+[[nodiscard]] HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
 
 /// The device used when the caller names none: the discrete GPU with the most memory over all
 /// platforms (at most 5 % less counts as equal: then the lowest ordinal), an integrated one only
 /// where no discrete one is usable; cpu:0 only where the machine shows no GPU hardware. GPU
 /// hardware that is seen, while no GPU is usable, is Error(unavailable) with the reason.
-HIPTOOL_API Device default_device(Platforms& platforms);
+[[nodiscard]] HIPTOOL_API Device default_device(Platforms& platforms);
 
 // Access of one device to the memory of another of the same platform, for the whole process, until
 // it is disabled. copy_peer() works without it too, only slower where the runtime then goes through
@@ -123,7 +123,7 @@ HIPTOOL_API Device default_device(Platforms& platforms);
 
 /// Whether the device can reach the peer's memory; false for a device and itself. Throws the
 /// runtime's error.
-HIPTOOL_API bool can_access_peer(const Device& device, const Device& peer);
+[[nodiscard]] HIPTOOL_API bool can_access_peer(const Device& device, const Device& peer);
 
 /// Lets the device reach the peer's memory. False when it could already (hipErrorPeerAccess-
 /// AlreadyEnabled): other code in the process has enabled it and may rely on it. Throws the

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "hiptool/export.hpp"
 
@@ -18,17 +19,18 @@ enum class DType { u8, u32, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, i8 };
 inline constexpr std::array dtypes{DType::u8,  DType::u32,  DType::i16, DType::i32, DType::i64,
                                    DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
 
-/// "u8", "bf16", "f8e4m3": the enum's own spelling, the only one there is.
-HIPTOOL_API std::string_view to_string(DType dtype) noexcept;
+/// "u8", "bf16", "f8e4m3": the enum's own spelling, the only one there is. "unknown" for a number
+/// that is none of the enum.
+[[nodiscard]] HIPTOOL_API std::string_view to_string(DType dtype) noexcept;
 
 /// The type of that name, or nothing.
-HIPTOOL_API std::optional<DType> dtype_from_name(std::string_view name) noexcept;
+[[nodiscard]] HIPTOOL_API std::optional<DType> dtype_from_name(std::string_view name) noexcept;
 
-/// Bytes of one element.
-HIPTOOL_API std::size_t element_size_bytes(DType dtype) noexcept;
+/// Bytes of one element; 0 for a number that is none of the enum.
+[[nodiscard]] HIPTOOL_API std::size_t element_size_bytes(DType dtype) noexcept;
 
 /// f16, bf16, f32, f64 and f8e4m3.
-HIPTOOL_API bool is_floating_point(DType dtype) noexcept;
+[[nodiscard]] HIPTOOL_API bool is_floating_point(DType dtype) noexcept;
 
 // The small floating-point types as bits. Every value of them is a float, so to_float is exact. The
 // way back rounds to nearest, ties to even, and keeps subnormal numbers and the sign of zero. NaN
@@ -61,44 +63,45 @@ enum class Float8Overflow {
   to_nan
 };
 
-HIPTOOL_API float to_float(Half value) noexcept;
-HIPTOOL_API float to_float(BFloat16 value) noexcept;
-HIPTOOL_API float to_float(Float8E4M3 value) noexcept;
+[[nodiscard]] HIPTOOL_API float to_float(Half value) noexcept;
+[[nodiscard]] HIPTOOL_API float to_float(BFloat16 value) noexcept;
+[[nodiscard]] HIPTOOL_API float to_float(Float8E4M3 value) noexcept;
 
 /// Above the largest number (from 65520 on) it is infinity.
-HIPTOOL_API Half to_half(float value) noexcept;
-HIPTOOL_API BFloat16 to_bfloat16(float value) noexcept;
+[[nodiscard]] HIPTOOL_API Half to_half(float value) noexcept;
+[[nodiscard]] HIPTOOL_API BFloat16 to_bfloat16(float value) noexcept;
 /// Overflow is what rounds to more than 448: magnitudes above 464.
-HIPTOOL_API Float8E4M3 to_float8_e4m3(float value,
-                                      Float8Overflow overflow = Float8Overflow::saturate) noexcept;
+[[nodiscard]] HIPTOOL_API Float8E4M3
+to_float8_e4m3(float value, Float8Overflow overflow = Float8Overflow::saturate) noexcept;
 
-/// The DType of a C++ type: `dtype_of<float>` is DType::f32. Types that have none do not compile.
+/// The DType of a C++ type: `dtype_of<float>()` is DType::f32. Types that have none do not compile.
+/// (That of elements in a model file: dtype_of(ElementType).)
 template <class Value>
-inline constexpr DType dtype_of = [] {
-  static_assert(sizeof(Value) == 0, "this type has no DType");
-  return DType{};
-}();
-template <>
-inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <>
-inline constexpr DType dtype_of<std::int8_t> = DType::i8;
-template <>
-inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
-template <>
-inline constexpr DType dtype_of<std::int16_t> = DType::i16;
-template <>
-inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <>
-inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <>
-inline constexpr DType dtype_of<Half> = DType::f16;
-template <>
-inline constexpr DType dtype_of<BFloat16> = DType::bf16;
-template <>
-inline constexpr DType dtype_of<float> = DType::f32;
-template <>
-inline constexpr DType dtype_of<double> = DType::f64;
-template <>
-inline constexpr DType dtype_of<Float8E4M3> = DType::f8e4m3;
+[[nodiscard]] constexpr DType dtype_of() noexcept {
+  if constexpr (std::is_same_v<Value, std::uint8_t>) {
+    return DType::u8;
+  } else if constexpr (std::is_same_v<Value, std::int8_t>) {
+    return DType::i8;
+  } else if constexpr (std::is_same_v<Value, std::uint32_t>) {
+    return DType::u32;
+  } else if constexpr (std::is_same_v<Value, std::int16_t>) {
+    return DType::i16;
+  } else if constexpr (std::is_same_v<Value, std::int32_t>) {
+    return DType::i32;
+  } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+    return DType::i64;
+  } else if constexpr (std::is_same_v<Value, Half>) {
+    return DType::f16;
+  } else if constexpr (std::is_same_v<Value, BFloat16>) {
+    return DType::bf16;
+  } else if constexpr (std::is_same_v<Value, float>) {
+    return DType::f32;
+  } else if constexpr (std::is_same_v<Value, double>) {
+    return DType::f64;
+  } else {
+    static_assert(std::is_same_v<Value, Float8E4M3>, "this type has no DType");
+    return DType::f8e4m3;
+  }
+}
 
 }  // namespace hiptool

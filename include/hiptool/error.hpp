@@ -34,7 +34,7 @@ enum class ErrorCode {
 };
 
 /// Name of the code in JSON, for example "corrupt_data".
-HIPTOOL_API std::string_view to_string(ErrorCode code) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(ErrorCode code) noexcept;
 
 /// The runtime's own error: which platform, its number and its name (`hipErrorOutOfMemory`).
 /// Numbers are HIP's on every platform; CUDA-only numbers pass through unchanged.
@@ -60,34 +60,39 @@ class HIPTOOL_API Error : public std::exception {
   };
 
   explicit Error(Fields fields);
+  // A move copies, so that a moved-from Error still has its text.
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
   Error(ErrorCode code, std::string operation, std::string message, std::string hint = {});
 
-  ErrorCode code() const noexcept { return fields_->code; }
-  const std::string& operation() const noexcept { return fields_->operation; }
-  const std::string& hint() const noexcept { return fields_->hint; }
+  [[nodiscard]] ErrorCode code() const noexcept { return fields_->code; }
+  [[nodiscard]] const std::string& operation() const noexcept { return fields_->operation; }
+  [[nodiscard]] const std::string& hint() const noexcept { return fields_->hint; }
   /// The file or device that the message speaks of: a path as it was given, "nvidia:0". Empty where
   /// it speaks of none, or of something else.
-  const std::string& object() const noexcept { return fields_->object; }
-  const std::optional<NativeError>& native() const noexcept { return fields_->native; }
-  const char* what() const noexcept override { return fields_->message.c_str(); }
+  [[nodiscard]] const std::string& object() const noexcept { return fields_->object; }
+  [[nodiscard]] const std::optional<NativeError>& native() const noexcept {
+    return fields_->native;
+  }
+  [[nodiscard]] const char* what() const noexcept override { return fields_->message.c_str(); }
 
   /// True where the same call may succeed later in this process: out of memory after something was
   /// freed, not ready, a launch that needs too many resources. Never true after a sticky error such
   /// as an illegal address (HIP and CUDA both demand a new process then).
-  bool is_recoverable() const noexcept;
+  [[nodiscard]] bool is_recoverable() const noexcept;
 
   /// The same error with "context: " put before its message.
-  Error with_context(std::string_view context) const;
+  [[nodiscard]] Error with_context(std::string_view context) const;
 
   /// The same error with another hint.
-  Error with_hint(std::string hint) const;
+  [[nodiscard]] Error with_hint(std::string hint) const;
 
   /// The same error, said to speak of that object.
-  Error about(std::string_view object) const;
+  [[nodiscard]] Error about(std::string_view object) const;
 
   /// The first line of the message without its object: "cannot open: No such file or directory" of
   /// "cannot open m.gguf: No such file or directory". The whole line where it does not name it.
-  std::string cause() const;
+  [[nodiscard]] std::string cause() const;
 
  private:
   std::shared_ptr<const Fields> fields_;

@@ -10,7 +10,8 @@
 
 namespace hiptool {
 
-/// A mark on a stream. Owning and move-only; a failing destroy goes to the trace.
+/// A mark on a stream. Owning and move-only; a failing destroy goes to the trace. A moved-from or
+/// released Event may be destroyed and assigned to; other uses throw Error(invalid_argument).
 class HIPTOOL_API Event {
  public:
   enum class Kind {
@@ -22,10 +23,10 @@ class HIPTOOL_API Event {
   explicit Event(const Device& device, Kind kind = Kind::timing, bool blocking = false);
 
   /// Takes over a native event, which is destroyed with this object.
-  static Event take_native(const Device& device, void* event);
-  void* native_handle() const noexcept { return event_.get(); }
-  void* release() noexcept { return event_.release(); }
-  const Device& device() const noexcept { return event_.get_deleter().device; }
+  [[nodiscard]] static Event take_native(const Device& device, void* event);
+  [[nodiscard]] void* native_handle() const noexcept { return event_.get(); }
+  [[nodiscard]] void* release() noexcept { return event_.release(); }
+  [[nodiscard]] const Device& device() const noexcept { return event_.get_deleter().device; }
 
   /// Marks the work queued on the stream so far. Does not block. The stream must be on the same
   /// device, else Error(invalid_argument).
@@ -35,12 +36,12 @@ class HIPTOOL_API Event {
   void synchronize() const;
 
   /// True when the last record was reached or there was none. Does not block.
-  bool is_done() const;
+  [[nodiscard]] bool is_done() const;
 
   /// Seconds from `start` to this event, measured by the device (hipEventElapsedTime, resolution
   /// about 0.5 us). Throws Error(device) with hipErrorInvalidHandle when either was never recorded
   /// or keeps no time, with hipErrorNotReady (recoverable) when either was not reached yet.
-  double elapsed_s(const Event& start) const;
+  [[nodiscard]] double elapsed_s(const Event& start) const;
 
  private:
   struct Destroy {
@@ -68,10 +69,10 @@ class HIPTOOL_API KernelTimer {
 
   /// Seconds between start and stop. Blocks until the stop is reached. Throws
   /// Error(invalid_argument) unless both were called, else what the timed work failed with.
-  double elapsed_s() const;
+  [[nodiscard]] double elapsed_s() const;
 
   /// False where the host's clock replaces events.
-  bool is_device_time() const noexcept { return events_.has_value(); }
+  [[nodiscard]] bool is_device_time() const noexcept { return events_.has_value(); }
 
  private:
   struct EventPair {

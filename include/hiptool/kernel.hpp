@@ -23,19 +23,21 @@ class HIPTOOL_API Kernel {
   /// not block on queued work.
   Kernel(Module module, std::string name);
 
-  const std::string& name() const noexcept { return name_; }
-  const Module& module() const noexcept { return module_; }
-  const Device& device() const noexcept { return module_.device(); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Module& module() const noexcept { return module_; }
+  [[nodiscard]] const Device& device() const noexcept { return module_.device(); }
   /// hipFunction_t or CUfunction.
-  void* native_handle() const noexcept { return function_; }
+  [[nodiscard]] void* native_handle() const noexcept { return function_; }
 
   /// Threads that a block of this kernel may have, from its launch bounds and registers; absent
   /// when the runtime does not say.
-  std::optional<std::uint64_t> max_threads_per_block() const noexcept {
+  [[nodiscard]] std::optional<std::uint64_t> max_threads_per_block() const noexcept {
     return max_threads_per_block_;
   }
   /// Shared memory of a block that the kernel itself declares; absent when unknown.
-  std::optional<std::uint64_t> static_shared_bytes() const noexcept { return static_shared_bytes_; }
+  [[nodiscard]] std::optional<std::uint64_t> static_shared_bytes() const noexcept {
+    return static_shared_bytes_;
+  }
 
  private:
   Module module_;

@@ -40,6 +40,6 @@ struct LibraryStatus {
 
 /// The libraries that were tried, in that order; empty before the first call that allowed one.
 /// Does not block, and opens none.
-HIPTOOL_API std::vector<LibraryStatus> library_status(const Backend& backend);
+[[nodiscard]] HIPTOOL_API std::vector<LibraryStatus> library_status(const Backend& backend);
 
 }  // namespace hiptool::ops

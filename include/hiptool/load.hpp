@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/ops_model.hpp"
 #include "hiptool/stream.hpp"
+#include "hiptool/tensor.hpp"
 #include "hiptool/timeline.hpp"
 
 namespace hiptool {
@@ -56,7 +59,7 @@ struct ReadOptions {
   std::uint32_t depth = 0;
 };
 
-/// Options of load_model(). Objects that pointers refer to must outlive the call.
+/// Options of load_model(). Objects that references refer to must outlive the call.
 struct LoadOptions {
   LoadSplit split;  ///< over several devices
   /// Leaves memory free for a KV cache of so many tokens: only a plan in which it fits is loaded.
@@ -85,19 +88,23 @@ struct LoadOptions {
   std::vector<StreamRef> streams;
 
   /// Ends the load with Error(cancelled), except while devices are opened or memory is allocated.
-  const CancelToken* cancel = nullptr;
-  LoadObserver* observer = nullptr;
-  Timeline* timeline = nullptr;  ///< records each reader, stream and verifier
+  std::optional<std::reference_wrapper<const CancelToken>> cancel;
+  std::optional<std::reference_wrapper<LoadObserver>> observer;
+  /// Records each reader, stream and verifier.
+  std::optional<std::reference_wrapper<Timeline>> timeline;
   /// A `hiptool` program that compiles kernels in a process of its own where a device has no image,
   /// since an old hipRTC can abort; empty: in this process.
   std::string compiler_program;
   /// Filled in as the load proceeds, also when it throws. Give a new one to each load: phases are
   /// added to it, and its times count from its construction. Do not read it before the call ends.
-  LoadReport* report = nullptr;
+  std::optional<std::reference_wrapper<LoadReport>> report;
 };
 
-/// A tensor in device memory. Where a DType has its type, `Tensor(bytes, dtype, Layout(dims))` is
-/// the same memory for hiptool/ops.hpp; dims are the shape, in reverse order for a GGUF.
+/// The DType of the elements of a model file; absent for types that have none: quantised ones, U16,
+/// U64, BOOL, F4, F6 and the other F8 types.
+[[nodiscard]] HIPTOOL_API std::optional<DType> dtype_of(ElementType type) noexcept;
+
+/// A tensor in device memory. LoadedModel::tensor() is the same memory for hiptool/ops.hpp.
 struct Weight {
   Buffer bytes;                      ///< a view of the load's memory, which it keeps alive
   ElementType type;                  ///< valid as long as the model lives
@@ -108,22 +115,39 @@ struct Weight {
 /// LoadedModel or Buffer on it.
 class HIPTOOL_API LoadedModel {
  public:
+  /// Of a model that was loaded in another way: an arena for each device of the report's plan, in
+  /// its order. Throws Error(invalid_argument) where there are more arenas than devices.
   LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report);
 
-  const ModelFile& model() const noexcept { return model_; }
+  [[nodiscard]] const ModelFile& model() const noexcept { return model_; }
   /// Throws Error(not_found) for a model without tensors for which no device was opened.
-  const LoadPlan& plan() const;
-  const LoadReport& report() const noexcept { return report_; }
+  [[nodiscard]] const LoadPlan& plan() const;
+  [[nodiscard]] const LoadReport& report() const noexcept { return report_; }
   /// Device memory by device of the plan; empty where a device has no tensors.
-  std::span<const Buffer> arenas() const noexcept { return arenas_; }
+  [[nodiscard]] std::span<const Buffer> arenas() const noexcept { return arenas_; }
 
-  /// The tensor of that name, in place. Of copies on several devices: that on the first device, or
-  /// on the device given. Throws Error(not_found) where the model or the device does not have it.
-  Weight weight(std::string_view name) const;
-  Weight weight(std::string_view name, const Device& device) const;
+  /// The tensor of that name, in place: its dtype, and its shape slowest first (that of a GGUF the
+  /// other way round). Of copies on several devices: that on the first device, or on the device
+  /// given. Throws Error(not_found) where the model or the device does not have it,
+  /// Error(unsupported), naming the type, for one that is no DType.
+  [[nodiscard]] Tensor tensor(std::string_view name) const;
+  [[nodiscard]] Tensor tensor(std::string_view name, const Device& device) const;
+
+  /// A matrix of that name, in place and as the file stores it, for ops::quantised_matmul(): a
+  /// quantised one, or F32, F16, BF16 or F64. Besides throws Error(invalid_argument) for a tensor
+  /// that has not two dimensions, and what ops::QuantisedTensor throws.
+  [[nodiscard]] ops::QuantisedTensor quantised_tensor(std::string_view name) const;
+  [[nodiscard]] ops::QuantisedTensor quantised_tensor(std::string_view name,
+                                                      const Device& device) const;
+
+  /// The bytes of the tensor, of any type, in place.
+  [[nodiscard]] Weight weight(std::string_view name) const;
+  [[nodiscard]] Weight weight(std::string_view name, const Device& device) const;
 
  private:
-  Weight find(std::string_view name, const Device* device) const;
+  [[nodiscard]] Weight find(std::string_view name, const Device* device) const;
+  [[nodiscard]] Tensor to_tensor(const Weight& weight, std::string_view name) const;
+  [[nodiscard]] ops::QuantisedTensor to_matrix(const Weight& weight, std::string_view name) const;
 
   ModelFile model_;
   std::vector<Buffer> arenas_;
@@ -146,12 +170,13 @@ class HIPTOOL_API LoadedModel {
 /// that do not fit each other, for a file without a published SHA-256 and for a model that is too
 /// small for the self-test, Error(out_of_bounds) for an arena that is too small, Error(not_found)
 /// for a model without the metadata that sizes a KV cache, else the error of the failed call.
-HIPTOOL_API LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
-                                   const LoadOptions& options = {});
-HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,
-                                   const LoadOptions& options = {});
+[[nodiscard]] HIPTOOL_API LoadedModel load_model(const ModelFile& model,
+                                                 std::span<const Device> devices,
+                                                 const LoadOptions& options = {});
+[[nodiscard]] HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,
+                                                 const LoadOptions& options = {});
 
-/// Makes the devices of a load; called once.
+/// Makes the devices of a load; called once. An empty one is Error(invalid_argument).
 using OpenDevices = std::function<std::vector<Device>()>;
 
 /// The same for devices that are opened during the load: a driver takes some 0.3 s to start, and
@@ -159,7 +184,9 @@ using OpenDevices = std::function<std::vector<Device>()>;
 /// page cache, staging memory for `expected_devices` GPUs is touched. The number is a hint: a wrong
 /// one costs time. open_devices is not called for a model without tensors. Throws also what
 /// open_devices throws.
-HIPTOOL_API LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
-                                   std::uint32_t expected_devices, const LoadOptions& options = {});
+[[nodiscard]] HIPTOOL_API LoadedModel load_model(const ModelFile& model,
+                                                 const OpenDevices& open_devices,
+                                                 std::uint32_t expected_devices,
+                                                 const LoadOptions& options = {});
 
 }  // namespace hiptool

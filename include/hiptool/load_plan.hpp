@@ -65,11 +65,12 @@ struct DeviceMemory {
 inline constexpr std::uint64_t tensor_alignment_bytes = 256;
 
 /// Lays out every tensor of the model in one arena. Pure arithmetic.
-HIPTOOL_API ArenaLayout lay_out(const ModelFile& model);
+[[nodiscard]] HIPTOOL_API ArenaLayout lay_out(const ModelFile& model);
 
 /// Lays out these tensors, by index, in the order given. Pure arithmetic. Throws
 /// Error(out_of_bounds) for an index that the model does not have.
-HIPTOOL_API ArenaLayout lay_out(const ModelFile& model, std::span<const std::uint32_t> tensors);
+[[nodiscard]] HIPTOOL_API ArenaLayout lay_out(const ModelFile& model,
+                                              std::span<const std::uint32_t> tensors);
 
 /// Lays the model out on the devices given, in that order. With `memory` (of each device, see
 /// read_memory) splits by bytes and by layers give no device more than its free memory less a
@@ -80,13 +81,14 @@ HIPTOOL_API ArenaLayout lay_out(const ModelFile& model, std::span<const std::uin
 /// Throws Error(invalid_argument) for no device, a device given twice, a `memory` of another size,
 /// proportions that are not positive and finite or not one for each device, and copies on devices
 /// of different platforms.
-HIPTOOL_API LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices,
-                               const LoadSplit& split = {},
-                               std::span<const DeviceMemory> memory = {});
+[[nodiscard]] HIPTOOL_API LoadPlan plan_load(const ModelFile& model,
+                                             std::span<const Device> devices,
+                                             const LoadSplit& split = {},
+                                             std::span<const DeviceMemory> memory = {});
 
 /// Memory of each device, all at once; devices of the cpu platform share the host's free memory.
 /// Starts the devices and blocks.
-HIPTOOL_API std::vector<DeviceMemory> read_memory(std::span<const Device> devices);
+[[nodiscard]] HIPTOOL_API std::vector<DeviceMemory> read_memory(std::span<const Device> devices);
 
 /// The part of a model that one device holds.
 struct FitPart {
@@ -106,17 +108,17 @@ struct FitPart {
 enum class FitVerdict { fits, split, gpu_layers, does_not_fit, may_not_fit };
 
 /// "fits", "split", "gpu_layers", "does not fit" or "may not fit".
-HIPTOOL_API std::string_view to_string(FitVerdict verdict) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(FitVerdict verdict) noexcept;
 
 /// Types of the elements of a KV cache, as llama.cpp's --cache-type-k and --cache-type-v. Those
 /// other than f32, f16 and bf16 are stored in GGUF's blocks of 32 elements.
 enum class KvType { f16, q8_0, q4_0, f32, bf16, q4_1, q5_0, q5_1, iq4_nl };
 
 /// "f16", "q8_0" and so on.
-HIPTOOL_API std::string_view to_string(KvType type) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(KvType type) noexcept;
 
 /// The type of that name, in letters of any case; absent for others.
-HIPTOOL_API std::optional<KvType> kv_type_from_name(std::string_view name) noexcept;
+[[nodiscard]] HIPTOOL_API std::optional<KvType> kv_type_from_name(std::string_view name) noexcept;
 
 /// What is kept in a KV cache, and how.
 struct KvCacheOptions {
@@ -173,19 +175,20 @@ struct ModelFit {
 /// cannot be read, Error(corrupt_data) when the sum is above 2^62, and Error(invalid_argument) for
 /// no sequence, for a summary whose kv_heads or caches are not one for each layer, and for a type
 /// whose blocks of 32 elements do not divide the keys or values of a head, which llama.cpp refuses.
-HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens,
-                                         const KvCacheOptions& options = {});
+[[nodiscard]] HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary,
+                                                       std::uint64_t context_tokens,
+                                                       const KvCacheOptions& options = {});
 
 /// The least that it may be: the same unless ModelSummary::cache_is_bound.
-HIPTOOL_API std::uint64_t kv_cache_least_bytes(const ModelSummary& summary,
-                                               std::uint64_t context_tokens,
-                                               const KvCacheOptions& options = {});
+[[nodiscard]] HIPTOOL_API std::uint64_t kv_cache_least_bytes(const ModelSummary& summary,
+                                                             std::uint64_t context_tokens,
+                                                             const KvCacheOptions& options = {});
 
 /// Bytes of the states of recurrent layers, which do not grow with the context, as llama.cpp's
 /// llama_memory_recurrent allocates them (in f32); 0 where their size is unknown
 /// (ModelSummary::missing_state_keys). Pure arithmetic. Throws as kv_cache_bytes().
-HIPTOOL_API std::uint64_t recurrent_state_bytes(const ModelSummary& summary,
-                                                std::uint64_t sequences = 1);
+[[nodiscard]] HIPTOOL_API std::uint64_t recurrent_state_bytes(const ModelSummary& summary,
+                                                              std::uint64_t sequences = 1);
 
 /// What llama.cpp reserves compute buffers for, by version and program.
 enum class GraphReserve {
@@ -216,14 +219,12 @@ struct ComputeBufferOptions {
 /// the inputs, and images more. Absent where the metadata lacks a number, for multi-head latent
 /// attention, and with GraphReserve::server for mixtures of experts and Gemma 3n and 4, of which no
 /// such log is known. Pure arithmetic.
-HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(const ModelSummary& summary,
-                                                              std::uint64_t context_tokens,
-                                                              const ComputeBufferOptions& options);
+[[nodiscard]] HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(
+    const ModelSummary& summary, std::uint64_t context_tokens, const ComputeBufferOptions& options);
 
 /// With GraphReserve::until_may_2026 and flash attention.
-HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(const ModelSummary& summary,
-                                                              std::uint64_t context_tokens,
-                                                              std::uint64_t batch_tokens = 512);
+[[nodiscard]] HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(
+    const ModelSummary& summary, std::uint64_t context_tokens, std::uint64_t batch_tokens = 512);
 
 /// Places the model with its KV cache, and compute buffers on each device: on the chosen devices,
 /// else on those and the others, else as many layers as the chosen ones hold. Layers stay whole and
@@ -238,9 +239,11 @@ HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(const ModelSummary
 ///
 /// Pure arithmetic. Throws what kv_cache_bytes throws, and Error(invalid_argument) when no device
 /// is chosen.
-HIPTOOL_API ModelFit fit_model(std::span<const TensorInfo> tensors, const ModelSummary& summary,
-                               std::uint64_t context_tokens, std::span<const DeviceMemory> chosen,
-                               std::span<const DeviceMemory> others = {},
-                               const KvCacheOptions& options = {});
+[[nodiscard]] HIPTOOL_API ModelFit fit_model(std::span<const TensorInfo> tensors,
+                                             const ModelSummary& summary,
+                                             std::uint64_t context_tokens,
+                                             std::span<const DeviceMemory> chosen,
+                                             std::span<const DeviceMemory> others = {},
+                                             const KvCacheOptions& options = {});
 
 }  // namespace hiptool

@@ -27,7 +27,7 @@ enum class VerifyMode {
 };
 
 /// "auto", "full", "fast", "readback", "published", "none".
-HIPTOOL_API std::string_view to_string(VerifyMode mode) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(VerifyMode mode) noexcept;
 
 /// How far a load came.
 enum class LoadStatus {
@@ -41,7 +41,7 @@ enum class LoadStatus {
 };
 
 /// "failed", "interrupted", "planned", "empty", "loaded", "verified", "mismatch".
-HIPTOOL_API std::string_view to_string(LoadStatus status) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(LoadStatus status) noexcept;
 
 /// What the transfer from files to devices did.
 struct LoadStatistics {
@@ -127,7 +127,7 @@ enum class Fault {
 };
 
 /// "flip", "swap", "drop", "shift", "late".
-HIPTOOL_API std::string_view to_string(Fault fault) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Fault fault) noexcept;
 
 /// One planted fault.
 struct FaultResult {
@@ -152,11 +152,11 @@ struct LoadLimits {
   std::optional<double> h2d_bytes_per_s;
   std::optional<double> read_bytes_per_s;  ///< the load's reader threads without copies
 
-  bool is_read_bound() const {
+  [[nodiscard]] bool is_read_bound() const {
     return read_bytes_per_s && (!h2d_bytes_per_s || *read_bytes_per_s < *h2d_bytes_per_s);
   }
   /// The lower of the two.
-  std::optional<double> lower() const {
+  [[nodiscard]] std::optional<double> lower() const {
     return is_read_bound() ? read_bytes_per_s : h2d_bytes_per_s;
   }
 };

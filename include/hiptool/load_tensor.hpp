@@ -21,22 +21,25 @@ namespace hiptool {
 
 /// One tensor of a model, in blocks as the file stores them. Throws Error(not_found) for a name
 /// that the model does not have.
-HIPTOOL_API Weight load_weight(const Device& device, const ModelFile& model, std::string_view name);
+[[nodiscard]] HIPTOOL_API Weight load_weight(const Device& device, const ModelFile& model,
+                                             std::string_view name);
 
 /// The same as a contiguous tensor, its dims slowest first (those of a GGUF the other way round).
 /// Besides throws Error(unsupported), naming the type, for one that is no DType: quantised ones,
 /// I8, U16, U64, BOOL, F4, F6 and the other F8 types.
-HIPTOOL_API Tensor load_tensor(const TensorMemory& memory, const ModelFile& model,
-                               std::string_view name);
+[[nodiscard]] HIPTOOL_API Tensor load_tensor(const TensorMemory& memory, const ModelFile& model,
+                                             std::string_view name);
 
 /// Elements of any file from that offset in bytes on, as a contiguous tensor. Besides throws
 /// Error(out_of_bounds) where the file is shorter, Error(invalid_argument) for an offset that is
 /// not a multiple of the element's size, and what Layout throws for the dims.
-HIPTOOL_API Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& file,
-                                   std::uint64_t offset_bytes, DType dtype,
-                                   std::span<const std::uint64_t> dims);
-HIPTOOL_API Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& file,
-                                   std::uint64_t offset_bytes, DType dtype,
-                                   std::initializer_list<std::uint64_t> dims);
+[[nodiscard]] HIPTOOL_API Tensor load_file_range(const TensorMemory& memory,
+                                                 const std::filesystem::path& file,
+                                                 std::uint64_t offset_bytes, DType dtype,
+                                                 std::span<const std::uint64_t> dims);
+[[nodiscard]] HIPTOOL_API Tensor load_file_range(const TensorMemory& memory,
+                                                 const std::filesystem::path& file,
+                                                 std::uint64_t offset_bytes, DType dtype,
+                                                 std::initializer_list<std::uint64_t> dims);
 
 }  // namespace hiptool

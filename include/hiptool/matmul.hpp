@@ -42,8 +42,8 @@ struct MatmulOptions {
 /// With Library::automatic bits and order are the library's, where one computes. Throws
 /// Error(device) if a library fails while beta is not 0: the old output may be lost. Without that,
 /// our kernels compute.
-HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
-                          const MatmulOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
+                                        const MatmulOptions& options = {});
 HIPTOOL_API void matmul_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b,
                              const MatmulOptions& options = {});
 
@@ -63,8 +63,8 @@ struct MatmulI32Options {
 /// it is used for less than 32 rows or columns, where its rows do not begin at multiples of 4 bytes
 /// with neighbours along k: [.., m, k], or [.., k, n] stored as [.., n, k]. OpenBLAS has no such
 /// product. Calls count as "matmul" in library_status().
-HIPTOOL_API Tensor matmul_i32(const Backend& backend, const Tensor& a, const Tensor& b,
-                              const MatmulI32Options& options = {});
+[[nodiscard]] HIPTOOL_API Tensor matmul_i32(const Backend& backend, const Tensor& a,
+                                            const Tensor& b, const MatmulI32Options& options = {});
 /// `out` must not overlap an operand.
 HIPTOOL_API void matmul_i32_into(const Backend& backend, Tensor& out, const Tensor& a,
                                  const Tensor& b, const MatmulI32Options& options = {});
@@ -72,16 +72,19 @@ HIPTOOL_API void matmul_i32_into(const Backend& backend, Tensor& out, const Tens
 /// (silu(x gate) * (x up)) down, of x [.., m, k], gate and up [k, h] and down [h, n]; the dtypes
 /// are those of matmul, and all are the same. The products and the activation are rounded to the
 /// dtype. Throws Error(invalid_argument) that names the operand which does not fit.
-HIPTOOL_API Tensor mlp_swiglu(const Backend& backend, const Tensor& x, const Tensor& gate_weights,
-                              const Tensor& up_weights, const Tensor& down_weights,
-                              const MatmulOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor mlp_swiglu(const Backend& backend, const Tensor& x,
+                                            const Tensor& gate_weights, const Tensor& up_weights,
+                                            const Tensor& down_weights,
+                                            const MatmulOptions& options = {});
 HIPTOOL_API void mlp_swiglu_into(const Backend& backend, Tensor& out, const Tensor& x,
                                  const Tensor& gate_weights, const Tensor& up_weights,
                                  const Tensor& down_weights, const MatmulOptions& options = {});
 
-/// alpha x + y of any dtype, with alpha in that dtype; product and sum are rounded each. `out` may
-/// be x or y.
-HIPTOOL_API Tensor axpy(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y);
+/// alpha x + y of any dtype, with alpha in that dtype. The product is rounded to the dtype first
+/// (of halves and f8e4m3 too, although they are computed in f32), then the sum; no fused
+/// multiply-add. `out` may be x or y.
+[[nodiscard]] HIPTOOL_API Tensor axpy(const Backend& backend, Scalar alpha, const Tensor& x,
+                                      const Tensor& y);
 HIPTOOL_API void axpy_into(const Backend& backend, Tensor& out, Scalar alpha, const Tensor& x,
                            const Tensor& y);
 

@@ -28,9 +28,9 @@ class HIPTOOL_API ElementType {
 
   explicit constexpr ElementType(const Entry& entry) noexcept : entry_(&entry) {}
 
-  std::string_view name() const noexcept { return entry_->name; }
-  std::uint32_t block_elements() const noexcept { return entry_->block_elements; }
-  std::uint32_t block_bits() const noexcept { return entry_->block_bits; }
+  [[nodiscard]] std::string_view name() const noexcept { return entry_->name; }
+  [[nodiscard]] std::uint32_t block_elements() const noexcept { return entry_->block_elements; }
+  [[nodiscard]] std::uint32_t block_bits() const noexcept { return entry_->block_bits; }
 
   friend bool operator==(ElementType left, ElementType right) noexcept {
     return *left.entry_ == *right.entry_;
@@ -47,14 +47,14 @@ struct Contents;
 enum class ModelFormat { gguf, safetensors };
 
 /// "gguf" or "safetensors".
-HIPTOOL_API std::string_view to_string(ModelFormat format) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(ModelFormat format) noexcept;
 
 /// What a file is: a model, or one that accompanies a model. Those load as files of tensors do, but
 /// nothing can be computed with them alone.
 enum class ModelKind { model, adapter, control_vector, imatrix, projector, vocabulary, draft };
 
 /// "model", "adapter", "control-vector" and so on.
-HIPTOOL_API std::string_view to_string(ModelKind kind) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(ModelKind kind) noexcept;
 
 /// A tensor as its file describes it. Every range was checked against the file's size.
 struct TensorInfo {
@@ -114,6 +114,10 @@ struct ModelOptions {
 /// (its README and reference reader) and sets with an index.
 class HIPTOOL_API ModelFile {
  public:
+  // A move copies, so that a moved-from ModelFile can be used on. Copies share what was read.
+  ModelFile(const ModelFile&) = default;
+  ModelFile& operator=(const ModelFile&) = default;
+
   /// Blocks while headers are read. The path may be
   ///  - a model file, whatever its name;
   ///  - any shard of a split GGUF, or a safetensors shard in the folder of its index: the set;
@@ -128,66 +132,70 @@ class HIPTOOL_API ModelFile {
   /// GGUF, a model before what accompanies it; warnings() then names the others);
   /// Error(corrupt_data) with file, offset and field when a file breaks its format or the
   /// files of a set contradict each other; Error(host_out_of_memory).
-  static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
+  [[nodiscard]] static ModelFile open(const std::filesystem::path& path,
+                                      const ModelOptions& options = {});
 
-  ModelFormat format() const noexcept;
-  ModelKind kind() const noexcept;
-  std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
+  [[nodiscard]] ModelFormat format() const noexcept;
+  [[nodiscard]] ModelKind kind() const noexcept;
+  [[nodiscard]] std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
   /// The path given to open(); files() lists the files that it names.
-  const std::filesystem::path& path() const noexcept;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;
   /// The folder of the model's configuration: that of the index, else that of the first file.
-  const std::filesystem::path& folder() const noexcept;
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept;
   /// The files that hold tensors, shards in their order. An index is not among them.
-  std::span<const ModelPart> files() const noexcept;
+  [[nodiscard]] std::span<const ModelPart> files() const noexcept;
   /// In the order of file and file offset.
-  std::span<const TensorInfo> tensors() const noexcept;
+  [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept;
   /// The tensor of that name, or null.
-  const TensorInfo* find(std::string_view name) const noexcept;
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const noexcept;
   /// Where tensors lie, sorted by file and offset. Neighbours with less than 4096 bytes (padding)
   /// between them are one extent.
-  std::vector<ModelExtent> extents() const;
+  [[nodiscard]] std::vector<ModelExtent> extents() const;
 
-  std::uint64_t tensor_bytes() const noexcept;  ///< sum over the tensors, without padding
+  [[nodiscard]] std::uint64_t tensor_bytes()
+      const noexcept;  ///< sum over the tensors, without padding
   /// Sum of the tensors' weights: the number that a model card states.
-  std::uint64_t parameters() const noexcept;
-  std::uint64_t file_bytes() const noexcept;  ///< sum of the files' sizes
+  [[nodiscard]] std::uint64_t parameters() const noexcept;
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;  ///< sum of the files' sizes
 
   /// The metadata in the order of the file: of a set that of its first file, to which the other
   /// files and the index of a safetensors set add keys that it lacks.
-  std::vector<MetadataEntry> metadata() const;
+  [[nodiscard]] std::vector<MetadataEntry> metadata() const;
 
   /// A metadata value, absent when the key is not there or of another type. Integers of any width
   /// are accepted for integer(); safetensors metadata is all text. A text above 1 MiB is read from
   /// the file, which throws Error(input_failed) if that changed meanwhile.
-  std::optional<std::string> text(std::string_view key) const;
-  std::optional<std::int64_t> integer(std::string_view key) const;
+  [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
   /// An integer from 0 on, also above 2^63 - 1.
-  std::optional<std::uint64_t> unsigned_integer(std::string_view key) const;
-  std::optional<double> real(std::string_view key) const;
-  std::optional<bool> boolean(std::string_view key) const;
+  [[nodiscard]] std::optional<std::uint64_t> unsigned_integer(std::string_view key) const;
+  [[nodiscard]] std::optional<double> real(std::string_view key) const;
+  [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
 
   /// Number of elements of an array value.
-  std::optional<std::uint64_t> array_size(std::string_view key) const;
+  [[nodiscard]] std::optional<std::uint64_t> array_size(std::string_view key) const;
   /// The elements of an array, read from the file now: at most `count` from the one at `first` (0
   /// is the array's first), fewer, or none, where the array ends. Absent when the key is not there
   /// or not an array of such elements (of those read, an integer above 2^63 - 1 counts as another
   /// type for integers(), a negative one for unsigned_integers()). Throws Error(input_failed) if
   /// the file cannot be read or changed since it was parsed and Error(host_out_of_memory);
   /// array_size() says beforehand how many there are.
-  std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::uint64_t first = 0,
-                                                    std::uint64_t count = UINT64_MAX) const;
-  std::optional<std::vector<std::uint64_t>> unsigned_integers(
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(
       std::string_view key, std::uint64_t first = 0, std::uint64_t count = UINT64_MAX) const;
-  std::optional<std::vector<double>> reals(std::string_view key, std::uint64_t first = 0,
-                                           std::uint64_t count = UINT64_MAX) const;
-  std::optional<std::vector<bool>> booleans(std::string_view key, std::uint64_t first = 0,
-                                            std::uint64_t count = UINT64_MAX) const;
-  std::optional<std::vector<std::string>> texts(std::string_view key, std::uint64_t first = 0,
-                                                std::uint64_t count = UINT64_MAX) const;
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> unsigned_integers(
+      std::string_view key, std::uint64_t first = 0, std::uint64_t count = UINT64_MAX) const;
+  [[nodiscard]] std::optional<std::vector<double>> reals(std::string_view key,
+                                                         std::uint64_t first = 0,
+                                                         std::uint64_t count = UINT64_MAX) const;
+  [[nodiscard]] std::optional<std::vector<bool>> booleans(std::string_view key,
+                                                          std::uint64_t first = 0,
+                                                          std::uint64_t count = UINT64_MAX) const;
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(
+      std::string_view key, std::uint64_t first = 0, std::uint64_t count = UINT64_MAX) const;
 
   /// What the files' specification forbids but its readers accept, and what else should be known,
   /// one sentence each.
-  std::span<const std::string> warnings() const noexcept;
+  [[nodiscard]] std::span<const std::string> warnings() const noexcept;
 
  private:
   explicit ModelFile(std::shared_ptr<const model::Contents> contents);

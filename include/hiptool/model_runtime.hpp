@@ -41,7 +41,8 @@ struct DecoderStage {
 /// bits on every platform and on any number of devices, and the same whether tokens come one by one
 /// or in chunks of any length.
 ///
-/// Not for several threads at a time. Its work goes to the streams of the Backends. Move-only.
+/// Not for several threads at a time. Its work goes to the streams of the Backends. Move-only;
+/// functions of a moved-from one throw Error(invalid_argument).
 class HIPTOOL_API ModelRuntime {
  public:
   struct Options {
@@ -89,9 +90,9 @@ class HIPTOOL_API ModelRuntime {
   /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
   /// elements; norms and biases that are not F32; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
-  static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
+  [[nodiscard]] static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
   /// The same of this runtime: on several devices the sum over them, each with its own layers.
-  std::uint64_t memory_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t memory_bytes() const;
 
   /// Queues all layers for tokens at the positions that follow those before, and returns the logits
   /// of the last one, f32 [vocabulary], in new memory of backend(). Does not wait for them, only
@@ -104,9 +105,9 @@ class HIPTOOL_API ModelRuntime {
   Tensor decode_step(std::span<const std::uint32_t> ids);
 
   /// Tokens so far, which is the position of the next one.
-  std::uint64_t position() const noexcept;
+  [[nodiscard]] std::uint64_t position() const;
   /// Forgets all tokens. Does not block.
-  void reset() noexcept;
+  void reset();
   /// Replaces the probe; an empty one ends observation.
   void observe(Probe probe);
 
@@ -117,12 +118,13 @@ class HIPTOOL_API ModelRuntime {
   /// limit that is negative or NaN.
   void cleanup(double timeout_s);
 
-  const DecoderSpec& spec() const noexcept;
+  [[nodiscard]] const DecoderSpec& spec() const;
   /// The one that computes the logits.
-  const Backend& backend() const noexcept;
+  [[nodiscard]] const Backend& backend() const;
 
  private:
   struct State;
+  [[nodiscard]] State& state() const;  // throws where it was moved from
   std::unique_ptr<State> state_;
 };
 

@@ -79,6 +79,6 @@ struct ModelSummary {
 /// deeper than 16 levels, above 4 MiB or of more than 200 000 values. Blocks while it reads small
 /// parts of files; throws Error(input_failed) when a GGUF cannot be read any more or changed since
 /// it was parsed.
-HIPTOOL_API ModelSummary summarize(const ModelFile& model);
+[[nodiscard]] HIPTOOL_API ModelSummary summarize(const ModelFile& model);
 
 }  // namespace hiptool

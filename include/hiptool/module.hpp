@@ -19,6 +19,10 @@ struct ModuleState;
 /// device, when the last Module or Kernel of it goes. A failing unload goes to the trace.
 class HIPTOOL_API Module {
  public:
+  // A move copies, so that a moved-from Module can be used on.
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+
   /// Loads an image: for amd a code object or a bundle of them, for nvidia PTX source, a cubin or a
   /// fat binary, for cpu the one image of the kernels in this process. The bytes are copied and
   /// need not live on; `name` is for messages only. Blocks; on NVIDIA the first load of PTX
@@ -31,11 +35,12 @@ class HIPTOOL_API Module {
 
   /// Borrows a hipModule_t or CUmodule of the caller, who keeps it loaded and unloads it. Null is
   /// Error(invalid_argument). Does not block.
-  static Module borrow_native(const Device& device, void* module, std::string name = {});
+  [[nodiscard]] static Module borrow_native(const Device& device, void* module,
+                                            std::string name = {});
 
-  const Device& device() const noexcept;
-  const std::string& name() const noexcept;
-  void* native_handle() const noexcept;
+  [[nodiscard]] const Device& device() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] void* native_handle() const noexcept;
 
  private:
   friend struct core::Access;

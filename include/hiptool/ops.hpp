@@ -31,7 +31,9 @@
 ///   are false, except ne.
 ///
 /// Before anything is queued, Error(invalid_argument) names operation and types for dtypes, shapes
-/// or devices that do not fit, Error(unsupported) for a dtype that the operation does not have.
+/// or devices that do not fit, and for a number that is none of an enum; Error(unsupported) for a
+/// dtype that the operation does not have, and for tensors of more than 2^44 elements, repeated
+/// ones counted.
 namespace hiptool::ops {
 
 enum class Binary {
@@ -47,31 +49,31 @@ enum class Compare {
 };
 
 /// "add", "eq": the enum's own spelling.
-HIPTOOL_API std::string_view to_string(Binary operation) noexcept;
-HIPTOOL_API std::string_view to_string(Compare operation) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Binary operation) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Compare operation) noexcept;
 
 /// Elementwise on two tensors of the same dtype (any) and dimensions; Layout::broadcast_to makes
 /// them fit.
-HIPTOOL_API Tensor binary(const Backend& backend, Binary operation, const Tensor& a,
-                          const Tensor& b);
+[[nodiscard]] HIPTOOL_API Tensor binary(const Backend& backend, Binary operation, const Tensor& a,
+                                        const Tensor& b);
 HIPTOOL_API void binary_into(const Backend& backend, Tensor& out, Binary operation, const Tensor& a,
                              const Tensor& b);
 
 /// The same; the result is u8, 1 where the comparison holds and else 0.
-HIPTOOL_API Tensor compare(const Backend& backend, Compare operation, const Tensor& a,
-                           const Tensor& b);
+[[nodiscard]] HIPTOOL_API Tensor compare(const Backend& backend, Compare operation, const Tensor& a,
+                                         const Tensor& b);
 HIPTOOL_API void compare_into(const Backend& backend, Tensor& out, Compare operation,
                               const Tensor& a, const Tensor& b);
 
 #define HIPTOOL_BINARY(name, ...)                                                                  \
-  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {                   \
+  [[nodiscard]] inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {     \
     return binary(backend, Binary::name, a, b);                                                    \
   }                                                                                                \
   inline void name##_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b) { \
     binary_into(backend, out, Binary::name, a, b);                                                 \
   }
 #define HIPTOOL_COMPARE(name, ...)                                                                 \
-  inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {                   \
+  [[nodiscard]] inline Tensor name(const Backend& backend, const Tensor& a, const Tensor& b) {     \
     return compare(backend, Compare::name, a, b);                                                  \
   }                                                                                                \
   inline void name##_into(const Backend& backend, Tensor& out, const Tensor& a, const Tensor& b) { \
@@ -101,7 +103,7 @@ inline constexpr std::array unary_operations{
 };
 
 /// "neg", "exp": the enum's own spelling.
-HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 
 /// Elementwise on a tensor of a floating-point dtype; Error(unsupported) for integers. The result
 /// has the dtype and the dimensions of x.
@@ -112,11 +114,11 @@ HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 ///   distribution), gelu_erf (x normcdf(x)) and gelu (its approximation by tanh) are within 2 units
 ///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
 ///   F, the signs of zeros included; silu, gelu and gelu_erf of -infinity are -0, their limit.
-HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
+[[nodiscard]] HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
 HIPTOOL_API void unary_into(const Backend& backend, Tensor& out, Unary operation, const Tensor& x);
 
 #define HIPTOOL_UNARY(name, ...)                                                  \
-  inline Tensor name(const Backend& backend, const Tensor& x) {                   \
+  [[nodiscard]] inline Tensor name(const Backend& backend, const Tensor& x) {     \
     return unary(backend, Unary::name, x);                                        \
   }                                                                               \
   inline void name##_into(const Backend& backend, Tensor& out, const Tensor& x) { \
@@ -141,9 +143,9 @@ class Scalar {
   }
   Scalar(double number) noexcept : is_whole_(false), real_(number) {}
 
-  bool is_whole() const noexcept { return is_whole_; }
-  std::int64_t whole() const noexcept { return whole_; }
-  double real() const noexcept { return real_; }
+  [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+  [[nodiscard]] std::int64_t whole() const noexcept { return whole_; }
+  [[nodiscard]] double real() const noexcept { return real_; }
 
  private:
   bool is_whole_ = true;
@@ -153,41 +155,43 @@ class Scalar {
 
 /// x^exponent as pow of C99, and x > 0 ? x : alpha (e^x - 1), of floating-point dtypes; within 2
 /// units in the last place for the parameter in the dtype of x.
-HIPTOOL_API Tensor powf(const Backend& backend, const Tensor& x, double exponent);
+[[nodiscard]] HIPTOOL_API Tensor powf(const Backend& backend, const Tensor& x, double exponent);
 HIPTOOL_API void powf_into(const Backend& backend, Tensor& out, const Tensor& x, double exponent);
-HIPTOOL_API Tensor elu(const Backend& backend, const Tensor& x, double alpha);
+[[nodiscard]] HIPTOOL_API Tensor elu(const Backend& backend, const Tensor& x, double alpha);
 HIPTOOL_API void elu_into(const Backend& backend, Tensor& out, const Tensor& x, double alpha);
 
 /// x factor + addend, of any dtype, with both numbers in the dtype of x. Integers wrap; product and
 /// sum are rounded each (for halves to f32).
-HIPTOOL_API Tensor affine(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend);
+[[nodiscard]] HIPTOOL_API Tensor affine(const Backend& backend, const Tensor& x, Scalar factor,
+                                        Scalar addend);
 HIPTOOL_API void affine_into(const Backend& backend, Tensor& out, const Tensor& x, Scalar factor,
                              Scalar addend);
 
 /// x[r,c] + bias[c], of any dtype.
-HIPTOOL_API Tensor row_bias(const Backend& backend, const Tensor& x, const Tensor& bias);
+[[nodiscard]] HIPTOOL_API Tensor row_bias(const Backend& backend, const Tensor& x,
+                                          const Tensor& bias);
 HIPTOOL_API void row_bias_into(const Backend& backend, Tensor& out, const Tensor& x,
                                const Tensor& bias);
 
 /// Elements of on_true where the condition (u8, u32 or i64; else Error(unsupported)) is not 0, and
 /// of on_false elsewhere. Both are of the same dtype (any), all three of the same dimensions. Bits
 /// stay as they are.
-HIPTOOL_API Tensor where_cond(const Backend& backend, const Tensor& condition,
-                              const Tensor& on_true, const Tensor& on_false);
+[[nodiscard]] HIPTOOL_API Tensor where_cond(const Backend& backend, const Tensor& condition,
+                                            const Tensor& on_true, const Tensor& on_false);
 HIPTOOL_API void where_cond_into(const Backend& backend, Tensor& out, const Tensor& condition,
                                  const Tensor& on_true, const Tensor& on_false);
 
 /// The numbers in another dtype, from any to any. To floating point they are rounded once, to
 /// nearest, ties to even. Floating point to integer is truncated, then saturates; NaN becomes 0.
 /// Integer to integer wraps. The same dtype copies bits. The second form takes the dtype of `out`.
-HIPTOOL_API Tensor cast(const Backend& backend, const Tensor& x, DType dtype);
+[[nodiscard]] HIPTOOL_API Tensor cast(const Backend& backend, const Tensor& x, DType dtype);
 HIPTOOL_API void cast_into(const Backend& backend, Tensor& out, const Tensor& x);
 
 /// All elements become the value.
-HIPTOOL_API Tensor fill(const Backend& backend, DType dtype, std::span<const std::uint64_t> dims,
-                        Scalar value);
-HIPTOOL_API Tensor fill(const Backend& backend, DType dtype,
-                        std::initializer_list<std::uint64_t> dims, Scalar value);
+[[nodiscard]] HIPTOOL_API Tensor fill(const Backend& backend, DType dtype,
+                                      std::span<const std::uint64_t> dims, Scalar value);
+[[nodiscard]] HIPTOOL_API Tensor fill(const Backend& backend, DType dtype,
+                                      std::initializer_list<std::uint64_t> dims, Scalar value);
 HIPTOOL_API void fill_into(const Backend& backend, Tensor& out, Scalar value);
 
 }  // namespace hiptool::ops

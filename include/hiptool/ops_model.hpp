@@ -40,12 +40,12 @@ class HIPTOOL_API QuantisedTensor {
   /// Error(unsupported) for other dtypes, Error(invalid_argument) for other layouts.
   explicit QuantisedTensor(const Tensor& numbers);
 
-  const Buffer& blocks() const noexcept { return blocks_; }
-  ElementType type() const noexcept { return type_; }
-  std::uint64_t rows() const noexcept { return rows_; }
-  std::uint64_t columns() const noexcept { return columns_; }
-  std::uint64_t row_bytes() const noexcept { return row_bytes_; }
-  const Device& device() const { return blocks_.device(); }
+  [[nodiscard]] const Buffer& blocks() const noexcept { return blocks_; }
+  [[nodiscard]] ElementType type() const noexcept { return type_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }
+  [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+  [[nodiscard]] const Device& device() const { return blocks_.device(); }
 
  private:
   void require_memory() const;
@@ -62,22 +62,23 @@ class HIPTOOL_API QuantisedTensor {
 /// states the order of a sum, which depends on the columns only. A result that is NaN is the
 /// canonical one; without columns it is 0. Throws Error(invalid_argument) for other shapes, dtypes
 /// and devices, and for an output that overlaps x or the weights.
-HIPTOOL_API Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights,
-                                    const Tensor& x);
+[[nodiscard]] HIPTOOL_API Tensor quantised_matmul(const Backend& backend,
+                                                  const QuantisedTensor& weights, const Tensor& x);
 HIPTOOL_API void quantised_matmul_into(const Backend& backend, Tensor& out,
                                        const QuantisedTensor& weights, const Tensor& x);
 
 /// The rows of these numbers as f32 [ids, columns], bit for bit as ggml converts them; NaN is the
 /// canonical one. Ids of the host are copied before the call returns, and one that is not below
 /// weights.rows() is Error(out_of_bounds) before anything is queued.
-HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
-                                  std::span<const std::uint32_t> ids);
+[[nodiscard]] HIPTOOL_API Tensor embedding_rows(const Backend& backend,
+                                                const QuantisedTensor& weights,
+                                                std::span<const std::uint32_t> ids);
 
 /// The same by ids u32 [n] on the device, such as argmax writes. One that is out of range gives
 /// zeros and is Error(out_of_bounds) at the next Backend::synchronize(); but 2^32 - 1 gives zeros
 /// only, as in index_select.
-HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
-                                  const Tensor& ids);
+[[nodiscard]] HIPTOOL_API Tensor embedding_rows(const Backend& backend,
+                                                const QuantisedTensor& weights, const Tensor& ids);
 HIPTOOL_API void embedding_rows_into(const Backend& backend, Tensor& out,
                                      const QuantisedTensor& weights, const Tensor& ids);
 
@@ -90,9 +91,9 @@ struct KVCache {
 
 /// New memory, uninitialised: attention reads only positions that were written. Throws what
 /// Backend::empty throws.
-HIPTOOL_API KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity,
-                                  std::uint64_t heads, std::uint64_t key_size,
-                                  std::uint64_t value_size);
+[[nodiscard]] HIPTOOL_API KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity,
+                                                std::uint64_t heads, std::uint64_t key_size,
+                                                std::uint64_t value_size);
 
 /// Writes keys and values f32 [tokens, heads, size] of neighbouring tokens, the first of them at
 /// that position. Throws Error(out_of_bounds) when they exceed the capacity,
@@ -120,8 +121,9 @@ struct AttentionOptions {
 /// for sizes of 0 and above 256; Error(invalid_argument) for other shapes, dtypes and devices, a
 /// cache whose last axis has not stride 1, a window of 0, a softcap that is negative or not finite,
 /// and an output that overlaps an input.
-HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q, const KVCache& cache,
-                             const AttentionOptions& options = {});
+[[nodiscard]] HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q,
+                                           const KVCache& cache,
+                                           const AttentionOptions& options = {});
 HIPTOOL_API void attention_into(const Backend& backend, Tensor& out, const Tensor& q,
                                 const KVCache& cache, const AttentionOptions& options = {});
 
@@ -157,15 +159,15 @@ struct RopeOptions {
 };
 
 /// Radians a position for each pair, computed on the host in double. Throws Error(invalid_argument)
-/// for an odd number of elements, a number of factors that is not that of the pairs, numbers that
-/// are not positive and finite, more than one scaling.
-HIPTOOL_API std::vector<double> rope_frequencies(const RopeOptions& options);
+/// for an odd number of elements and one above 2^20, a number of factors that is not that of the
+/// pairs, numbers that are not positive and finite, more than one scaling.
+[[nodiscard]] HIPTOOL_API std::vector<double> rope_frequencies(const RopeOptions& options);
 
 /// By what YaRN multiplies cosines and sines: 0.1 ln(factor) + 1, 1 for factors up to 1.
-HIPTOOL_API double yarn_magnitude(double factor);
+[[nodiscard]] HIPTOOL_API double yarn_magnitude(double factor);
 /// By what longrope multiplies them: sqrt(1 + ln(factor) / ln(original context)) with factor =
 /// context / original context, 1 for factors up to 1.
-HIPTOOL_API double longrope_magnitude(double factor, double original_context);
+[[nodiscard]] HIPTOOL_API double longrope_magnitude(double factor, double original_context);
 
 /// What ops::rope takes: f32 [tokens, pairs].
 struct RopeTables {
@@ -177,11 +179,11 @@ struct RopeTables {
 /// own, rounded once to f32, so that the same frequencies give the same bits on every platform.
 /// Frequencies are f64 [pairs]; tokens are at neighbouring positions. Throws
 /// Error(invalid_argument) for other shapes and dtypes.
-HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
-                                   std::uint64_t first_position, std::uint64_t tokens,
-                                   double magnitude = 1);
+[[nodiscard]] HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
+                                                 std::uint64_t first_position, std::uint64_t tokens,
+                                                 double magnitude = 1);
 /// The same for positions u32 [tokens].
-HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
-                                   const Tensor& positions, double magnitude = 1);
+[[nodiscard]] HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
+                                                 const Tensor& positions, double magnitude = 1);
 
 }  // namespace hiptool::ops

@@ -17,7 +17,7 @@ namespace hiptool::ops {
 enum class Reduce { sum, min, max, argmin, argmax };
 
 /// "sum", "argmax": the enum's own spelling.
-HIPTOOL_API std::string_view to_string(Reduce operation) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Reduce operation) noexcept;
 
 /// Reduces any set of axes (each at most once; none: every element for itself) of a tensor of any
 /// dtype. The result has the other axes, and with keep_dims the reduced ones with dimension 1. Its
@@ -33,20 +33,21 @@ HIPTOOL_API std::string_view to_string(Reduce operation) noexcept;
 /// Throws Error(out_of_bounds) for an axis that is not there, Error(invalid_argument) for one named
 /// twice and for min, max, argmin and argmax of nothing, Error(unsupported) for argmin and argmax
 /// of 2^32 - 1 elements and more.
-HIPTOOL_API Tensor reduce(const Backend& backend, Reduce operation, const Tensor& x,
-                          std::span<const std::size_t> axes, bool keep_dims = false);
+[[nodiscard]] HIPTOOL_API Tensor reduce(const Backend& backend, Reduce operation, const Tensor& x,
+                                        std::span<const std::size_t> axes, bool keep_dims = false);
 /// `out` has the reduced axes with dimension 1, or not at all.
 HIPTOOL_API void reduce_into(const Backend& backend, Tensor& out, Reduce operation, const Tensor& x,
                              std::span<const std::size_t> axes);
 
-#define HIPTOOL_REDUCE(name)                                                            \
-  inline Tensor name(const Backend& backend, const Tensor& x,                           \
-                     std::initializer_list<std::size_t> axes, bool keep_dims = false) { \
-    return reduce(backend, Reduce::name, x, {axes.begin(), axes.size()}, keep_dims);    \
-  }                                                                                     \
-  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& x,         \
-                          std::initializer_list<std::size_t> axes) {                    \
-    reduce_into(backend, out, Reduce::name, x, {axes.begin(), axes.size()});            \
+#define HIPTOOL_REDUCE(name)                                                         \
+  [[nodiscard]] inline Tensor name(const Backend& backend, const Tensor& x,          \
+                                   std::initializer_list<std::size_t> axes,          \
+                                   bool keep_dims = false) {                         \
+    return reduce(backend, Reduce::name, x, {axes.begin(), axes.size()}, keep_dims); \
+  }                                                                                  \
+  inline void name##_into(const Backend& backend, Tensor& out, const Tensor& x,      \
+                          std::initializer_list<std::size_t> axes) {                 \
+    reduce_into(backend, out, Reduce::name, x, {axes.begin(), axes.size()});         \
   }
 HIPTOOL_REDUCE(sum)
 HIPTOOL_REDUCE(min)
@@ -57,33 +58,47 @@ HIPTOOL_REDUCE(argmax)
 
 // ---- Rows of models: f16, bf16, f32 and f64, else Error(unsupported). f64 is computed in f64, the
 // others in f32, and rounded once. Layouts are arbitrary; packed rows are fastest. x may be out.
+//
+// Bounds: u is 2^-53 for f64 and 2^-24 for the others, n the length of a row, and ulp one of the
+// dtype at the result. They are those that tests compare every result with (src/reference/ops).
 
 inline constexpr std::size_t last_axis = static_cast<std::size_t>(-1);
 
 /// e^(x - m) / sum of e^(x - m) along an axis, m the largest x there; a row that has NaN or
-/// +infinity, or nothing but -infinity, becomes NaN. Throws Error(out_of_bounds) for an axis that
-/// is not there.
-HIPTOOL_API Tensor softmax(const Backend& backend, const Tensor& x, std::size_t axis = last_axis);
+/// +infinity, or nothing but -infinity, becomes NaN. With s the sum, a result r is within
+/// |r| (4 (m - x) + 4 |log s| + n / 32 + log n + 16) u + ulp + the least number of f32 (f64).
+/// Throws Error(out_of_bounds) for an axis that is not there.
+[[nodiscard]] HIPTOOL_API Tensor softmax(const Backend& backend, const Tensor& x,
+                                         std::size_t axis = last_axis);
 HIPTOOL_API void softmax_into(const Backend& backend, Tensor& out, const Tensor& x,
                               std::size_t axis = last_axis);
 
-/// The logarithm of softmax: (x - m) - log(sum of e^(x - m)).
-HIPTOOL_API Tensor log_softmax(const Backend& backend, const Tensor& x,
-                               std::size_t axis = last_axis);
+/// The logarithm of softmax: (x - m) - log(sum of e^(x - m)). Within the same bound without the
+/// factor |r|.
+[[nodiscard]] HIPTOOL_API Tensor log_softmax(const Backend& backend, const Tensor& x,
+                                             std::size_t axis = last_axis);
 HIPTOOL_API void log_softmax_into(const Backend& backend, Tensor& out, const Tensor& x,
                                   std::size_t axis = last_axis);
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias along the last axis, with the population
-/// variance. Weight and bias (null: none) have x's dtype and one dimension, that of the last axis
-/// (else Error(invalid_argument)). A large mean costs no digits.
-HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight,
-                             const Tensor* bias, double epsilon);
+/// variance. Weight and bias have x's dtype and one dimension, that of the last axis
+/// (else Error(invalid_argument)). A large mean costs no digits: with e = (n / 32 + 16) u, f =
+/// weight / sqrt(variance + epsilon) and d the mean of |x - mean|, a result is within ((|x - mean|
+/// + d) e + |mean| e^2 + |x - mean| e) |f| + |bias| u + ulp. (Of rmsnorm: mean and d are 0.)
+[[nodiscard]] HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x,
+                                           const Tensor& weight, const Tensor& bias,
+                                           double epsilon);
 HIPTOOL_API void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x,
-                                const Tensor& weight, const Tensor* bias, double epsilon);
+                                const Tensor& weight, const Tensor& bias, double epsilon);
+/// The same without a bias.
+[[nodiscard]] HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x,
+                                           const Tensor& weight, double epsilon);
+HIPTOOL_API void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x,
+                                const Tensor& weight, double epsilon);
 
 /// x / sqrt(mean of squares + epsilon) * weight, likewise.
-HIPTOOL_API Tensor rmsnorm(const Backend& backend, const Tensor& x, const Tensor& weight,
-                           double epsilon);
+[[nodiscard]] HIPTOOL_API Tensor rmsnorm(const Backend& backend, const Tensor& x,
+                                         const Tensor& weight, double epsilon);
 HIPTOOL_API void rmsnorm_into(const Backend& backend, Tensor& out, const Tensor& x,
                               const Tensor& weight, double epsilon);
 
@@ -91,8 +106,8 @@ HIPTOOL_API void rmsnorm_into(const Backend& backend, Tensor& out, const Tensor&
 /// (a, b) becomes (a cos - b sin, a sin + b cos). The elements behind the first `rotary` of each
 /// width stay as they are. Views of longer tables select positions; for x [.., heads, tokens,
 /// width] pass a transposed view. Throws Error(invalid_argument) for other shapes.
-HIPTOOL_API Tensor rope(const Backend& backend, const Tensor& x, const Tensor& cosines,
-                        const Tensor& sines, RopePairs pairs);
+[[nodiscard]] HIPTOOL_API Tensor rope(const Backend& backend, const Tensor& x,
+                                      const Tensor& cosines, const Tensor& sines, RopePairs pairs);
 HIPTOOL_API void rope_into(const Backend& backend, Tensor& out, const Tensor& x,
                            const Tensor& cosines, const Tensor& sines, RopePairs pairs);
 
@@ -100,7 +115,8 @@ HIPTOOL_API void rope_into(const Backend& backend, Tensor& out, const Tensor& x,
 enum class Gate { silu, gelu, gelu_erf, relu, sigmoid };
 
 /// activation(gate) * up, elementwise on two tensors of the same dtype and dimensions.
-HIPTOOL_API Tensor gate(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up);
+[[nodiscard]] HIPTOOL_API Tensor gate(const Backend& backend, Gate kind, const Tensor& gates,
+                                      const Tensor& up);
 HIPTOOL_API void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gates,
                            const Tensor& up);
 

@@ -19,10 +19,13 @@ class HIPTOOL_API HostMemory {
   /// Error(host_out_of_memory). Size 0 has a null address.
   explicit HostMemory(std::size_t size_bytes, std::uint32_t threads = 1);
 
-  std::byte* data() const noexcept { return data_.get(); }
-  std::size_t size_bytes() const noexcept { return data_ ? data_.get_deleter().size_bytes : 0; }
+  [[nodiscard]] std::byte* data() noexcept { return data_.get(); }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_.get(); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept {
+    return data_ ? data_.get_deleter().size_bytes : 0;
+  }
   /// The size in whole huge pages, all of which are there.
-  std::size_t mapped_bytes() const noexcept;
+  [[nodiscard]] std::size_t mapped_bytes() const noexcept;
 
  private:
   struct Unmap {
@@ -49,10 +52,14 @@ class HIPTOOL_API PinnedBuffer {
   /// Registers memory that was touched already and keeps it. Throws as above.
   PinnedBuffer(const Device& device, HostMemory memory);
 
-  std::span<std::byte> bytes() const noexcept { return {data(), size_bytes()}; }
-  std::byte* data() const noexcept { return data_.get(); }
-  std::size_t size_bytes() const noexcept { return data_ ? data_.get_deleter().size_bytes : 0; }
-  const Device& device() const noexcept { return data_.get_deleter().device; }
+  [[nodiscard]] std::span<std::byte> bytes() noexcept { return {data(), size_bytes()}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), size_bytes()}; }
+  [[nodiscard]] std::byte* data() noexcept { return data_.get(); }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_.get(); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept {
+    return data_ ? data_.get_deleter().size_bytes : 0;
+  }
+  [[nodiscard]] const Device& device() const noexcept { return data_.get_deleter().device; }
 
  private:
   struct Unpin {
@@ -84,10 +91,10 @@ class HIPTOOL_API RegisteredMemory {
   RegisteredMemory(const Device& device, std::span<const std::byte> memory,
                    Access access = Access::read_write);
 
-  std::span<const std::byte> bytes() const noexcept {
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {data_.get(), data_ ? data_.get_deleter().size_bytes : 0};
   }
-  const Device& device() const noexcept { return data_.get_deleter().device; }
+  [[nodiscard]] const Device& device() const noexcept { return data_.get_deleter().device; }
 
  private:
   struct Unregister {

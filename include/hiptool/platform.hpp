@@ -35,7 +35,7 @@ class HIPTOOL_API TraceSink {
 enum class Platform { amd, nvidia, cpu };
 
 /// "amd", "nvidia" or "cpu".
-HIPTOOL_API std::string_view to_string(Platform platform) noexcept;
+[[nodiscard]] HIPTOOL_API std::string_view to_string(Platform platform) noexcept;
 
 /// The result of probing a platform.
 struct PlatformStatus {
@@ -70,30 +70,31 @@ class HIPTOOL_API Platforms {
     /// driver reports: its own numbers.
     std::vector<int> nvidia_ordinals = {};
     /// Options from the environment variables named above.
-    static Options from_environment();
+    [[nodiscard]] static Options from_environment();
   };
 
   Platforms();
   explicit Platforms(Options options);
   ~Platforms();
-  /// A moved-from Platforms may only be destroyed or assigned to.
+  /// Functions of a moved-from Platforms throw Error(invalid_argument).
   Platforms(Platforms&&) noexcept;
   Platforms& operator=(Platforms&&) noexcept;
 
   /// Opens the platform if that has not happened and returns the result. Never throws for a
-  /// platform that is not usable.
-  const PlatformStatus& status(Platform platform);
+  /// platform that is not usable. Throws Error(invalid_argument) for a number that is no Platform.
+  [[nodiscard]] const PlatformStatus& status(Platform platform);
 
   /// Devices of one platform, in the runtime's order; empty when it is not usable.
-  std::vector<Device> devices(Platform platform);
+  [[nodiscard]] std::vector<Device> devices(Platform platform);
 
   /// Where /sys, /proc and /dev are read.
-  const std::string& system_root() const noexcept;
+  [[nodiscard]] const std::string& system_root() const;
 
  private:
   friend struct core::Access;
   struct Impl;
   explicit Platforms(std::unique_ptr<Impl> impl);
+  [[nodiscard]] Impl& impl() const;  // throws where it was moved from
 
   std::unique_ptr<Impl> impl_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/error.hpp"
@@ -16,12 +17,13 @@ struct RetryPolicy {
   /// Called after a delay, right before the next call, with the failure: the place to release
   /// caches. An exception from it ends the retries.
   std::function<void(const Error&)> before_retry;
-  /// Checked before each call and about every 10 ms of a delay: Error(cancelled). May be null.
-  const CancelToken* cancel = nullptr;
+  /// Checked before each call and about every 10 ms of a delay: Error(cancelled). Must outlive the
+  /// calls.
+  std::optional<std::reference_wrapper<const CancelToken>> cancel;
 };
 
 /// Seconds before that retry, counted from 0: twice the delay before it, up to 1 s.
-HIPTOOL_API double retry_delay_s(const RetryPolicy& policy, int retry) noexcept;
+[[nodiscard]] HIPTOOL_API double retry_delay_s(const RetryPolicy& policy, int retry) noexcept;
 
 /// Waits until that retry is due. Throws the error again when it is not recoverable
 /// (Error::is_recoverable()) or no retries are left, and Error(cancelled).
@@ -32,7 +34,7 @@ HIPTOOL_API void wait_for_retry(const Error& error, const RetryPolicy& policy, i
 /// pass at once. Blocks for the delays.
 template <class Function>
 decltype(auto) with_retry(Function&& function, const RetryPolicy& policy = {}) {
-  if (policy.cancel != nullptr) policy.cancel->throw_if_cancelled("retry");
+  if (policy.cancel) policy.cancel->get().throw_if_cancelled("retry");
   for (int retry = 0;; ++retry) {
     try {
       return function();

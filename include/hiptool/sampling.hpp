@@ -31,8 +31,9 @@ struct SamplingOptions {
 /// Throws Error(invalid_argument) without logits, with more than 2^32, and for options out of
 /// range; Error(corrupt_data), naming the id, for a logit that is NaN or +infinity, and where all
 /// are -infinity. Does not block.
-HIPTOOL_API std::uint32_t sample_token(std::span<const float> logits,
-                                       const SamplingOptions& options, std::uint64_t draw);
+[[nodiscard]] HIPTOOL_API std::uint32_t sample_token(std::span<const float> logits,
+                                                     const SamplingOptions& options,
+                                                     std::uint64_t draw);
 
 /// Throws what sample_token() throws for options out of range.
 HIPTOOL_API void require_valid(const SamplingOptions& options);

@@ -15,22 +15,22 @@ class HIPTOOL_API StreamRef {
  public:
   /// Wraps a hipStream_t or CUstream that lives at least as long as this object. The null stream is
   /// refused with Error(invalid_argument): it serialises against every other blocking stream.
-  static StreamRef borrow_native(const Device& device, void* stream);
+  [[nodiscard]] static StreamRef borrow_native(const Device& device, void* stream);
 
-  const Device& device() const noexcept { return device_; }
-  void* native_handle() const noexcept { return stream_; }
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
+  [[nodiscard]] void* native_handle() const noexcept { return stream_; }
 
   /// Blocks until all work queued so far is done. Throws what that work failed with.
   void synchronize() const;
 
   /// True when all work queued so far is done. Does not block.
-  bool is_done() const;
+  [[nodiscard]] bool is_done() const;
 
   /// Later work on this stream waits for the event's last record. Does not block the host.
   void wait(const Event& event) const;
 
   /// Runs the function on a runtime thread once all earlier work is done. It must not call the
-  /// runtime and must not throw. Returns at once.
+  /// runtime and must not throw. Returns at once. Throws Error(invalid_argument) for an empty one.
   void launch_host_function(std::function<void()> function) const;
 
   friend bool operator==(const StreamRef& left, const StreamRef& right) noexcept {
@@ -41,12 +41,12 @@ class HIPTOOL_API StreamRef {
   StreamRef(const Device& device, void* stream) : device_(device), stream_(stream) {}
 
   Device device_;
-  void* stream_ = nullptr;
+  void* stream_ = nullptr;  // null: it was moved from or released
 };
 
 /// Owns a stream that does not block against the null stream. Destroying it does not wait: queued
-/// work still runs. A failing destroy goes to the trace. A moved-from Stream may only be destroyed
-/// or assigned to.
+/// work still runs. A failing destroy goes to the trace. A moved-from or
+/// released Stream may be destroyed and assigned to; other uses throw Error(invalid_argument).
 class HIPTOOL_API Stream : public StreamRef {
  public:
   enum class Priority { normal, low, high };
@@ -58,9 +58,9 @@ class HIPTOOL_API Stream : public StreamRef {
   Stream& operator=(Stream&& other) noexcept;
 
   /// Takes over a native stream, which is destroyed with this object.
-  static Stream take_native(const Device& device, void* stream);
+  [[nodiscard]] static Stream take_native(const Device& device, void* stream);
   /// Gives the native stream to the caller.
-  void* release() noexcept;
+  [[nodiscard]] void* release() noexcept;
 
  private:
   struct Adopt {};

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -17,36 +19,36 @@
 
 namespace hiptool {
 
-/// Where a new tensor's memory comes from. Made from what is passed for it, and only for the call:
-/// `Tensor::empty(device, ...)`, `Tensor::empty(arena, ...)`, `Tensor::empty({allocator, stream},
-/// ...)`.
+/// Where a new tensor's memory comes from, made from what is passed for it: `Tensor::empty(device,
+/// ...)`, `Tensor::empty(arena, ...)`, `Tensor::empty({allocator, stream}, ...)`. Arena and
+/// allocator must outlive it.
 class HIPTOOL_API TensorMemory {
  public:
-  TensorMemory(const Device& device) : device_(&device) {}
+  TensorMemory(const Device& device) : device_(device) {}
   TensorMemory(Arena& arena) : arena_(&arena) {}
   /// The stream is the one that will use the tensor.
   TensorMemory(CachingAllocator& allocator, const StreamRef& stream)
-      : allocator_(&allocator), stream_(&stream) {}
+      : allocator_(&allocator), stream_(stream) {}
 
-  Buffer allocate(std::size_t size_bytes) const;
-  /// Null unless one was given.
-  const StreamRef* stream() const noexcept { return stream_; }
+  [[nodiscard]] Buffer allocate(std::size_t size_bytes) const;
+  /// Absent unless one was given.
+  [[nodiscard]] const std::optional<StreamRef>& stream() const noexcept { return stream_; }
 
  private:
-  const Device* device_ = nullptr;
+  std::optional<Device> device_;
   Arena* arena_ = nullptr;
   CachingAllocator* allocator_ = nullptr;
-  const StreamRef* stream_ = nullptr;
+  std::optional<StreamRef> stream_;
 };
 
 /// Device memory with a dtype and a layout. Copying a Tensor shares the memory.
 ///
-/// Copies come in two forms. Without a stream they use one of their own and have happened when the
-/// call returns; earlier work on the memory that other streams still do must be waited for before.
-/// With a stream they are queued there after its earlier work and return at once; memory of the
-/// host must then live until the stream has passed them. Sizes and offsets are in elements unless a
-/// name says bytes. Calls that the runtime refuses throw Error(device); each function states its
-/// other errors.
+/// Copies come in two forms. Without a stream they wait for all work that this process has queued
+/// on the device, so that values which an operation has yet to write are right, and have happened
+/// when the call returns; what earlier work failed with is thrown. With a stream they are queued
+/// there after its earlier work and return at once; memory of the host must then live until the
+/// stream has passed them. Sizes and offsets are in elements unless a name says bytes. Calls that
+/// the runtime refuses throw Error(device); each function states its other errors.
 class HIPTOOL_API Tensor {
  public:
   /// Wraps memory. Throws Error(invalid_argument) when it is on no device or not aligned to the
@@ -55,62 +57,63 @@ class HIPTOOL_API Tensor {
 
   /// New memory, contiguous, not initialised: the elements are undefined until they are written.
   /// Throws what the memory's source and Layout throw.
-  static Tensor empty(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims);
-  static Tensor empty(const TensorMemory& memory, DType dtype,
-                      std::initializer_list<std::uint64_t> dims);
+  [[nodiscard]] static Tensor empty(const TensorMemory& memory, DType dtype,
+                                    std::span<const std::uint64_t> dims);
+  [[nodiscard]] static Tensor empty(const TensorMemory& memory, DType dtype,
+                                    std::initializer_list<std::uint64_t> dims);
 
   /// The same with all bytes zero. Waits for the fill, unless the memory came with a stream: then
   /// the fill is queued there.
-  static Tensor zeros(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims);
-  static Tensor zeros(const TensorMemory& memory, DType dtype,
-                      std::initializer_list<std::uint64_t> dims);
+  [[nodiscard]] static Tensor zeros(const TensorMemory& memory, DType dtype,
+                                    std::span<const std::uint64_t> dims);
+  [[nodiscard]] static Tensor zeros(const TensorMemory& memory, DType dtype,
+                                    std::initializer_list<std::uint64_t> dims);
 
   /// New memory, contiguous, with these values; the dtype is that of the values. They have been
   /// copied when the call returns. Throws Error(invalid_argument) unless there are as many values
   /// as elements, before anything is allocated.
   template <class Value>
-  static Tensor from_host(const TensorMemory& memory, std::span<const Value> values,
-                          std::span<const std::uint64_t> dims) {
-    return from_host_bytes(memory, std::as_bytes(values), dtype_of<Value>, dims);
+  [[nodiscard]] static Tensor from_host(const TensorMemory& memory, std::span<const Value> values,
+                                        std::span<const std::uint64_t> dims) {
+    return from_host_bytes(memory, std::as_bytes(values), dtype_of<Value>(), dims);
   }
   template <class Value>
-  static Tensor from_host(const TensorMemory& memory, const std::vector<Value>& values,
-                          std::initializer_list<std::uint64_t> dims) {
-    return from_host_bytes(memory, std::as_bytes(std::span(values)), dtype_of<Value>,
+  [[nodiscard]] static Tensor from_host(const TensorMemory& memory,
+                                        const std::vector<Value>& values,
+                                        std::initializer_list<std::uint64_t> dims) {
+    return from_host_bytes(memory, std::as_bytes(std::span(values)), dtype_of<Value>(),
                            {dims.begin(), dims.size()});
   }
-  static Tensor from_host_bytes(const TensorMemory& memory, std::span<const std::byte> bytes,
-                                DType dtype, std::span<const std::uint64_t> dims);
+  [[nodiscard]] static Tensor from_host_bytes(const TensorMemory& memory,
+                                              std::span<const std::byte> bytes, DType dtype,
+                                              std::span<const std::uint64_t> dims);
 
-  const Buffer& buffer() const noexcept { return buffer_; }
-  DType dtype() const noexcept { return dtype_; }
-  const Layout& layout() const noexcept { return layout_; }
-  const Device& device() const { return buffer_.device(); }
-  std::span<const std::uint64_t> dims() const noexcept { return layout_.dims(); }
-  std::uint64_t element_count() const noexcept { return layout_.element_count(); }
+  [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const Device& device() const { return buffer_.device(); }
+  [[nodiscard]] std::span<const std::uint64_t> dims() const noexcept { return layout_.dims(); }
+  [[nodiscard]] std::uint64_t element_count() const noexcept { return layout_.element_count(); }
   /// Bytes of all elements, each counted once per place in the layout. Never wraps for a contiguous
   /// layout; Error(invalid_argument) where it would.
-  std::size_t size_bytes() const;
+  [[nodiscard]] std::size_t size_bytes() const;
   /// Device address of the element at the layout's start; null without elements.
-  void* address() const noexcept;
+  [[nodiscard]] void* address() const noexcept;
 
   /// The same memory and dtype with another layout, such as `layout().transpose(0, 1)`. Throws as
   /// the constructor does.
-  Tensor with_layout(const Layout& layout) const;
+  [[nodiscard]] Tensor with_layout(const Layout& layout) const;
 
-  /// All elements in row-major order, whatever the strides are. Waits, also with a stream, behind
-  /// whose earlier work it reads. Throws Error(invalid_argument) when the dtype is another one.
+  /// All elements in row-major order, whatever the strides are. Waits: without a stream for all
+  /// work on the device, with one only for its earlier work. Throws Error(invalid_argument) when
+  /// the dtype is another one, Error(host_out_of_memory).
   template <class Value>
-  std::vector<Value> to_host() const {
-    std::vector<Value> values(element_count_as(dtype_of<Value>));
-    read_elements(std::as_writable_bytes(std::span(values)), nullptr);
-    return values;
+  [[nodiscard]] std::vector<Value> to_host() const {
+    return to_host_behind<Value>(nullptr);
   }
   template <class Value>
-  std::vector<Value> to_host(const StreamRef& stream) const {
-    std::vector<Value> values(element_count_as(dtype_of<Value>));
-    read_elements(std::as_writable_bytes(std::span(values)), &stream);
-    return values;
+  [[nodiscard]] std::vector<Value> to_host(const StreamRef& stream) const {
+    return to_host_behind<Value>(&stream);
   }
 
   /// Reads the elements into memory of the host, which must have exactly their size
@@ -122,12 +125,12 @@ class HIPTOOL_API Tensor {
   /// is another one, Error(unsupported) unless the tensor is contiguous.
   template <class Value>
   void copy_from_host(std::span<const Value> values) {
-    element_count_as(dtype_of<Value>);
+    element_count_as(dtype_of<Value>());
     copy_from_host_bytes(std::as_bytes(values));
   }
   template <class Value>
   void copy_from_host(std::span<const Value> values, const StreamRef& stream) {
-    element_count_as(dtype_of<Value>);
+    element_count_as(dtype_of<Value>());
     copy_from_host_bytes(std::as_bytes(values), stream);
   }
   void copy_from_host_bytes(std::span<const std::byte> bytes);
@@ -153,13 +156,27 @@ class HIPTOOL_API Tensor {
   void copy_from(const Tensor& source, const StreamRef& stream);
 
  private:
+  template <class Value>
+  [[nodiscard]] std::vector<Value> to_host_behind(const StreamRef* stream) const {
+    const std::size_t count = element_count_as(dtype_of<Value>());
+    std::vector<Value> values;
+    try {
+      values.resize(count);
+    } catch (const std::exception&) {
+      throw_no_host_memory(count);
+    }
+    read_elements(std::as_writable_bytes(std::span(values)), stream);
+    return values;
+  }
   std::size_t element_count_as(DType dtype) const;  // throws unless that is the tensor's
+  [[noreturn]] void throw_no_host_memory(std::size_t count) const;
+  void wait_for_device() const;
   void read_elements(std::span<std::byte> bytes, const StreamRef* stream) const;
-  Buffer elements(const char* operation) const;  // of a contiguous tensor
-  Buffer elements_of_size(std::size_t size_bytes, const char* operation) const;
+  [[nodiscard]] Buffer elements(const char* operation) const;  // of a contiguous tensor
+  [[nodiscard]] Buffer elements_of_size(std::size_t size_bytes, const char* operation) const;
   void require_stream(const StreamRef& stream) const;
   void require_region(const Tensor& source, const Region& region) const;
-  Region whole_of(const Tensor& source) const;
+  [[nodiscard]] Region whole_of(const Tensor& source) const;
 
   Buffer buffer_;
   DType dtype_;

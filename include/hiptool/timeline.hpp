@@ -31,9 +31,9 @@ class HIPTOOL_API Timeline {
   std::uint32_t add_track(std::string name);
   void add(const Span& span);
 
-  std::vector<std::string> tracks() const;
+  [[nodiscard]] std::vector<std::string> tracks() const;
   /// In the order of their ends, as far as threads agree on one.
-  std::vector<Span> spans() const;
+  [[nodiscard]] std::vector<Span> spans() const;
 
  private:
   mutable std::mutex mutex_;

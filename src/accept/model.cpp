@@ -73,7 +73,7 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
   const double patience = context.model.is_made ? 1 : 20;
   heart.step("loading the model to " + device.id(), patience);
   LoadOptions load;
-  load.cancel = context.cancel;
+  if (context.cancel != nullptr) load.cancel = *context.cancel;
   load.compiler_program = context.child.program;
   const LoadedModel model = load_model(*context.file, device, load);
   heart.step("decoding on " + device.id(), patience);

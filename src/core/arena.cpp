@@ -100,6 +100,11 @@ Arena::Arena(const Device& device, std::size_t capacity_bytes)
 Arena::Arena(const Buffer& memory)
     : state_(std::make_shared<State>(aligned_part(require_device(memory)))) {}
 
+Arena::State& Arena::state() const {
+  if (state_) return *state_;
+  throw Error(ErrorCode::invalid_argument, "use arena", "the arena was moved from");
+}
+
 Arena::~Arena() = default;
 Arena::Arena(Arena&&) noexcept = default;
 Arena& Arena::operator=(Arena&&) noexcept = default;
@@ -133,11 +138,12 @@ Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
                     " bytes is not a power of two of at least 256");
   }
   // Made before the lock is taken, so that a failure gives everything back after it is released.
+  static_cast<void>(state());
   const auto slice = std::make_shared<Slice>(state_, std::move(name), size_bytes);
   {
-    const std::lock_guard lock(state_->mutex);
+    const std::lock_guard lock(state().mutex);
     if (!slice->name.empty()) {
-      std::weak_ptr<Slice>& known = state_->names[slice->name];
+      std::weak_ptr<Slice>& known = state().names[slice->name];
       if (!known.expired()) {
         throw Error(ErrorCode::invalid_argument, "allocate from arena",
                     "a slice named '" + slice->name + "' already exists");
@@ -145,8 +151,8 @@ Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
       known = slice;
     }
     if (size_bytes > 0) place(*slice, alignment_bytes);
-    state_->requested_bytes += size_bytes;
-    ++state_->slice_count;
+    state().requested_bytes += size_bytes;
+    ++state().slice_count;
     slice->is_counted = true;
   }
   return to_buffer(slice);
@@ -154,27 +160,27 @@ Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
 
 void Arena::place(Slice& slice, std::size_t alignment_bytes) {
   const std::size_t padded_bytes = padded_size(slice.requested_bytes);
-  const auto offset = state_->ranges.take(padded_bytes, alignment_bytes);
+  const auto offset = state().ranges.take(padded_bytes, alignment_bytes);
   if (!offset) {
     throw Error(
         ErrorCode::out_of_memory, "allocate from arena",
         format_size(slice.requested_bytes) + " do not fit the arena of " +
-            format_size(state_->memory.size_bytes()) + " on " + state_->memory.device().id() +
-            ": " + format_size(state_->memory.size_bytes() - state_->padded_bytes) + " are free, " +
-            format_size(state_->ranges.largest_bytes()) + " of them contiguous",
+            format_size(state().memory.size_bytes()) + " on " + state().memory.device().id() +
+            ": " + format_size(state().memory.size_bytes() - state().padded_bytes) + " are free, " +
+            format_size(state().ranges.largest_bytes()) + " of them contiguous",
         "let other slices go, or make the arena larger");
   }
   slice.offset = *offset;
   slice.padded_bytes = padded_bytes;
-  state_->padded_bytes += padded_bytes;
+  state().padded_bytes += padded_bytes;
 }
 
 Buffer Arena::find(std::string_view name) const {
   std::shared_ptr<Slice> slice;
   {
-    const std::lock_guard lock(state_->mutex);
-    const auto entry = state_->names.find(name);
-    if (entry != state_->names.end()) slice = entry->second.lock();
+    const std::lock_guard lock(state().mutex);
+    const auto entry = state().names.find(name);
+    if (entry != state().names.end()) slice = entry->second.lock();
   }
   if (!slice) {
     throw Error(ErrorCode::not_found, "find slice",
@@ -184,18 +190,18 @@ Buffer Arena::find(std::string_view name) const {
 }
 
 ArenaCounters Arena::counters() const {
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(state().mutex);
   ArenaCounters counters;
-  counters.capacity_bytes = state_->memory.size_bytes();
-  counters.requested_bytes = state_->requested_bytes;
-  counters.padded_bytes = state_->padded_bytes;
+  counters.capacity_bytes = state().memory.size_bytes();
+  counters.requested_bytes = state().requested_bytes;
+  counters.padded_bytes = state().padded_bytes;
   counters.free_bytes = counters.capacity_bytes - counters.padded_bytes;
-  counters.largest_free_bytes = state_->ranges.largest_bytes();
-  counters.slice_count = state_->slice_count;
-  counters.fragment_count = state_->ranges.count();
+  counters.largest_free_bytes = state().ranges.largest_bytes();
+  counters.slice_count = state().slice_count;
+  counters.fragment_count = state().ranges.count();
   return counters;
 }
 
-const Device& Arena::device() const { return state_->memory.device(); }
+const Device& Arena::device() const { return state().memory.device(); }
 
 }  // namespace hiptool

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/buffer.hpp"
 
-#include <cassert>
 #include <utility>
 
 #include "base/text.hpp"
@@ -56,6 +55,20 @@ Buffer::Buffer(const Device& device, std::size_t size_bytes) : size_bytes_(size_
   allocation_ = std::move(allocation);
 }
 
+Buffer::Buffer(Buffer&& other) noexcept
+    : allocation_(std::move(other.allocation_)),
+      offset_bytes_(std::exchange(other.offset_bytes_, 0)),
+      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    allocation_ = std::move(other.allocation_);
+    offset_bytes_ = std::exchange(other.offset_bytes_, 0);
+    size_bytes_ = std::exchange(other.size_bytes_, 0);
+  }
+  return *this;
+}
+
 Buffer Buffer::borrow_native(const Device& device, void* address, std::size_t size_bytes,
                              std::shared_ptr<const void> owner) {
   if (address == nullptr && size_bytes > 0) {
@@ -86,7 +99,9 @@ void* Buffer::address() const noexcept {
 }
 
 const Device& Buffer::device() const {
-  assert(allocation_ != nullptr && "a default-made buffer is on no device");
+  if (allocation_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "find device", "the buffer is on no device");
+  }
   return allocation_->device;
 }
 

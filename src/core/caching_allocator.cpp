@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/platform_state.hpp"
+#include "core/call.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 
@@ -219,30 +219,37 @@ void CachingAllocator::close() noexcept {
   state_->release_cached();
 }
 
+CachingAllocator::State& CachingAllocator::state() const {
+  if (state_) return *state_;
+  throw Error(ErrorCode::invalid_argument, "use allocator", "the allocator was moved from");
+}
+
 Buffer CachingAllocator::allocate(std::size_t size_bytes, const StreamRef& stream) {
-  require_device(state_->device, stream, "allocate");
-  if (size_bytes == 0) return Buffer(state_->device, 0);
+  require_device(state().device, stream, "allocate");
+  static_cast<void>(core::native_of(stream));
+  if (size_bytes == 0) return Buffer(state().device, 0);
   const std::size_t block_bytes = block_size(size_bytes);
-  auto node = state_->take_cached(block_bytes, stream);
+  auto node = state().take_cached(block_bytes, stream);
   if (node) {
     take_over(node.mapped(), stream);
   } else {
-    node = state_->make_block(block_bytes, stream);
+    node = state().make_block(block_bytes, stream);
   }
   void* address = node.mapped().memory.address();
   const auto lease = std::make_shared<State::Lease>(state_);
-  state_->hand_out(*lease, std::move(node));
-  return Buffer::borrow_native(state_->device, address, size_bytes, lease);
+  state().hand_out(*lease, std::move(node));
+  return Buffer::borrow_native(state().device, address, size_bytes, lease);
 }
 
 void CachingAllocator::record_use(const Buffer& buffer, const StreamRef& stream) {
-  require_device(state_->device, stream, "record use");
+  require_device(state().device, stream, "record use");
+  static_cast<void>(core::native_of(stream));
   if (buffer.is_empty()) return;
   Use use(stream);
   const auto address = reinterpret_cast<std::uintptr_t>(buffer.address());
-  const std::lock_guard lock(state_->mutex);
-  auto entry = state_->used.upper_bound(address);
-  const bool is_above_first = entry != state_->used.begin();
+  const std::lock_guard lock(state().mutex);
+  auto entry = state().used.upper_bound(address);
+  const bool is_above_first = entry != state().used.begin();
   if (is_above_first) --entry;
   if (!is_above_first || address - entry->first >= entry->second->size_bytes) {
     throw Error(ErrorCode::invalid_argument, "record use",
@@ -254,16 +261,16 @@ void CachingAllocator::record_use(const Buffer& buffer, const StreamRef& stream)
   if (!is_known) uses.push_back(std::move(use));
 }
 
-std::uint64_t CachingAllocator::release_cached() { return state_->release_cached(); }
+std::uint64_t CachingAllocator::release_cached() { return state().release_cached(); }
 
 CachingAllocator::Statistics CachingAllocator::statistics() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->statistics;
+  const std::lock_guard lock(state().mutex);
+  return state().statistics;
 }
 
-const Device& CachingAllocator::device() const { return state_->device; }
+const Device& CachingAllocator::device() const { return state().device; }
 
-std::uint64_t CachingAllocator::cache_limit_bytes() const { return state_->limit_bytes; }
+std::uint64_t CachingAllocator::cache_limit_bytes() const { return state().limit_bytes; }
 
 std::size_t CachingAllocator::block_size(std::size_t size_bytes) noexcept {
   if (size_bytes <= smallest_block_bytes) return smallest_block_bytes;

@@ -149,6 +149,13 @@ void settle(const StreamRef& stream) noexcept {
   release<&hip::Api::hipDeviceSynchronize>(device);
 }
 
+hip::hipStream_t native_of(const StreamRef& stream) {
+  if (stream.native_handle() == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "use stream", "the stream was moved from or released");
+  }
+  return static_cast<hip::hipStream_t>(stream.native_handle());
+}
+
 QuietDeviceGuard::QuietDeviceGuard(const Device& device) noexcept : device_(device) {
   int current = -1;
   if (!release<&hip::Api::hipGetDevice>(device, &current) || current == device.native_handle())

@@ -80,6 +80,10 @@ bool query(const Device& device, Arguments... arguments) noexcept {
   return false;
 }
 
+/// The handle. Throws Error(invalid_argument) for one that was moved from or released.
+hip::hipStream_t native_of(const StreamRef& stream);
+hip::hipEvent_t native_of(const Event& event);
+
 /// Waits for a stream after something failed, so that memory its copies use may go. Never throws; a
 /// wait that fails goes to the trace. A lost device is waited for too: its copies may still run.
 void settle(const StreamRef& stream) noexcept;

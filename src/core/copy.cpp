@@ -12,9 +12,7 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipStream_t native(const StreamRef& stream) {
-  return static_cast<hip::hipStream_t>(stream.native_handle());
-}
+hip::hipStream_t native(const StreamRef& stream) { return core::native_of(stream); }
 
 [[noreturn]] void throw_bounds(const char* operation, std::size_t wanted, std::size_t present) {
   throw Error(ErrorCode::out_of_bounds, operation,

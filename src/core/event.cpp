@@ -9,11 +9,14 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipEvent_t native_event(const Event& event) {
+}  // namespace
+
+hip::hipEvent_t core::native_of(const Event& event) {
+  if (event.native_handle() == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "use event", "the event was moved from or released");
+  }
   return static_cast<hip::hipEvent_t>(event.native_handle());
 }
-
-}  // namespace
 
 Event::Event(const Device& device, Kind kind, bool blocking) : Event(device, nullptr) {
   const DeviceGuard guard(device);
@@ -38,18 +41,17 @@ void Event::record(const StreamRef& stream) {
                 "create the event on the stream's device");
   }
   const DeviceGuard guard(device());
-  call<&Api::hipEventRecord>(device(), {}, native_event(*this),
-                             static_cast<hip::hipStream_t>(stream.native_handle()));
+  call<&Api::hipEventRecord>(device(), {}, core::native_of(*this), core::native_of(stream));
 }
 
 void Event::synchronize() const {
   const DeviceGuard guard(device());
-  call<&Api::hipEventSynchronize>(device(), {}, native_event(*this));
+  call<&Api::hipEventSynchronize>(device(), {}, core::native_of(*this));
 }
 
 bool Event::is_done() const {
   const DeviceGuard guard(device());
-  const hip::hipError_t error = core::api_of(device()).hipEventQuery(native_event(*this));
+  const hip::hipError_t error = core::api_of(device()).hipEventQuery(core::native_of(*this));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device(), "hipEventQuery", error);
   return true;
@@ -58,8 +60,8 @@ bool Event::is_done() const {
 double Event::elapsed_s(const Event& start) const {
   const DeviceGuard guard(device());
   float milliseconds = 0;
-  call<&Api::hipEventElapsedTime>(device(), {}, &milliseconds, native_event(start),
-                                  native_event(*this));
+  call<&Api::hipEventElapsedTime>(device(), {}, &milliseconds, core::native_of(start),
+                                  core::native_of(*this));
   return static_cast<double>(milliseconds) * 1e-3;
 }
 

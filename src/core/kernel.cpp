@@ -56,7 +56,7 @@ void launch_with_addresses(const Kernel& kernel, const LaunchConfig& config,
   require_same_device(kernel, stream);
   core::check_launch(kernel, config, module.limits);
   const DeviceGuard guard(device);
-  const auto native_stream = static_cast<hip::hipStream_t>(stream.native_handle());
+  const auto native_stream = core::native_of(stream);
   const Dim3& grid = config.grid;
   const Dim3& block = config.block;
   hip::hipError_t error = core::api_of(device).hipModuleLaunchKernel(

@@ -61,7 +61,12 @@ struct Platforms::Impl {
   std::array<Entry, platform_count> entries;
 
   Entry& open(Platform platform) {
-    Entry& entry = entries.at(static_cast<std::size_t>(platform));
+    const auto place = static_cast<std::size_t>(platform);
+    if (place >= entries.size()) {
+      throw Error(ErrorCode::invalid_argument, "open platform",
+                  std::to_string(static_cast<int>(platform)) + " is no platform");
+    }
+    Entry& entry = entries[place];
     // Not call_once: one that throws hangs the next under the thread sanitizer.
     const std::lock_guard lock(entry.mutex);
     if (entry.is_open) return entry;
@@ -110,10 +115,15 @@ Platforms::~Platforms() = default;
 Platforms::Platforms(Platforms&&) noexcept = default;
 Platforms& Platforms::operator=(Platforms&&) noexcept = default;
 
-const PlatformStatus& Platforms::status(Platform platform) { return impl_->open(platform).status; }
+Platforms::Impl& Platforms::impl() const {
+  if (impl_) return *impl_;
+  throw Error(ErrorCode::invalid_argument, "open platform", "the Platforms was moved from");
+}
+
+const PlatformStatus& Platforms::status(Platform platform) { return impl().open(platform).status; }
 
 std::vector<Device> Platforms::devices(Platform platform) {
-  const Impl::Entry& entry = impl_->open(platform);
+  const Impl::Entry& entry = impl().open(platform);
   std::vector<Device> devices;
   if (entry.state) {
     for (int index = 0; index < entry.state->device_count; ++index) {
@@ -123,6 +133,6 @@ std::vector<Device> Platforms::devices(Platform platform) {
   return devices;
 }
 
-const std::string& Platforms::system_root() const noexcept { return impl_->options.system_root; }
+const std::string& Platforms::system_root() const { return impl().options.system_root; }
 
 }  // namespace hiptool

@@ -22,9 +22,9 @@ void wait_for_retry(const Error& error, const RetryPolicy& policy, int retry) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(delay);
   for (auto now = Clock::now(); now < until; now = Clock::now()) {
     std::this_thread::sleep_for(std::min(until - now, longest_sleep));
-    if (policy.cancel != nullptr) policy.cancel->throw_if_cancelled("retry");
+    if (policy.cancel) policy.cancel->get().throw_if_cancelled("retry");
   }
-  if (policy.cancel != nullptr) policy.cancel->throw_if_cancelled("retry");
+  if (policy.cancel) policy.cancel->get().throw_if_cancelled("retry");
   if (policy.before_retry) policy.before_retry(error);
 }
 

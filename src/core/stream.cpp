@@ -13,8 +13,6 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipStream_t native_stream(void* stream) { return static_cast<hip::hipStream_t>(stream); }
-
 void require_stream(const void* stream) {
   if (stream == nullptr) {
     throw Error(ErrorCode::invalid_argument, "wrap stream", "the null stream is not accepted",
@@ -37,12 +35,12 @@ StreamRef StreamRef::borrow_native(const Device& device, void* stream) {
 
 void StreamRef::synchronize() const {
   const DeviceGuard guard(device_);
-  call<&Api::hipStreamSynchronize>(device_, {}, native_stream(stream_));
+  call<&Api::hipStreamSynchronize>(device_, {}, core::native_of(*this));
 }
 
 bool StreamRef::is_done() const {
   const DeviceGuard guard(device_);
-  const hip::hipError_t error = core::api_of(device_).hipStreamQuery(native_stream(stream_));
+  const hip::hipError_t error = core::api_of(device_).hipStreamQuery(core::native_of(*this));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device_, "hipStreamQuery", error);
   return true;
@@ -50,14 +48,16 @@ bool StreamRef::is_done() const {
 
 void StreamRef::wait(const Event& event) const {
   const DeviceGuard guard(device_);
-  call<&Api::hipStreamWaitEvent>(device_, {}, native_stream(stream_),
-                                 static_cast<hip::hipEvent_t>(event.native_handle()), 0u);
+  call<&Api::hipStreamWaitEvent>(device_, {}, core::native_of(*this), core::native_of(event), 0u);
 }
 
 void StreamRef::launch_host_function(std::function<void()> function) const {
+  if (!function) {
+    throw Error(ErrorCode::invalid_argument, "launch host function", "the function is empty");
+  }
   const DeviceGuard guard(device_);
   auto owned = std::make_unique<std::function<void()>>(std::move(function));
-  call<&Api::hipLaunchHostFunc>(device_, {}, native_stream(stream_), &run_host_function,
+  call<&Api::hipLaunchHostFunc>(device_, {}, core::native_of(*this), &run_host_function,
                                 static_cast<void*>(owned.get()));
   static_cast<void>(owned.release());  // run_host_function deletes it
 }
@@ -101,7 +101,7 @@ void* Stream::release() noexcept { return std::exchange(stream_, nullptr); }
 void Stream::destroy() noexcept {
   if (stream_ == nullptr) return;
   const core::QuietDeviceGuard guard(device_);
-  core::release<&Api::hipStreamDestroy>(device_, native_stream(stream_));
+  core::release<&Api::hipStreamDestroy>(device_, static_cast<hip::hipStream_t>(stream_));
   stream_ = nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/reference.hpp"
 #include "base/text.hpp"
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
@@ -95,7 +96,8 @@ class ModelLoad {
     load::choose_verify_mode(model_, options_.verify, report_);
     // Reports missing metadata before any device is started.
     if (options_.context_tokens > 0) {
-      kv_cache_bytes(summarize(model_), options_.context_tokens, options_.kv_cache);
+      static_cast<void>(
+          kv_cache_bytes(summarize(model_), options_.context_tokens, options_.kv_cache));
     }
     const bool is_empty = model_.tensors().empty();
     if (is_published()) report_.published = load::find_published(model_, options_.sha256);
@@ -118,7 +120,8 @@ class ModelLoad {
 
  private:
   load::PhaseTimer phase(const char* name) {
-    return {report_, options_.timeline, options_.observer, name};
+    return {report_, base::pointer_to(options_.timeline), base::pointer_to(options_.observer),
+            name};
   }
   bool is_published() const { return report_.verify_mode == VerifyMode::published; }
   bool is_warm() const { return load::is_warm(model_, report_); }
@@ -131,8 +134,8 @@ class ModelLoad {
     if (report_.verify_mode != VerifyMode::full && !is_published()) return;
     load::FileDigests::Options options;
     for (const PublishedHash& hash : report_.published) options.sha256_of.push_back(hash.file);
-    options.cancel = options_.cancel;
-    options.timeline = options_.timeline;
+    options.cancel = base::pointer_to(options_.cancel);
+    options.timeline = base::pointer_to(options_.timeline);
     file_digests_ = std::make_shared<load::FileDigests>(model_, options);
     // The driver starts on a few threads, which wait where all cores read.
     const std::uint32_t cores = load::choose_threads(1, UINT32_MAX, 1);
@@ -174,9 +177,9 @@ class ModelLoad {
     load::TransferOptions options;
     options.external_streams = options_.streams;
     options.read = options_.read;
-    options.cancel = options_.cancel;
+    options.cancel = base::pointer_to(options_.cancel);
     options.observer = &observer;
-    options.timeline = options_.timeline;
+    options.timeline = base::pointer_to(options_.timeline);
     options.memory = staging_memory_;
     if (is_shared) {
       const auto devices = static_cast<std::uint32_t>(report_.plan->devices.size());
@@ -187,15 +190,15 @@ class ModelLoad {
 
   load::VerifyOptions verify_options(LoadObserver* observer) const {
     load::VerifyOptions options;
-    options.cancel = options_.cancel;
+    options.cancel = base::pointer_to(options_.cancel);
     options.observer = observer;
     options.compiler_program = options_.compiler_program;
-    options.timeline = options_.timeline;
+    options.timeline = base::pointer_to(options_.timeline);
     return options;
   }
 
   std::vector<Buffer> load() {
-    CountingObserver observer(options_.observer);
+    CountingObserver observer(base::pointer_to(options_.observer));
     const bool is_shared = is_second_reader_busy();
     load::Transfer transfer(model_, *report_.plan, transfer_options(observer, is_shared));
     // Pinning takes as long as allocating and loading the kernel; cold files need few slots.
@@ -299,7 +302,7 @@ class ModelLoad {
   // A file that changed explains a difference before a device does.
   void judge(VerifyResult found) {
     const bool is_equal = found.mismatch_count == 0;
-    if (!is_equal) load::blame_changed_files(model_, found, options_.cancel);
+    if (!is_equal) load::blame_changed_files(model_, found, base::pointer_to(options_.cancel));
     report_.verification = std::move(found);
     report_.status = is_equal ? LoadStatus::verified : LoadStatus::mismatch;
   }
@@ -327,8 +330,8 @@ class ModelLoad {
     while (!is_done) {
       is_done = file_digests_->wait_for(progress_interval);
       const auto [bytes, total_bytes, duration_s] = file_digests_->statistics();
-      if (options_.observer == nullptr) continue;
-      options_.observer->on_progress(bytes - before, total_bytes - before);
+      if (!options_.observer) continue;
+      options_.observer->get().on_progress(bytes - before, total_bytes - before);
     }
   }
 
@@ -343,7 +346,8 @@ class ModelLoad {
       const ArenaLayout& layout = report_.plan->devices[i].layout;
       if (layout.placements.empty()) continue;
       load::merge_values(values, load::check_values(model_, layout, arenas[i],
-                                                    {options_.cancel, options_.compiler_program}));
+                                                    {base::pointer_to(options_.cancel),
+                                                     options_.compiler_program}));
     }
     report_.values = std::move(values);
   }
@@ -359,7 +363,7 @@ class ModelLoad {
   void measure_limits(load::Transfer& transfer, std::span<const Buffer> arenas) {
     const auto timer = phase("probe");
     report_.limits = load::measure_limits(transfer, *report_.plan, arenas, *report_.statistics,
-                                          is_warm(), options_.cancel);
+                                          is_warm(), base::pointer_to(options_.cancel));
   }
 
   const ModelFile& model_;
@@ -373,7 +377,7 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
                      std::uint32_t expected_devices, bool opens_always,
                      const LoadOptions& options) {
   LoadReport own;
-  LoadReport& report = options.report != nullptr ? *options.report : own;
+  LoadReport& report = options.report ? options.report->get() : own;
   try {
     std::vector<Buffer> arenas =
         ModelLoad(model, options, report).run(open_devices, expected_devices, opens_always);
@@ -404,6 +408,9 @@ LoadedModel load_model(const ModelFile& model, const Device& device, const LoadO
 
 LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
                        std::uint32_t expected_devices, const LoadOptions& options) {
+  if (!open_devices) {
+    throw Error(ErrorCode::invalid_argument, "load", "the function that opens devices is empty");
+  }
   return run_load(model, open_devices, expected_devices, false, options);
 }
 

@@ -16,6 +16,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "load/dims.hpp"
 #include "model/parts.hpp"
 
 namespace hiptool {
@@ -78,7 +79,9 @@ void read_tensor(const ModelFile& model, const TensorInfo& tensor, const Buffer&
   model::check_unchanged(part, file);
 }
 
-std::optional<DType> dtype_of_element(ElementType type) {
+}  // namespace
+
+std::optional<DType> dtype_of(ElementType type) noexcept {
   constexpr std::array<std::pair<std::string_view, DType>, 11> known{{{"F32", DType::f32},
                                                                       {"F16", DType::f16},
                                                                       {"BF16", DType::bf16},
@@ -95,8 +98,6 @@ std::optional<DType> dtype_of_element(ElementType type) {
   return found != known.end() ? std::optional(found->second) : std::nullopt;
 }
 
-}  // namespace
-
 Weight load_weight(const Device& device, const ModelFile& model, std::string_view name) {
   const TensorInfo& tensor = tensor_of(model, name);
   const Buffer bytes(device, tensor.size_bytes);
@@ -106,17 +107,17 @@ Weight load_weight(const Device& device, const ModelFile& model, std::string_vie
 
 Tensor load_tensor(const TensorMemory& memory, const ModelFile& model, std::string_view name) {
   const TensorInfo& tensor = tensor_of(model, name);
-  const std::optional<DType> dtype = dtype_of_element(tensor.type);
+  const std::optional<DType> dtype = dtype_of(tensor.type);
   if (!dtype) {
     throw Error(ErrorCode::unsupported, "load tensor",
                 "tensor '" + tensor.name + "' has elements of type " +
                     std::string(tensor.type.name()) + ", which is no DType",
                 "load_weight() gives its bytes, for ops::QuantisedTensor");
   }
-  std::vector<std::uint64_t> dims = tensor.shape;
-  if (model.format() == ModelFormat::gguf) std::ranges::reverse(dims);
+  const auto dims = load::dims_slowest_first(model, tensor.shape);
   const Tensor result = Tensor::empty(memory, *dtype, dims);
-  read_tensor(model, tensor, result.buffer().view(0, tensor.size_bytes), memory.stream());
+  read_tensor(model, tensor, result.buffer().view(0, tensor.size_bytes),
+              memory.stream() ? &*memory.stream() : nullptr);
   return result;
 }
 
@@ -126,6 +127,9 @@ Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& 
   const auto refuse = [&](ErrorCode code, const std::string& reason, const std::string& hint) {
     throw Error(code, "load file range", path.string() + ": " + reason, hint);
   };
+  if (element_size_bytes(dtype) == 0) {
+    refuse(ErrorCode::invalid_argument, "a number that is no DType", "choose a DType");
+  }
   if (offset_bytes % element_size_bytes(dtype) != 0) {
     refuse(ErrorCode::invalid_argument,
            "offset " + std::to_string(offset_bytes) + " is not a multiple of the " +
@@ -146,7 +150,7 @@ Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& 
   }
   const Tensor result = Tensor::empty(memory, dtype, dims);
   read_into(file, offset_bytes, result.buffer().view(0, count * element_size_bytes(dtype)),
-            memory.stream());
+            memory.stream() ? &*memory.stream() : nullptr);
   file.check_unchanged(file.size_bytes(), file.stamp());
   return result;
 }

@@ -3,8 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
+#include "load/dims.hpp"
 
 namespace hiptool {
 
@@ -45,12 +47,54 @@ std::string_view to_string(Fault fault) noexcept {
 }
 
 LoadedModel::LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report)
-    : model_(std::move(model)), arenas_(std::move(arenas)), report_(std::move(report)) {}
+    : model_(std::move(model)), arenas_(std::move(arenas)), report_(std::move(report)) {
+  const std::size_t devices = report_.plan ? report_.plan->devices.size() : 0;
+  if (arenas_.size() <= devices) return;
+  throw Error(ErrorCode::invalid_argument, "make loaded model",
+              base::plain_count_of(arenas_.size(), "arena") + " for a plan of " +
+                  base::plain_count_of(devices, "device"));
+}
 
 const LoadPlan& LoadedModel::plan() const {
   if (report_.plan) return *report_.plan;
   throw Error(ErrorCode::not_found, "find plan",
               "no device was opened for a model without tensors");
+}
+
+Tensor LoadedModel::tensor(std::string_view name) const { return to_tensor(weight(name), name); }
+
+Tensor LoadedModel::tensor(std::string_view name, const Device& device) const {
+  return to_tensor(weight(name, device), name);
+}
+
+ops::QuantisedTensor LoadedModel::quantised_tensor(std::string_view name) const {
+  return to_matrix(weight(name), name);
+}
+
+ops::QuantisedTensor LoadedModel::quantised_tensor(std::string_view name,
+                                                   const Device& device) const {
+  return to_matrix(weight(name, device), name);
+}
+
+Tensor LoadedModel::to_tensor(const Weight& weight, std::string_view name) const {
+  const std::optional<DType> dtype = dtype_of(weight.type);
+  if (!dtype) {
+    throw Error(ErrorCode::unsupported, "find tensor",
+                "tensor '" + std::string(name) + "' has elements of type " +
+                    std::string(weight.type.name()) + ", which is no DType",
+                "quantised_tensor() gives it for ops::quantised_matmul()");
+  }
+  return Tensor(weight.bytes, *dtype, Layout(load::dims_slowest_first(model_, weight.shape)));
+}
+
+ops::QuantisedTensor LoadedModel::to_matrix(const Weight& weight, std::string_view name) const {
+  if (weight.shape.size() != 2) {
+    throw Error(ErrorCode::invalid_argument, "find matrix",
+                "tensor '" + std::string(name) + "' has " +
+                    base::plain_count_of(weight.shape.size(), "dimension") + ", a matrix has 2");
+  }
+  const auto dims = load::dims_slowest_first(model_, weight.shape);
+  return ops::QuantisedTensor(weight.bytes, weight.type, dims[0], dims[1]);
 }
 
 Weight LoadedModel::weight(std::string_view name) const { return find(name, nullptr); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "kernel_store/images.hpp"
 #include "kernel_store/iq_grids.hpp"
@@ -98,6 +99,7 @@ Backend::Backend(const Device& device, const Options& options)
 Backend Backend::borrow_stream(const StreamRef& stream) { return borrow_stream(stream, Options{}); }
 
 Backend Backend::borrow_stream(const StreamRef& stream, const Options& options) {
+  static_cast<void>(core::native_of(stream));
   return Backend(std::make_shared<ops::BackendState>(stream.device(), &stream, options));
 }
 

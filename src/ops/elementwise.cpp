@@ -82,6 +82,7 @@ void apply(const Backend& backend, const char* family, std::uint32_t operation,
            std::string_view name, DType result, const std::array<const Tensor*, 3>& tensors,
            bool checks = false) {
   const auto& [a, b, out] = tensors;
+  require_known(family, name);
   require_device(backend, name, tensors);
   require_same_dtype(name, *a, *b);
   require_same_dims(name, *a, *b);
@@ -114,10 +115,10 @@ void apply(const Backend& backend, const char* family, std::uint32_t operation,
 }  // namespace
 
 std::string_view to_string(Binary operation) noexcept {
-  return binary_names[static_cast<std::size_t>(operation)];
+  return name_in(binary_names, static_cast<std::size_t>(operation));
 }
 std::string_view to_string(Compare operation) noexcept {
-  return compare_names[static_cast<std::size_t>(operation)];
+  return name_in(compare_names, static_cast<std::size_t>(operation));
 }
 
 void binary_into(const Backend& backend, Tensor& out, Binary operation, const Tensor& a,

@@ -75,7 +75,7 @@ hip::ConvCall library_conv_call(const Tensor& x, const Tensor& weights, const Co
   call.dilation_h = size(options.dilation[0]);
   call.dilation_w = size(options.dilation[1]);
   call.groups = size(options.groups);
-  call.stream = static_cast<hip::hipStream_t>(stream.native_handle());
+  call.stream = core::native_of(stream);
   call.workspace_bytes = options.workspace_bytes;
   return call;
 }
@@ -175,7 +175,7 @@ bool Libraries::multiply(const Backend& backend, MatrixProduct product,
   std::optional<LibraryProduct> work = library_product(std::move(product), options);
   if (work && work->call_count() > most_calls) work.reset();
   if (work) {
-    work->call.stream = static_cast<hip::hipStream_t>(stream_.native_handle());
+    work->call.stream = core::native_of(stream_);
     if (!workspace_.is_empty()) {
       work->call.workspace = workspace_.address();
       work->call.workspace_bytes = workspace_.size_bytes();

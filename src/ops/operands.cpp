@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 31;
 constexpr std::uint64_t threads = 256;
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 44;
 
 std::uintptr_t address_of(const Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.address());
@@ -220,6 +221,10 @@ std::string describe(const Tensor& tensor) {
   return std::string(to_string(tensor.dtype())) + list_of(tensor.dims());
 }
 
+void require_known(std::string_view operation, std::string_view name) {
+  if (name == unknown_name) refuse(operation, "a number that is none of the enum");
+}
+
 void require_device(const Backend& backend, std::string_view operation,
                     std::span<const Tensor* const> tensors, Elements elements) {
   for (const Tensor* tensor : tensors) {
@@ -227,6 +232,12 @@ void require_device(const Backend& backend, std::string_view operation,
       throw Error(ErrorCode::unsupported, std::string(operation),
                   std::string(operation) + ": " + describe(*tensor) +
                       "; i8 is for copies and matmul_i32 alone");
+    }
+    // No memory has so many: a layout that repeats elements would keep a kernel busy for ever.
+    if (tensor->element_count() > most_elements) {
+      throw Error(
+          ErrorCode::unsupported, std::string(operation),
+          std::string(operation) + ": " + describe(*tensor) + " has more than 2^44 elements");
     }
     if (tensor->device() == backend.device()) continue;
     refuse(operation, describe(*tensor) + " is on " + tensor->device().id() +

@@ -82,6 +82,17 @@ void require_separate(std::string_view operation, std::span<const Tensor* const>
 void require_axis(std::string_view operation, const Tensor& tensor, std::size_t axis);
 bool is_same_memory(const Tensor& a, const Tensor& b);
 
+/// Of a number that is none of an enum.
+inline constexpr std::string_view unknown_name = "unknown";
+
+template <std::size_t count>
+constexpr std::string_view name_in(const char* const (&names)[count], std::size_t place) noexcept {
+  return place < count ? names[place] : unknown_name;
+}
+
+/// Error(invalid_argument) for that name.
+void require_known(std::string_view operation, std::string_view name);
+
 /// Error(invalid_argument): "operation: why".
 [[noreturn]] void refuse(std::string_view operation, const std::string& why);
 

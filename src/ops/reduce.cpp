@@ -289,12 +289,13 @@ DType result_dtype(Reduce operation, const Tensor& x) {
 }  // namespace
 
 std::string_view to_string(Reduce operation) noexcept {
-  return reduce_names[static_cast<std::size_t>(operation)];
+  return name_in(reduce_names, static_cast<std::size_t>(operation));
 }
 
 void reduce_into(const Backend& backend, Tensor& out, Reduce operation, const Tensor& x,
                  std::span<const std::size_t> axes) {
   const std::string_view name = to_string(operation);
+  require_known("reduce", name);
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, name, tensors);
   const auto is_reduced = mark_axes(operation, x, axes);

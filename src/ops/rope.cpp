@@ -93,6 +93,7 @@ void copy_unrotated(const Backend& backend, const Tensor& x, std::uint64_t rotar
 void rope_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& cosines,
                const Tensor& sines, RopePairs pairs) {
   const std::array<const Tensor*, 4> tensors{&x, &cosines, &sines, &out};
+  if (pairs > RopePairs::halves) require_known("rope", unknown_name);
   require_device(backend, "rope", tensors);
   require_real("rope", x);
   require_tables(x, cosines, sines);
@@ -114,6 +115,7 @@ Tensor rope(const Backend& backend, const Tensor& x, const Tensor& cosines, cons
 void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gates,
                const Tensor& up) {
   const std::array<const Tensor*, 3> tensors{&gates, &up, &out};
+  if (kind > Gate::sigmoid) require_known("gate", unknown_name);
   require_device(backend, "gate", tensors);
   require_real("gate", gates);
   require_same_dtype("gate", gates, up);

@@ -15,6 +15,7 @@ namespace hiptool::ops {
 namespace {
 
 constexpr std::string_view frequencies_name = "rope_frequencies";
+constexpr std::uint64_t most_rotary = 1u << 20;  // far above the elements of any head
 constexpr std::string_view tables_name = "rope_tables";
 
 void require_positive(const char* name, double number) {
@@ -24,6 +25,10 @@ void require_positive(const char* name, double number) {
 }
 
 void require_rope_options(const RopeOptions& options) {
+  if (options.rotary > most_rotary) {
+    refuse(frequencies_name,
+           std::to_string(options.rotary) + " elements, at most " + std::to_string(most_rotary));
+  }
   if (options.rotary % 2 != 0) {
     refuse(frequencies_name, std::to_string(options.rotary) + " elements are no pairs");
   }

@@ -162,13 +162,22 @@ Tensor log_softmax(const Backend& backend, const Tensor& x, std::size_t axis) {
 }
 
 void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weight,
-                    const Tensor* bias, double epsilon) {
-  run_norm(backend, "layernorm", x, weight, bias, true, epsilon, out);
+                    const Tensor& bias, double epsilon) {
+  run_norm(backend, "layernorm", x, weight, &bias, true, epsilon, out);
 }
-Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight, const Tensor* bias,
+void layernorm_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& weight,
+                    double epsilon) {
+  run_norm(backend, "layernorm", x, weight, nullptr, true, epsilon, out);
+}
+Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  double epsilon) {
   Tensor out = backend.empty(x.dtype(), x.dims());
   layernorm_into(backend, out, x, weight, bias, epsilon);
+  return out;
+}
+Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight, double epsilon) {
+  Tensor out = backend.empty(x.dtype(), x.dims());
+  layernorm_into(backend, out, x, weight, epsilon);
   return out;
 }
 

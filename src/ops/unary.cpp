@@ -100,10 +100,12 @@ constexpr UnaryEntry elu_entry{"elu", "function", static_cast<std::uint32_t>(Fun
 }  // namespace
 
 std::string_view to_string(Unary operation) noexcept {
-  return unary_entries[static_cast<std::size_t>(operation)].name;
+  const auto place = static_cast<std::size_t>(operation);
+  return place < std::size(unary_entries) ? unary_entries[place].name : unknown_name;
 }
 
 void unary_into(const Backend& backend, Tensor& out, Unary operation, const Tensor& x) {
+  require_known("unary", to_string(operation));
   apply_function(backend, unary_entries[static_cast<std::size_t>(operation)], x, 0, out);
 }
 

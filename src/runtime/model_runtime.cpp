@@ -98,7 +98,7 @@ struct ModelRuntime::State {
         spec(std::move(described)),
         context_tokens(options.context_tokens),
         chunk_tokens(runtime::decoder_chunk_tokens(options)) {
-    memory_bytes(spec, options);  // refuses options
+    static_cast<void>(memory_bytes(spec, options));  // refuses options
     require_heads(spec);
     backends = backends_in_use(all, spec, find);
     places = runtime::find_places(backends, spec, find);
@@ -319,10 +319,15 @@ std::uint64_t ModelRuntime::memory_bytes(const DecoderSpec& spec, const Options&
   return runtime::decoder_memory_bytes(spec, layers, options);
 }
 
-std::uint64_t ModelRuntime::memory_bytes() const noexcept { return state_->size_bytes; }
+ModelRuntime::State& ModelRuntime::state() const {
+  if (state_) return *state_;
+  throw Error(ErrorCode::invalid_argument, "use runtime", "the runtime was moved from");
+}
+
+std::uint64_t ModelRuntime::memory_bytes() const { return state().size_bytes; }
 
 Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
-  State& state = *state_;
+  State& state = this->state();
   state.require_step(ids);
   const std::array<std::uint64_t, 1> dims{ids.size()};
   const Backend& backend = state.backends[state.places.embedding];
@@ -338,14 +343,14 @@ Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
   return logits;
 }
 
-std::uint64_t ModelRuntime::position() const noexcept { return state_->position; }
+std::uint64_t ModelRuntime::position() const { return state().position; }
 
-void ModelRuntime::reset() noexcept { state_->position = 0; }
+void ModelRuntime::reset() { state().position = 0; }
 
-void ModelRuntime::observe(Probe probe) { state_->probe = std::move(probe); }
+void ModelRuntime::observe(Probe probe) { state().probe = std::move(probe); }
 
 void ModelRuntime::cleanup(double timeout_s) {
-  State& state = *state_;
+  State& state = this->state();
   if (!(timeout_s >= 0)) {
     throw Error(ErrorCode::invalid_argument, "clean up runtime",
                 "a limit of " + std::to_string(timeout_s) + " s", "choose 0 or more seconds");
@@ -368,10 +373,8 @@ void ModelRuntime::cleanup(double timeout_s) {
   state.parts.clear();
 }
 
-const DecoderSpec& ModelRuntime::spec() const noexcept { return state_->spec; }
+const DecoderSpec& ModelRuntime::spec() const { return state().spec; }
 
-const Backend& ModelRuntime::backend() const noexcept {
-  return state_->backends[state_->places.output];
-}
+const Backend& ModelRuntime::backend() const { return state().backends[state().places.output]; }
 
 }  // namespace hiptool

@@ -24,7 +24,12 @@ constexpr std::array<Entry, dtypes.size() + 1> entries{{{"u8", 1, false},
                                                         {"f8e4m3", 1, true},
                                                         {"i8", 1, false}}};
 
-const Entry& entry_of(DType dtype) noexcept { return entries[static_cast<std::size_t>(dtype)]; }
+constexpr Entry unknown{"unknown", 0, false};
+
+const Entry& entry_of(DType dtype) noexcept {
+  const auto place = static_cast<std::size_t>(dtype);
+  return place < entries.size() ? entries[place] : unknown;
+}
 
 constexpr std::uint32_t float_sign = 0x8000'0000;
 constexpr std::uint32_t float_infinity = 0x7F80'0000;

@@ -27,6 +27,11 @@ std::size_t bytes_of(std::uint64_t count, DType dtype) {
   return size_bytes;
 }
 
+void require_dtype(const char* operation, DType dtype) {
+  if (element_size_bytes(dtype) != 0) return;
+  throw_argument(operation, std::to_string(static_cast<int>(dtype)) + " is no DType");
+}
+
 // Also when the work fails it must not use the caller's memory any more.
 void run_and_wait(const StreamRef& stream, const std::function<void()>& work) {
   try {
@@ -49,6 +54,7 @@ Buffer TensorMemory::allocate(std::size_t size_bytes) const {
 Tensor::Tensor(Buffer buffer, DType dtype, const Layout& layout)
     : buffer_(std::move(buffer)), dtype_(dtype), layout_(layout) {
   if (!buffer_.has_device()) throw_argument("make tensor", "the buffer is on no device");
+  require_dtype("make tensor", dtype_);
   const std::size_t needed_bytes = bytes_of(layout_.extent(), dtype_);
   if (needed_bytes > buffer_.size_bytes()) {
     throw Error(ErrorCode::out_of_bounds, "make tensor",
@@ -61,6 +67,7 @@ Tensor::Tensor(Buffer buffer, DType dtype, const Layout& layout)
 }
 
 Tensor Tensor::empty(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims) {
+  require_dtype("make tensor", dtype);
   const Layout layout(dims);
   return Tensor(memory.allocate(bytes_of(layout.element_count(), dtype)), dtype, layout);
 }
@@ -72,7 +79,7 @@ Tensor Tensor::empty(const TensorMemory& memory, DType dtype,
 
 Tensor Tensor::zeros(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims) {
   Tensor tensor = empty(memory, dtype, dims);
-  if (memory.stream() != nullptr) {
+  if (memory.stream()) {
     fill(tensor.buffer_, std::byte{0}, *memory.stream());
   } else if (!tensor.buffer().is_empty()) {
     const Stream stream(tensor.device());
@@ -88,6 +95,7 @@ Tensor Tensor::zeros(const TensorMemory& memory, DType dtype,
 
 Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::byte> bytes,
                                DType dtype, std::span<const std::uint64_t> dims) {
+  require_dtype("tensor from host", dtype);
   const Layout layout(dims);
   const std::size_t size_bytes = bytes_of(layout.element_count(), dtype);
   if (bytes.size() != size_bytes) {
@@ -95,7 +103,7 @@ Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::
                                            " were given for " + std::to_string(size_bytes));
   }
   Tensor tensor(memory.allocate(size_bytes), dtype, layout);
-  if (memory.stream() != nullptr) {
+  if (memory.stream()) {
     run_and_wait(*memory.stream(), [&] { copy_h2d(tensor.buffer_, bytes, *memory.stream()); });
   } else {
     copy_h2d_and_wait(tensor.buffer_, bytes);
@@ -106,7 +114,7 @@ Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::
 std::size_t Tensor::size_bytes() const { return bytes_of(element_count(), dtype_); }
 
 void* Tensor::address() const noexcept {
-  if (element_count() == 0) return nullptr;
+  if (element_count() == 0 || buffer_.is_empty()) return nullptr;
   const std::size_t offset_bytes = layout_.start_offset() * element_size_bytes(dtype_);
   return static_cast<std::byte*>(buffer_.address()) + offset_bytes;
 }
@@ -114,7 +122,9 @@ void* Tensor::address() const noexcept {
 Tensor Tensor::with_layout(const Layout& layout) const { return Tensor(buffer_, dtype_, layout); }
 
 void Tensor::copy_to_host(std::span<std::byte> bytes) const {
-  copy_d2h_and_wait(bytes, elements_of_size(bytes.size(), "copy tensor to host"));
+  const Buffer elements = elements_of_size(bytes.size(), "copy tensor to host");
+  wait_for_device();
+  copy_d2h_and_wait(bytes, elements);
 }
 
 void Tensor::copy_to_host(std::span<std::byte> bytes, const StreamRef& stream) const {
@@ -124,6 +134,7 @@ void Tensor::copy_to_host(std::span<std::byte> bytes, const StreamRef& stream) c
 
 void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes) {
   Buffer elements = elements_of_size(bytes.size(), "copy tensor from host");
+  wait_for_device();
   copy_h2d_and_wait(elements, bytes);
 }
 
@@ -135,6 +146,7 @@ void Tensor::copy_from_host_bytes(std::span<const std::byte> bytes, const Stream
 
 void Tensor::copy_region(const Tensor& source, const Region& region) {
   require_region(source, region);
+  wait_for_device();
   const Stream stream(device());
   run_and_wait(stream, [&] { copy_region(source, region, stream); });
 }
@@ -157,6 +169,17 @@ void Tensor::copy_from(const Tensor& source, const StreamRef& stream) {
   copy_region(source, whole_of(source), stream);
 }
 
+void Tensor::wait_for_device() const {
+  const DeviceGuard guard(device());
+  core::call<&hip::Api::hipDeviceSynchronize>(device(), {});
+}
+
+void Tensor::throw_no_host_memory(std::size_t count) const {
+  throw Error(ErrorCode::host_out_of_memory, "copy tensor to host",
+              "no host memory for " + base::plain_count_of(count, "element") + " of " +
+                  std::string(to_string(dtype_)));
+}
+
 std::size_t Tensor::element_count_as(DType dtype) const {
   if (dtype != dtype_) {
     throw_argument("copy tensor", "the tensor is of " + std::string(to_string(dtype_)) +
@@ -168,7 +191,11 @@ std::size_t Tensor::element_count_as(DType dtype) const {
 
 void Tensor::read_elements(std::span<std::byte> bytes, const StreamRef* stream) const {
   if (bytes.empty()) return;
-  if (stream != nullptr) require_stream(*stream);
+  if (stream != nullptr) {
+    require_stream(*stream);
+  } else {
+    wait_for_device();
+  }
   const auto read = [&](std::span<std::byte> to, const Buffer& from) {
     if (stream == nullptr) {
       copy_d2h_and_wait(to, from);

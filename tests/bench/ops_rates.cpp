@@ -182,7 +182,7 @@ void measure_rows(Rates& rates) {
     rates.measure("softmax " + type, 2 * once,
                   [&] { ops::softmax_into(backend, out, x, ops::last_axis); });
     rates.measure("layernorm " + type, 2 * once,
-                  [&] { ops::layernorm_into(backend, out, x, weight, &weight, 1e-5); });
+                  [&] { ops::layernorm_into(backend, out, x, weight, weight, 1e-5); });
     rates.measure("rmsnorm " + type, 2 * once,
                   [&] { ops::rmsnorm_into(backend, out, x, weight, 1e-5); });
     // Heads of 128 numbers; the tables are as large as one head of all tokens.

@@ -77,7 +77,7 @@ def expected_files(stage):
     prefix = next(stage.rglob("include")).parent
     libdir = library.relative_to(prefix)
     version = re.search(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text("utf-8"))[1]
-    files = {libdir / "libhiptool.so", libdir / "libhiptool.so.0",
+    files = {libdir / "libhiptool.so", libdir / "libhiptool.so.1",
              libdir / f"libhiptool.so.{version}", libdir / "pkgconfig/hiptool.pc",
              libdir / "cmake/hiptool/hiptool-config.cmake",
              libdir / "cmake/hiptool/hiptool-config-version.cmake"}

@@ -166,7 +166,7 @@ void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
     const Tensor bias = recorder.tensor(dtype, {dims[1]}, layout, Data::numbers);
     ops::rmsnorm_into(backend, for_call(out()), x, weight, 1e-5);
     x = begin("layernorm");
-    ops::layernorm_into(backend, for_call(out()), x, weight, &bias, 1e-5);
+    ops::layernorm_into(backend, for_call(out()), x, weight, bias, 1e-5);
   }
 }
 

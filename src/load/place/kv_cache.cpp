@@ -32,7 +32,12 @@ constexpr std::array<KvBlock, 9> kv_blocks{{{KvType::f16, "f16", 1, 2},
                                             {KvType::q5_1, "q5_1", 32, 24},
                                             {KvType::iq4_nl, "iq4_nl", 32, 18}}};
 
-const KvBlock& block_of(KvType type) noexcept { return kv_blocks[static_cast<std::size_t>(type)]; }
+const KvBlock& block_of(KvType type) {
+  if (static_cast<std::size_t>(type) < std::size(kv_blocks)) {
+    return kv_blocks[static_cast<std::size_t>(type)];
+  }
+  throw Error(ErrorCode::invalid_argument, "size KV cache", "a number that is no KvType");
+}
 
 // A summary that was not made by summarize() has no caches.
 std::vector<LayerCache> caches_of(const ModelSummary& summary, bool least) {
@@ -184,7 +189,10 @@ std::optional<std::uint64_t> whole_cache_bytes(const ModelSummary& summary,
 
 }  // namespace load
 
-std::string_view to_string(KvType type) noexcept { return block_of(type).name; }
+std::string_view to_string(KvType type) noexcept {
+  const auto place = static_cast<std::size_t>(type);
+  return place < std::size(kv_blocks) ? kv_blocks[place].name : std::string_view("unknown");
+}
 
 std::optional<KvType> kv_type_from_name(std::string_view name) noexcept {
   const auto is_same = [](char left, char right) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/reference.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "load/transfer/device_ring.hpp"
@@ -21,7 +22,7 @@ load::TransferOptions transfer_options(AsyncLoader::Options options) {
   chosen.readers = 1;  // all threads share the slots
   chosen.slots = options.slots != 0 ? options.slots : load::choose_threads(1, 16, 1) + 4;
   chosen.external_streams = std::move(options.external_streams);
-  chosen.cancel = options.cancel;
+  chosen.cancel = base::pointer_to(options.cancel);
   return chosen;
 }
 

@@ -4,10 +4,17 @@
 #include <string>
 #include <utility>
 
+#include "core/call.hpp"
 #include "hiptool/error.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::load {
+namespace {
+
+constexpr std::uint32_t most_streams = 64;
+constexpr std::uint32_t most_slots = 1u << 16;
+
+}  // namespace
 
 DeviceRing::DeviceRing(const Device& device, TransferOptions options)
     : device_(device), options_(std::move(options)) {
@@ -45,6 +52,12 @@ void DeviceRing::check_options() const {
   if (options_.external_streams.empty() && options_.streams == 0) {
     refuse("a loader needs at least one stream");
   }
+  if (options_.external_streams.empty() && options_.streams > most_streams) {
+    refuse("a loader has at most " + std::to_string(most_streams) + " streams");
+  }
+  if (options_.slots > most_slots) {
+    refuse("a loader has at most " + std::to_string(most_slots) + " staging slots");
+  }
   const ReadOptions& read = options_.read;
   if (read.request_bytes == 0) refuse("a read needs at least one byte");
   if (read.depth > 64) refuse("a reader has at most 64 direct requests in flight");
@@ -53,6 +66,7 @@ void DeviceRing::check_options() const {
     refuse("a direct request has whole multiples of 64 KiB, 1 GiB at most");
   }
   for (const StreamRef& stream : options_.external_streams) {
+    static_cast<void>(core::native_of(stream));
     if (stream.device() == device_) continue;
     refuse("a stream of " + stream.device().id() + " was given to a loader of " + device_.id());
   }

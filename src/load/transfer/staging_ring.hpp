@@ -55,7 +55,7 @@ class StagingRing {
   std::size_t slot_bytes() const noexcept { return options_.slot_bytes; }
   std::size_t slot_count() const noexcept { return options_.owners * options_.slots; }
   /// The memory of all slots; empty before it is pinned.
-  std::span<std::byte> memory() const noexcept {
+  std::span<std::byte> memory() noexcept {
     return pinned_ ? pinned_->bytes() : std::span<std::byte>();
   }
 

@@ -113,7 +113,7 @@ class Verifier {
  private:
   void work(const std::atomic<bool>& stop) {
     const Stream stream(arena_.device());
-    const PinnedBuffer returned(arena_.device(), job_bytes, PinnedBuffer::Method::registered);
+    PinnedBuffer returned(arena_.device(), job_bytes, PinnedBuffer::Method::registered);
     std::vector<std::byte> expected(job_bytes);
     while (!stop.load()) {
       if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("verify");

@@ -16,9 +16,7 @@ constexpr std::uint64_t usual_spins_per_ms = 1000;
 constexpr std::uint64_t most_spins_per_ms = 100'000;
 constexpr std::uint64_t spins_step = 10;
 
-std::uint32_t* flag_of(const PinnedBuffer& flag) {
-  return reinterpret_cast<std::uint32_t*>(flag.data());
-}
+std::uint32_t* flag_of(PinnedBuffer& flag) { return reinterpret_cast<std::uint32_t*>(flag.data()); }
 
 }  // namespace
 

@@ -76,9 +76,10 @@ std::vector<OperationCase> norm_cases(bool is_centred, DType dtype,
     if (has_bias) made.inputs.push_back(maker.moderate_numbers(dtype, row));
     made.run = [is_centred, has_bias](const Backend& backend, std::span<const Tensor> in,
                                       Tensor& out) {
-      if (is_centred) {
-        const Tensor* bias = has_bias ? &in[2] : nullptr;
-        ops::layernorm_into(backend, out, in[0], in[1], bias, swept_norm_epsilon);
+      if (is_centred && has_bias) {
+        ops::layernorm_into(backend, out, in[0], in[1], in[2], swept_norm_epsilon);
+      } else if (is_centred) {
+        ops::layernorm_into(backend, out, in[0], in[1], swept_norm_epsilon);
       } else {
         ops::rmsnorm_into(backend, out, in[0], in[1], swept_norm_epsilon);
       }

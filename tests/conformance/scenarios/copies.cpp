@@ -15,7 +15,7 @@ void copies_in_order(const Place& place) {
   constexpr std::size_t size = 200'000;
   Buffer first(place.device(), size);
   Buffer second(place.device(), size);
-  const PinnedBuffer host(place.device(), 2 * size);
+  PinnedBuffer host(place.device(), 2 * size);
   const auto source = host.bytes().first(size);
   const auto target = host.bytes().last(size);
   const Stream stream(place.device());

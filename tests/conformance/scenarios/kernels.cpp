@@ -34,7 +34,7 @@ Kernel fill_kernel(const Device& device) { return KernelLoader(device).kernel("h
 /// A kernel that holds its stream until the flag is set, at the latest when this goes.
 class KernelGate {
  public:
-  KernelGate(const Kernel& kernel, const StreamRef& stream, const PinnedBuffer& memory)
+  KernelGate(const Kernel& kernel, const StreamRef& stream, PinnedBuffer& memory)
       : flag_(*reinterpret_cast<std::uint32_t*>(memory.data())) {
     set(0);
     // Some seconds on a busy processor; a device that reads over its bus ends with the process.
@@ -162,7 +162,7 @@ void a_timed_kernel(const Place& place) {
 void a_copy_right_behind_a_kernel(const Place& place) {
   const Kernel kernel = fill_kernel(place.device());
   const Buffer buffer(place.device(), count * 4);
-  const PinnedBuffer pinned(place.device(), buffer.size_bytes());
+  PinnedBuffer pinned(place.device(), buffer.size_bytes());
   Bytes pageable(buffer.size_bytes());
   const Stream stream(place.device());
   const Settled settled(stream);
@@ -181,7 +181,7 @@ void a_gate_kernel_holds_its_stream(const Place& place) {
   const Kernel gate_kernel = loader.kernel("hiptool_gate");
   const Kernel kernel = loader.kernel("hiptool_fill_u32");
   Buffer buffer(place.device(), 2 * count * 4);
-  const PinnedBuffer flag(place.device(), 4);
+  PinnedBuffer flag(place.device(), 4);
   const Stream held(place.device());
   const Stream other(place.device());
   fill(buffer, std::byte{0}, other);

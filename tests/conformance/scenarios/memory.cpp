@@ -82,8 +82,8 @@ void too_much_memory(const Place& place) {
 void pinned_memory(const Place& place) {
   using enum PinnedBuffer::Method;
   for (const auto method : {runtime, registered}) {
-    const PinnedBuffer pinned(place.device(), 20'001, method);
-    const PinnedBuffer back(place.device(), pinned.size_bytes(), method);
+    PinnedBuffer pinned(place.device(), 20'001, method);
+    PinnedBuffer back(place.device(), pinned.size_bytes(), method);
     Buffer buffer(place.device(), pinned.size_bytes());
     const Bytes sent = random_bytes(pinned.size_bytes(), 4);
     std::copy(sent.begin(), sent.end(), pinned.data());

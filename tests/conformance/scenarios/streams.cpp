@@ -24,7 +24,7 @@ constexpr std::size_t size = 50'000;
 
 void an_event_orders_two_streams(const Place& place) {
   Buffer buffer(place.device(), size);
-  const PinnedBuffer host(place.device(), size);
+  PinnedBuffer host(place.device(), size);
   const Stream producer(place.device());
   const Stream consumer(place.device());
   Event written(place.device(), Event::Kind::ordering);
@@ -82,7 +82,7 @@ void a_host_function_sees_the_copy(const Place& place) {
   const Bytes sent = random_bytes(size, 30);
   Buffer buffer(place.device(), size);
   copy_h2d_and_wait(buffer, sent);
-  const PinnedBuffer host(place.device(), size);
+  PinnedBuffer host(place.device(), size);
   Bytes seen;
   const Stream stream(place.device());
   const Settled settled(stream);
@@ -183,7 +183,7 @@ void moved_owners(const Place& place) {
 
   PinnedBuffer pinned(place.device(), 100);
   pinned.data()[17] = std::byte{17};
-  const PinnedBuffer moved_pinned(std::move(pinned));
+  PinnedBuffer moved_pinned(std::move(pinned));
   expect(moved_pinned.data()[17] == std::byte{17}, "moved pinned memory is the same memory");
 }
 

@@ -38,7 +38,7 @@ void in_threads(const std::function<void(std::size_t index)>& function) {
 
 void round_trips(const Device& device, const StreamRef& stream, std::size_t index) {
   Buffer buffer(device, exchanged_bytes);
-  const PinnedBuffer host(device, 2 * exchanged_bytes);
+  PinnedBuffer host(device, 2 * exchanged_bytes);
   const auto source = host.bytes().first(exchanged_bytes);
   const auto target = host.bytes().last(exchanged_bytes);
   const Settled settled(stream);

@@ -34,7 +34,7 @@ void reads_before_the_copy_is_there(const Place& place) {
   const scenarios::Bytes sent(size, std::byte{0x33});
   Buffer buffer(place.device(), size);
   copy_h2d_and_wait(buffer, sent);
-  const PinnedBuffer host(place.device(), size);
+  PinnedBuffer host(place.device(), size);
   const Stream stream(place.device());
   const Settled settled(stream);
   copy_d2h(host.bytes(), buffer, stream);
@@ -43,7 +43,7 @@ void reads_before_the_copy_is_there(const Place& place) {
 
 void reads_before_the_other_stream_wrote(const Place& place) {
   Buffer buffer(place.device(), size);
-  const PinnedBuffer host(place.device(), size);
+  PinnedBuffer host(place.device(), size);
   const Stream producer(place.device());
   const Stream consumer(place.device());
   const Settled producer_settled(producer);
@@ -59,7 +59,7 @@ void reads_before_the_other_stream_wrote(const Place& place) {
 void overwrites_what_is_still_copied(const Place& place) {
   const scenarios::Bytes sent(size, std::byte{0x55});
   Buffer buffer(place.device(), size);
-  const PinnedBuffer host(place.device(), size);
+  PinnedBuffer host(place.device(), size);
   std::copy(sent.begin(), sent.end(), host.data());
   const Stream stream(place.device());
   const Settled settled(stream);

@@ -53,9 +53,9 @@ struct LoadFixture : test::ModelFixture {
     LoadReport report;
     LoadOptions options;
     options.verify = VerifyMode::full;
-    options.cancel = &cancel;
-    options.observer = &observer;
-    options.report = &report;
+    options.cancel = cancel;
+    options.observer = observer;
+    options.report = report;
     load_model(model, device, options);
     CHECK(hashes.get().tensors.size() == tensors.size());
     return report;

@@ -130,7 +130,8 @@ TEST_CASE("record_use and allocate refuse foreign buffers and streams") {
   CachingAllocator allocator(devices[0]);
   const Buffer own = allocator.allocate(4'096, stream);
   const Buffer foreign(devices[0], 64);
-  CHECK(code_of([&] { allocator.allocate(1, elsewhere); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { static_cast<void>(allocator.allocate(1, elsewhere)); }) ==
+        ErrorCode::invalid_argument);
   CHECK(code_of([&] { allocator.record_use(own, elsewhere); }) == ErrorCode::invalid_argument);
   CHECK(code_of([&] { allocator.record_use(foreign, stream); }) == ErrorCode::invalid_argument);
   allocator.record_use(Buffer(), stream);
@@ -146,7 +147,7 @@ TEST_CASE("out of memory releases everything cached and tries once more") {
   const Stream stream(wrapped.device());
   CachingAllocator allocator(wrapped.device());
   for (const std::size_t size : {1'000u, 5'000u, 70'000u}) {
-    allocator.allocate(size, stream);
+    static_cast<void>(allocator.allocate(size, stream));
   }
   CHECK(allocator.statistics().cached_blocks == 3);
   SUBCASE("which succeeds") {
@@ -162,14 +163,16 @@ TEST_CASE("out of memory releases everything cached and tries once more") {
   SUBCASE("which fails too") {
     const std::uint64_t before = wrapped.table().count("hipMalloc");
     wrapped.table().fail("hipMalloc", hip::hipErrorOutOfMemory, 1, 100);
-    CHECK(code_of([&] { allocator.allocate(200'000, stream); }) == ErrorCode::out_of_memory);
+    CHECK(code_of([&] { static_cast<void>(allocator.allocate(200'000, stream)); }) ==
+          ErrorCode::out_of_memory);
     CHECK(wrapped.table().count("hipMalloc") == before + 2);
     CHECK(allocator.statistics().used_blocks == 0);
   }
   SUBCASE("but no other failure does") {
     const std::uint64_t before = wrapped.table().count("hipMalloc");
     wrapped.table().fail("hipMalloc", hip::hipErrorIllegalAddress, 1, 100);
-    CHECK(code_of([&] { allocator.allocate(200'000, stream); }) == ErrorCode::device_lost);
+    CHECK(code_of([&] { static_cast<void>(allocator.allocate(200'000, stream)); }) ==
+          ErrorCode::device_lost);
     CHECK(wrapped.table().count("hipMalloc") == before + 1);
     CHECK(allocator.statistics().cached_blocks == 3);
   }
@@ -215,13 +218,13 @@ TEST_CASE("buffers outlive the allocator and nothing leaks") {
     {
       CachingAllocator first(wrapped.device());
       CachingAllocator allocator(std::move(first));
-      allocator.allocate(100, stream);
+      static_cast<void>(allocator.allocate(100, stream));
       other = allocator.allocate(50'000, stream);
       Buffer buffer = allocator.allocate(3'000, stream);
       copy_h2d_and_wait(buffer, bytes);
       view = buffer.view(500, 2'500);
       CachingAllocator target(wrapped.device());
-      target.allocate(10'000, stream);
+      static_cast<void>(target.allocate(10'000, stream));
       CHECK(wrapped.table().live().device_memory == 4);
       target = std::move(allocator);
       CHECK(wrapped.table().live().device_memory == 3);
@@ -252,9 +255,9 @@ TEST_CASE("an event that cannot be queried fails the allocation and leaks nothin
   const Stream stream(wrapped.device());
   const Stream other(wrapped.device());
   CachingAllocator allocator(wrapped.device());
-  allocator.allocate(1'000, stream);
+  static_cast<void>(allocator.allocate(1'000, stream));
   wrapped.table().fail("hipEventQuery", hip::hipErrorInvalidHandle);
-  CHECK(code_of([&] { allocator.allocate(1'000, other); }) == ErrorCode::device);
+  CHECK(code_of([&] { static_cast<void>(allocator.allocate(1'000, other)); }) == ErrorCode::device);
   CHECK(allocator.statistics().cached_blocks == 1);
   stream.synchronize();
   CHECK(allocator.allocate(1'000, other).size_bytes() == 1'000);

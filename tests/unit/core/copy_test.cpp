@@ -23,7 +23,7 @@ TEST_CASE("a copy whose wait failed has ended when the error is thrown") {
   test::WrapperTable& table = *binder->table(Platform::cpu);
   const std::vector<std::byte> sent(100'000, std::byte{0x66});
   Buffer buffer(device, sent.size());
-  const PinnedBuffer pinned(device, sent.size());
+  PinnedBuffer pinned(device, sent.size());
   std::vector<std::byte> found(sent.size());
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);

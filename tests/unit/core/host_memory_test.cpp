@@ -21,7 +21,7 @@ TEST_CASE("host memory: huge pages that can be written to their end") {
   CHECK(memory.mapped_bytes() == 4u << 20);
   CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % (2u << 20) == 0);
   memory.data()[memory.mapped_bytes() - 1] = std::byte{1};
-  const HostMemory moved = std::move(memory);
+  HostMemory moved = std::move(memory);
   CHECK(moved.data()[moved.mapped_bytes() - 1] == std::byte{1});
   CHECK(memory.data() == nullptr);  // NOLINT: looked at on purpose
   CHECK(memory.size_bytes() == 0);
@@ -31,7 +31,7 @@ TEST_CASE("host memory: huge pages that can be written to their end") {
 TEST_CASE("host memory: more than there is") {
   for (const std::size_t size : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 60}) {
     try {
-      const HostMemory memory(size);
+      HostMemory memory(size);
       FAIL("an exception was expected");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::host_out_of_memory);
@@ -44,7 +44,7 @@ TEST_CASE("host memory: a pinned buffer takes it over, and what fails frees it")
   HostMemory memory(100'000);
   const std::byte* const address = memory.data();
   {
-    const PinnedBuffer pinned(wrapped.device(), std::move(memory));
+    PinnedBuffer pinned(wrapped.device(), std::move(memory));
     CHECK(pinned.data() == address);
     CHECK(pinned.size_bytes() == 100'000);
     CHECK(wrapped.table().live().registrations == 1);

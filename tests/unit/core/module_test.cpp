@@ -224,7 +224,7 @@ TEST_CASE("a native module is borrowed") {
     CHECK(Kernel(borrowed, "saxpy").name() == "saxpy");
   }
   CHECK(test::fake_modules().unloaded == 0);
-  const auto error = failure([&] { Module::borrow_native(device, nullptr); });
+  const auto error = failure([&] { static_cast<void>(Module::borrow_native(device, nullptr)); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::invalid_argument);
 }

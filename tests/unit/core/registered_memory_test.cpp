@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
     const bool is_ours = method == PinnedBuffer::Method::registered;
     table.fail(is_ours ? "hipHostRegister" : "hipHostMalloc", hip::hipErrorOutOfMemory);
     try {
-      const PinnedBuffer pinned(device, 1'000, method);
+      PinnedBuffer pinned(device, 1'000, method);
       FAIL("pinned");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::host_out_of_memory);

@@ -135,7 +135,7 @@ TEST_CASE("caches are released after the delay and before the call") {
 TEST_CASE("a cancelled retry calls no more") {
   CancelToken cancel;
   RetryPolicy policy;
-  policy.cancel = &cancel;
+  policy.cancel = cancel;
   policy.first_delay_s = 3600;
   int calls = 0;
   const auto code_of = [&] {

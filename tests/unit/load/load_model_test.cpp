@@ -66,8 +66,8 @@ struct LoadModelFixture : test::WatchedDevice {
   LoadOptions options(VerifyMode verify) {
     LoadOptions chosen;
     chosen.verify = verify;
-    chosen.observer = &observer;
-    chosen.report = &report;
+    chosen.observer = observer;
+    chosen.report = report;
     return chosen;
   }
   void check_weights(const LoadedModel& loaded) const {
@@ -121,12 +121,14 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases are in order and every w
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: unknown weights are named") {
   const LoadedModel loaded = load_model(model, device, options(VerifyMode::none));
-  CHECK(code_of([&] { loaded.weight("blk.99.weight"); }) == ErrorCode::not_found);
+  CHECK(code_of([&] { static_cast<void>(loaded.weight("blk.99.weight")); }) ==
+        ErrorCode::not_found);
   Platforms::Options two;
   two.cpu_devices = 2;
   Platforms others(two);
   const Device other = others.devices(Platform::cpu)[1];
-  CHECK(code_of([&] { loaded.weight(tensors[0].name, other); }) == ErrorCode::not_found);
+  CHECK(code_of([&] { static_cast<void>(loaded.weight(tensors[0].name, other)); }) ==
+        ErrorCode::not_found);
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: copies of a weight are found by their device") {
@@ -160,9 +162,11 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: memory and streams of the calle
   CHECK(loaded.arenas()[0].address() == memory.address());
   check_weights(loaded);
   chosen.arenas = {memory.view(0, memory.size_bytes() - 1)};
-  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+        ErrorCode::out_of_bounds);
   chosen.arenas = {memory, memory};
-  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+        ErrorCode::invalid_argument);
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a device without a kernel is read back") {
@@ -177,7 +181,8 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a device without a kernel is re
   check_weights(loaded);
   LoadOptions tested = options(VerifyMode::full);
   tested.self_test = true;
-  CHECK(code_of([&] { load_model(model, gpu, tested); }) == ErrorCode::unsupported);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, gpu, tested)); }) ==
+        ErrorCode::unsupported);
   CHECK(report.status == LoadStatus::failed);
 }
 
@@ -185,7 +190,8 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a self-test needs digests") {
   for (const VerifyMode mode : {VerifyMode::none, VerifyMode::readback}) {
     LoadOptions chosen = options(mode);
     chosen.self_test = true;
-    CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+          ErrorCode::invalid_argument);
     CHECK(observer.begun.empty());
   }
 }
@@ -194,12 +200,15 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache that cannot be plann
   LoadOptions chosen = options(VerifyMode::none);
   chosen.context_tokens = 16;
   chosen.split = {SplitKind::proportions, {1}};
-  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+        ErrorCode::invalid_argument);
   chosen.split = {};
   chosen.arenas = {Buffer(device, 1u << 22)};
-  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+        ErrorCode::invalid_argument);
   chosen.arenas.clear();  // the small model does not describe its layers
-  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::not_found);
+  CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+        ErrorCode::not_found);
   CHECK(observer.begun.empty());
 }
 
@@ -212,19 +221,21 @@ TEST_CASE_FIXTURE(LoadModelFixture,
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelling in any phase leaks nothing") {
-  load_model(model, device, options(VerifyMode::full));  // what is made once is made now
+  static_cast<void>(
+      load_model(model, device, options(VerifyMode::full)));  // what is made once is made now
   for (const char* phase : {"start", "allocate", "load", "digest", "values", "self-test"}) {
     CAPTURE(std::string(phase));
     report = {};
     const auto live = table.live();
     CancelToken cancel;
     LoadOptions chosen = options(VerifyMode::full);
-    chosen.cancel = &cancel;
+    chosen.cancel = cancel;
     chosen.check_values = true;
     chosen.self_test = true;
     observer.phase = phase;
     observer.on_begin = [&] { cancel.cancel(); };
-    CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::cancelled);
+    CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
+          ErrorCode::cancelled);
     CHECK(report.status == LoadStatus::interrupted);
     CHECK(std::string(report.phases.back().name) != "");
     CHECK(table.live().device_memory == live.device_memory);
@@ -237,7 +248,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelling in any phase leaks n
 TEST_CASE_FIXTURE(LoadModelFixture,
                   "load_model: a failure in any phase is reported and leaks nothing") {
   const ModelFile floats = float_model(folder.path() / "f.safetensors");
-  load_model(floats, device, options(VerifyMode::full));
+  static_cast<void>(load_model(floats, device, options(VerifyMode::full)));
   struct Point {
     const char* phase;
     const char* call;
@@ -255,7 +266,8 @@ TEST_CASE_FIXTURE(LoadModelFixture,
     chosen.self_test = true;
     observer.phase = point.phase;
     observer.on_begin = [&] { table.fail(point.call, hip::hipErrorOutOfMemory); };
-    CHECK(code_of([&] { load_model(floats, device, chosen); }) == ErrorCode::out_of_memory);
+    CHECK(code_of([&] { static_cast<void>(load_model(floats, device, chosen)); }) ==
+          ErrorCode::out_of_memory);
     table.reset();
     CHECK(report.status == LoadStatus::failed);
     REQUIRE_FALSE(report.phases.empty());
@@ -283,7 +295,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: damage is a result and its valu
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader runs while devices are opened") {
   Timeline timeline;
   LoadOptions chosen = options(VerifyMode::full);
-  chosen.timeline = &timeline;
+  chosen.timeline = timeline;
   int calls = 0;
   bool is_reading = false;
   const OpenDevices open_devices = [&] {
@@ -291,7 +303,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader runs while de
     is_reading = test::comes_true([&] { return !timeline.spans().empty(); });
     return std::vector<Device>{device};
   };
-  load_model(model, open_devices, 1, chosen);
+  static_cast<void>(load_model(model, open_devices, 1, chosen));
   CHECK(calls == 1);
   CHECK(is_reading);
   CHECK(report.status == LoadStatus::verified);
@@ -304,11 +316,12 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a model without tensors opens n
     FAIL("a device was opened for nothing");
     return {};
   };
-  load_model(empty, refuse, 1, options(VerifyMode::automatic));
+  static_cast<void>(load_model(empty, refuse, 1, options(VerifyMode::automatic)));
   CHECK(report.status == LoadStatus::empty);
   CHECK_FALSE(report.plan.has_value());
-  CHECK(code_of([&] { load_model(empty, refuse, 1, options(VerifyMode::automatic)).plan(); }) ==
-        ErrorCode::not_found);
+  CHECK(code_of([&] {
+          static_cast<void>(load_model(empty, refuse, 1, options(VerifyMode::automatic)).plan());
+        }) == ErrorCode::not_found);
   const LoadedModel loaded = load_model(empty, device, options(VerifyMode::automatic));
   CHECK(loaded.report().status == LoadStatus::empty);
   CHECK(loaded.plan().devices.size() == 1);
@@ -321,8 +334,9 @@ TEST_CASE_FIXTURE(LoadModelFixture,
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   hasher.add(std::as_bytes(std::span(bytes)));
   const std::string digest = hasher.hex_digest();
-  CHECK(code_of([&] { load_model(model, device, options(VerifyMode::published)); }) ==
-        ErrorCode::invalid_argument);
+  CHECK(code_of([&] {
+          static_cast<void>(load_model(model, device, options(VerifyMode::published)));
+        }) == ErrorCode::invalid_argument);
   std::filesystem::create_directory(folder.path() / "blobs");
   for (const bool is_right : {true, false}) {
     CAPTURE(is_right);
@@ -331,7 +345,9 @@ TEST_CASE_FIXTURE(LoadModelFixture,
     const auto blob = folder.path() / "blobs" / name;
     std::filesystem::copy_file(path, blob);
     const ModelFile published = ModelFile::open(blob);
-    const auto load = [&] { load_model(published, device, options(VerifyMode::published)); };
+    const auto load = [&] {
+      static_cast<void>(load_model(published, device, options(VerifyMode::published)));
+    };
     if (is_right) {
       load();
       CHECK(report.status == LoadStatus::verified);

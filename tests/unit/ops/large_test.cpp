@@ -282,8 +282,8 @@ TEST_CASE_FIXTURE(LargeTensors, "rows and gates of f16") {
   const Tensor weight = small.with_layout(Layout::strided(Numbers{columns}, Numbers{1}, 0));
   ops::rmsnorm_into(backend, out, halves, weight, 1e-5);
   expect_as_small(backend, out, of_row, ops::rmsnorm(backend, small, weight, 1e-5));
-  ops::layernorm_into(backend, out, halves, weight, &weight, 1e-5);
-  expect_as_small(backend, out, of_row, ops::layernorm(backend, small, weight, &weight, 1e-5));
+  ops::layernorm_into(backend, out, halves, weight, weight, 1e-5);
+  expect_as_small(backend, out, of_row, ops::layernorm(backend, small, weight, weight, 1e-5));
   ops::gate_into(backend, out, ops::Gate::silu, halves, halves);
   expect_as_small(backend, out, of_row, ops::gate(backend, ops::Gate::silu, small, small));
 

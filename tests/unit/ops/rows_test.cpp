@@ -54,10 +54,10 @@ void check_norms(const Backend& backend, DType dtype, const Values& values, Plac
   const Tensor scale = row_tensor(backend, dtype, weight, placement);
   const Tensor shift = row_tensor(backend, dtype, bias);
   Tensor out = test::place(backend, dtype, values.dims, placement);
-  ops::layernorm_into(backend, out, x, scale, &shift, 1e-5);
+  ops::layernorm_into(backend, out, x, scale, shift, 1e-5);
   test::check_result(dtype, test::read(backend, out),
                      reference::normalise(dtype, values, weight, &bias, true, 1e-5));
-  const Tensor plain = ops::layernorm(backend, x, scale, nullptr, 1e-5);
+  const Tensor plain = ops::layernorm(backend, x, scale, 1e-5);
   test::check_result(dtype, test::read(backend, plain),
                      reference::normalise(dtype, values, weight, nullptr, true, 1e-5));
   ops::rmsnorm_into(backend, x, x, scale, 1e-5);
@@ -127,7 +127,7 @@ TEST_CASE("edges of softmax and normalisation") {
     CHECK_THROWS_AS(ops::softmax(backend, backend.empty(DType::f32, {})), Error);
     CHECK_THROWS_WITH_AS(ops::rmsnorm(backend, rows, weight, 1e-5),
                          doctest::Contains("weights f16[3] do not fit"), Error);
-    CHECK_THROWS_AS(ops::layernorm(backend, x, weight, nullptr, 1e-5), Error);
+    CHECK_THROWS_AS(ops::layernorm(backend, x, weight, 1e-5), Error);
     CHECK(ops::softmax(backend, backend.empty(DType::f32, {0, 3})).element_count() == 0);
   }
 }

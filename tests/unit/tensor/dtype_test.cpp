@@ -54,7 +54,7 @@ TEST_CASE("names and sizes go there and back, in one spelling") {
 
 TEST_CASE("C++ types have the size of their dtype") {
   const auto check = [](auto value) {
-    CHECK(sizeof(value) == element_size_bytes(dtype_of<decltype(value)>));
+    CHECK(sizeof(value) == element_size_bytes(dtype_of<decltype(value)>()));
   };
   check(std::uint8_t{});
   check(std::uint32_t{});

@@ -104,7 +104,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
   }
   if (!options.model.empty()) {
     const ModelFile model = context.open_model(options.model, {});
-    DecoderSpec::read(model);
+    static_cast<void>(DecoderSpec::read(model));
     check.model = {model.path(), false};
   }
   check.child = {environment.program, check.patience_s, context.devices.nvidia_ordinals,

@@ -64,7 +64,7 @@ class LoadRun {
     if (arguments_.context > 0) {
       model::require_model(*outcome_.model, "size the KV cache");
       outcome_.summary = summarize(*outcome_.model);
-      kv_cache_bytes(*outcome_.summary, arguments_.context, kv_cache());
+      static_cast<void>(kv_cache_bytes(*outcome_.summary, arguments_.context, kv_cache()));
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     if (arguments_.prove) {
@@ -179,11 +179,11 @@ class LoadRun {
     options.check_values = arguments_.check_tensors;
     options.self_test = arguments_.self_test;
     options.measure_limits = true;
-    options.cancel = &context_.environment.cancel;
-    options.observer = &observer;
-    options.timeline = outcome_.timeline.get();
+    options.cancel = context_.environment.cancel;
+    options.observer = observer;
+    if (outcome_.timeline) options.timeline = *outcome_.timeline;
     options.compiler_program = context_.environment.program;
-    options.report = &outcome_;
+    options.report = outcome_;
     return options;
   }
 

@@ -47,7 +47,7 @@ DeviceMemory device(const char* id, std::uint64_t free_mib) {
 
 ErrorCode cache_error_of(const ModelSummary& summary, std::uint64_t context) {
   try {
-    kv_cache_bytes(summary, context);
+    static_cast<void>(kv_cache_bytes(summary, context));
   } catch (const Error& error) {
     return error.code();
   }
@@ -79,9 +79,11 @@ TEST_CASE("KV cache: missing metadata keys are named; contradictory metadata is 
   ModelSummary summary;
   summary.missing_keys = {"llama.block_count"};
   CHECK(cache_error_of(summary, 1) == ErrorCode::not_found);
-  CHECK_THROWS_WITH(kv_cache_bytes(summary, 1), doctest::Contains("llama.block_count is missing"));
+  CHECK_THROWS_WITH(static_cast<void>(kv_cache_bytes(summary, 1)),
+                    doctest::Contains("llama.block_count is missing"));
   summary.missing_keys.emplace_back("b");
-  CHECK_THROWS_WITH(kv_cache_bytes(summary, 1), doctest::Contains("llama.block_count, b are"));
+  CHECK_THROWS_WITH(static_cast<void>(kv_cache_bytes(summary, 1)),
+                    doctest::Contains("llama.block_count, b are"));
   ModelSummary contradictory = shape(4, 8, 64);
   contradictory.layers = 3;
   CHECK(cache_error_of(contradictory, 1) == ErrorCode::invalid_argument);

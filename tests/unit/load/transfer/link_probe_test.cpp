@@ -44,7 +44,7 @@ TEST_CASE_FIXTURE(LinkProbeFixture, "a link is measured with copies of 64 MiB an
 
 TEST_CASE_FIXTURE(LinkProbeFixture, "pinned memory that is given is used if it is large enough" *
                                         doctest::skip(test::is_thread_sanitized)) {
-  const PinnedBuffer pinned(device, load::probe_copy_bytes);
+  PinnedBuffer pinned(device, load::probe_copy_bytes);
   const std::span<std::byte> whole = pinned.bytes();
   for (const std::size_t missing_bytes : {0u, 1u}) {
     const std::span<std::byte> source = whole.first(whole.size() - missing_bytes);
