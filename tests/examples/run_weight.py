@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs the program around the second example of docs/library.md on a matrix made here.
+"""Runs an example of docs/library.md that multiplies a matrix, which is made here, by ones.
 
-Usage: run_weight.py PROGRAM
+Usage: run_weight.py PROGRAM TENSOR
 """
 import pathlib
 import struct
@@ -19,7 +19,7 @@ def main():
         model = pathlib.Path(folder, "model.gguf")
         values = [value for row in ROWS for value in row]
         # GGUF counts dimensions from the fastest one.
-        write_gguf(model, {"blk.0.ffn_up.weight": ([4, 3], struct.pack("<12f", *values))})
+        write_gguf(model, {sys.argv[2]: ([4, 3], struct.pack("<12f", *values))})
         done = subprocess.run([sys.argv[1], model, "cpu:0"], capture_output=True, text=True,
                               check=False, timeout=60)
         assert done.returncode == 0, done.stderr
