@@ -9,6 +9,7 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/conv.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/decoder_cache.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/dtype.hpp"

@@ -50,9 +50,11 @@ class HIPTOOL_API ModelRuntime {
     /// this exceeds RopeSpec::original_context, as llama.cpp does.
     std::uint64_t context_tokens = 2048;
     /// Tokens that go through a layer at a time, at least 1: longer inputs are divided. More need
-    /// more scratch memory, and results do not depend on it.
+    /// more scratch memory, and results do not depend on it. Above most_chunk_tokens: so many.
     std::uint64_t chunk_tokens = 128;
   };
+  /// Scratch memory is for no more tokens, however long a context is.
+  static constexpr std::uint64_t most_chunk_tokens = 4096;
 
   /// The bytes that a tensor of a model has in its file, in device memory at multiples of 16.
   using BuffersByName = std::map<std::string, Buffer, std::less<>>;
@@ -82,15 +84,16 @@ class HIPTOOL_API ModelRuntime {
   ModelRuntime(ModelRuntime&&) noexcept;
   ModelRuntime& operator=(ModelRuntime&&) noexcept;
 
-  /// Memory that a runtime on one device allocates when it is made, without weights. With C tokens
-  /// of context, T = min(chunk_tokens, C) and every term 4 bytes x elements, rounded up to 256:
-  ///  * in each layer C x kv_heads x key_length and C x kv_heads x value_length;
-  ///  * three times T x embedding; the largest T x elements of all layers for each of q, k, v,
-  ///    attention, gate and up.
+  /// Memory that a runtime on one device allocates when it is made, without weights:
+  /// DecoderCache::memory_bytes() of C tokens of context in each layer, and scratch_bytes().
   /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
   /// elements; norms and biases that are not F32; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   [[nodiscard]] static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
+  /// The scratch memory among it. With T = min(chunk_tokens, context_tokens, most_chunk_tokens) and
+  /// every term 4 bytes x elements, rounded up to 256: three times T x embedding; the largest T x
+  /// elements of all layers for each of q, k, v, attention, gate and up. Attention keeps no scores.
+  [[nodiscard]] static std::uint64_t scratch_bytes(const DecoderSpec& spec, const Options& options);
   /// The same of this runtime: on several devices the sum over them, each with its own layers.
   [[nodiscard]] std::uint64_t memory_bytes() const;
 

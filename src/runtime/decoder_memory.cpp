@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "runtime/byte_count.hpp"
 
 namespace hiptool::runtime {
 namespace {
@@ -39,27 +40,14 @@ ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_
   return sizes;
 }
 
-/// Sums up slices of an arena.
-class ByteCount {
- public:
-  void add(std::uint64_t first, std::uint64_t second, std::uint64_t third = 1) {
-    constexpr std::uint64_t padding = Arena::minimum_alignment_bytes;
-    std::uint64_t bytes = 0;
-    const bool overflows = __builtin_mul_overflow(first, second, &bytes) ||
-                           __builtin_mul_overflow(bytes, third, &bytes) ||
-                           __builtin_mul_overflow(bytes, sizeof(float), &bytes) ||
-                           bytes > most - padding || total_ > most - padding - bytes;
-    if (overflows) {
-      refuse_options("the KV cache would need more than 2^63 bytes", "choose a smaller context");
-    }
-    total_ += (bytes + padding - 1) / padding * padding;
+std::vector<DecoderCache::Layer> cache_layers(const DecoderSpec& spec,
+                                              const std::vector<std::size_t>& layers) {
+  std::vector<DecoderCache::Layer> all;
+  for (const std::size_t layer : layers) {
+    all.push_back({spec.layers[layer].kv_heads, spec.key_length, spec.value_length});
   }
-  std::uint64_t total() const { return total_; }
-
- private:
-  static constexpr std::uint64_t most = std::uint64_t{1} << 63;
-  std::uint64_t total_ = 0;
-};
+  return all;
+}
 
 Arena make_decoder_arena(const Backend& backend, const ModelRuntime::Options& options,
                          std::uint64_t size_bytes) {
@@ -74,20 +62,15 @@ Arena make_decoder_arena(const Backend& backend, const ModelRuntime::Options& op
 }  // namespace
 
 std::uint64_t decoder_chunk_tokens(const ModelRuntime::Options& options) {
-  return std::min(options.chunk_tokens, options.context_tokens);
+  return std::min({options.chunk_tokens, options.context_tokens, ModelRuntime::most_chunk_tokens});
 }
 
-std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
-                                   const ModelRuntime::Options& options) {
+std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                                    const ModelRuntime::Options& options) {
   require_options(options);
-  const std::uint64_t context = options.context_tokens;
   const std::uint64_t chunk = decoder_chunk_tokens(options);
   const ScratchSizes sizes = scratch_sizes(spec, layers);
   ByteCount count;
-  for (const std::size_t layer : layers) {
-    count.add(context, spec.layers[layer].kv_heads, spec.key_length);
-    count.add(context, spec.layers[layer].kv_heads, spec.value_length);
-  }
   for (int scratch = 0; scratch < 3; ++scratch) count.add(chunk, spec.embedding);
   for (const std::uint64_t elements :
        {sizes.q, sizes.k, sizes.v, sizes.attention, sizes.feed_forward, sizes.feed_forward}) {
@@ -96,19 +79,35 @@ std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<st
   return count.total();
 }
 
+std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                                   const ModelRuntime::Options& options) {
+  require_options(options);
+  const std::uint64_t caches =
+      DecoderCache::memory_bytes(options.context_tokens, cache_layers(spec, layers));
+  const std::uint64_t scratch = decoder_scratch_bytes(spec, layers, options);
+  constexpr std::uint64_t most = std::uint64_t{1} << 63;
+  if (scratch > most - caches) {
+    refuse_options("KV cache and scratch memory would need more than 2^63 bytes",
+                   "choose a smaller context");
+  }
+  return caches + scratch;
+}
+
 DecoderMemory::DecoderMemory(const Backend& backend, const DecoderSpec& spec,
                              const std::vector<std::size_t>& layers,
                              const ModelRuntime::Options& options)
     : DecoderMemory(
+          backend,
           make_decoder_arena(backend, options, decoder_memory_bytes(spec, layers, options)),
           scratch_sizes(spec, layers), spec, layers, options,
           decoder_memory_bytes(spec, layers, options)) {}
 
 // Slices keep the arena's memory.
-DecoderMemory::DecoderMemory(Arena arena, const ScratchSizes& sizes, const DecoderSpec& spec,
-                             const std::vector<std::size_t>& layers,
+DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchSizes& sizes,
+                             const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                              const ModelRuntime::Options& options, std::uint64_t size_bytes)
-    : x(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
+    : cache(backend, arena, options.context_tokens, cache_layers(spec, layers)),
+      x(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
       normed(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
       sum(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
       q(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.q})),
@@ -118,13 +117,7 @@ DecoderMemory::DecoderMemory(Arena arena, const ScratchSizes& sizes, const Decod
       gate(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
       up(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
       size_bytes_(size_bytes) {
-  for (const std::size_t layer : layers) {
-    const std::uint64_t heads = spec.layers[layer].kv_heads;
-    ops::KVCache cache{
-        Tensor::empty(arena, DType::f32, {options.context_tokens, heads, spec.key_length}),
-        Tensor::empty(arena, DType::f32, {options.context_tokens, heads, spec.value_length})};
-    caches.emplace(layer, std::move(cache));
-  }
+  for (std::size_t i = 0; i < layers.size(); ++i) cache_layer.emplace(layers[i], i);
 }
 
 Tensor DecoderMemory::rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns) {

@@ -7,9 +7,9 @@
 
 #include "hiptool/arena.hpp"
 #include "hiptool/backend.hpp"
+#include "hiptool/decoder_cache.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/model_runtime.hpp"
-#include "hiptool/ops_model.hpp"
 #include "hiptool/tensor.hpp"
 
 namespace hiptool::runtime {
@@ -29,7 +29,8 @@ class DecoderMemory {
 
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
 
-  std::map<std::size_t, ops::KVCache> caches;  ///< by layer
+  DecoderCache cache;                              ///< of these layers
+  std::map<std::size_t, std::size_t> cache_layer;  ///< the cache's layer by the model's
   /// f32, the largest chunk of all layers: see rows().
   Tensor x, normed, sum, q, k, v, attention, gate, up;
 
@@ -37,9 +38,9 @@ class DecoderMemory {
   static Tensor rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns);
 
  private:
-  DecoderMemory(Arena arena, const ScratchSizes& sizes, const DecoderSpec& spec,
-                const std::vector<std::size_t>& layers, const ModelRuntime::Options& options,
-                std::uint64_t size_bytes);
+  DecoderMemory(const Backend& backend, Arena arena, const ScratchSizes& sizes,
+                const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                const ModelRuntime::Options& options, std::uint64_t size_bytes);
 
   std::uint64_t size_bytes_;
 };
@@ -47,6 +48,10 @@ class DecoderMemory {
 /// Bytes of a DecoderMemory of these layers. Throws Error(invalid_argument).
 std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                                    const ModelRuntime::Options& options);
+
+/// The part of it that is no KV cache.
+std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                                    const ModelRuntime::Options& options);
 
 /// Tokens that go through a layer at a time.
 std::uint64_t decoder_chunk_tokens(const ModelRuntime::Options& options);

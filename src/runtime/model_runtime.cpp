@@ -66,6 +66,12 @@ std::vector<Backend> backends_in_use(std::span<const Backend> all, const Decoder
   return used;
 }
 
+std::vector<std::size_t> all_layers(const DecoderSpec& spec) {
+  std::vector<std::size_t> layers(spec.layers.size());
+  std::iota(layers.begin(), layers.end(), std::size_t{0});
+  return layers;
+}
+
 void require_heads(const DecoderSpec& spec) {
   constexpr std::uint64_t most = 256;  // of ops::attention
   if (spec.key_length <= most && spec.value_length <= most) return;
@@ -124,6 +130,9 @@ struct ModelRuntime::State {
   void turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
             const std::optional<Tensor>& norm, std::uint64_t first) const;
   Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
+  void truncate(std::uint64_t length) noexcept {
+    for (DecoderPart& part : parts) part.memory.cache.truncate(length);
+  }
   Tensor logits(const Tensor& x, std::uint64_t position_of_last);
   std::size_t place_of_last() const {
     return places.layers.empty() ? places.embedding : places.layers.back();
@@ -193,7 +202,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
   DecoderMemory& memory = part.memory;
-  ops::KVCache& cache = memory.caches.at(number);
+  const std::size_t cached = memory.cache_layer.at(number);
   const std::uint64_t tokens = x.dims()[0];
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
@@ -212,8 +221,8 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   turn(part, k, layer.kv_heads, own.k_norm, first);
   say("rotated_k", k);
 
-  ops::kv_append(backend, cache, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
-                 v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}), first);
+  memory.cache.append(cached, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
+                      v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}));
   ops::AttentionOptions options;
   options.first_position = first;
   if (layer.window > 0) options.window = layer.window;
@@ -222,7 +231,8 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
       DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
   Tensor attended = attention.with_layout(Layout{tokens, layer.heads, spec.value_length});
   ops::attention_into(backend, attended,
-                      q.with_layout(Layout{tokens, layer.heads, spec.key_length}), cache, options);
+                      q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
+                      memory.cache.layer(cached), options);
   say("attention", attention);
   const Tensor output = product(backend, own.attention_output, attention, memory.sum);
   say("attention_output", output);
@@ -289,6 +299,7 @@ Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
     attend(layer, x, first);
     feed_forward(layer, x, first);
   }
+  for (DecoderPart& part : parts) part.memory.cache.advance(ids.element_count());
   return x;
 }
 
@@ -314,9 +325,11 @@ ModelRuntime::ModelRuntime(ModelRuntime&&) noexcept = default;
 ModelRuntime& ModelRuntime::operator=(ModelRuntime&&) noexcept = default;
 
 std::uint64_t ModelRuntime::memory_bytes(const DecoderSpec& spec, const Options& options) {
-  std::vector<std::size_t> layers(spec.layers.size());
-  std::iota(layers.begin(), layers.end(), std::size_t{0});
-  return runtime::decoder_memory_bytes(spec, layers, options);
+  return runtime::decoder_memory_bytes(spec, all_layers(spec), options);
+}
+
+std::uint64_t ModelRuntime::scratch_bytes(const DecoderSpec& spec, const Options& options) {
+  return runtime::decoder_scratch_bytes(spec, all_layers(spec), options);
 }
 
 ModelRuntime::State& ModelRuntime::state() const {
@@ -329,6 +342,7 @@ std::uint64_t ModelRuntime::memory_bytes() const { return state().size_bytes; }
 Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
   State& state = this->state();
   state.require_step(ids);
+  state.truncate(state.position);  // of a step that was not completed
   const std::array<std::uint64_t, 1> dims{ids.size()};
   const Backend& backend = state.backends[state.places.embedding];
   const Tensor all =
@@ -345,7 +359,10 @@ Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
 
 std::uint64_t ModelRuntime::position() const { return state().position; }
 
-void ModelRuntime::reset() { state().position = 0; }
+void ModelRuntime::reset() {
+  state().position = 0;
+  state().truncate(0);
+}
 
 void ModelRuntime::observe(Probe probe) { state().probe = std::move(probe); }
 

@@ -38,7 +38,7 @@ HEADER_LAYER = {
     "ops": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
     "load_tensor": "load",
-    "model_runtime": "runtime", "sampling": "runtime",
+    "decoder_cache": "runtime", "model_runtime": "runtime", "sampling": "runtime",
 }
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",

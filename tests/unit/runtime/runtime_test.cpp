@@ -367,6 +367,31 @@ TEST_CASE("runtime: memory is that of the formula") {
   CHECK(runtime.memory_bytes() == in_chunks);
 }
 
+TEST_CASE("runtime: scratch memory is that of its formula, for 4096 tokens at most") {
+  const LoadedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
+  const DecoderSpec spec = sample.spec();
+  // Of a token: three times 96, q 144, k and v 48, attention 144, gate and up 163.
+  const std::uint64_t of_token = 4 * (3 * 96 + 144 + 48 + 48 + 144 + 2 * 163);
+  const auto scratch = [&](std::uint64_t context, std::uint64_t chunk) {
+    return ModelRuntime::scratch_bytes(spec, of_context(context, chunk));
+  };
+  CHECK(scratch(64, 64) == 64 * of_token);
+  CHECK(scratch(64, 128) == 64 * of_token);
+  CHECK(scratch(1u << 20, 128) == 128 * of_token);
+  CHECK(scratch(1u << 20, 4096) == 4096 * of_token);
+  CHECK(scratch(1u << 20, 1u << 20) == 4096 * of_token);
+  CHECK(scratch(1u << 20, UINT64_MAX) == 4096 * of_token);
+  const std::uint64_t caches = 4096u * 4 * 6 * 48;
+  CHECK(ModelRuntime::memory_bytes(spec, of_context(4096)) == caches + scratch(4096, 128));
+  CHECK(code_of([&] { scratch(0, 1); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { scratch(1, 0); }) == ErrorCode::invalid_argument);
+  DecoderSpec wide = spec;
+  wide.embedding = std::uint64_t{1} << 51;
+  CHECK(code_of([&] {
+          static_cast<void>(ModelRuntime::scratch_bytes(wide, of_context(4096, 4096)));
+        }) == ErrorCode::invalid_argument);
+}
+
 TEST_CASE("runtime: errors come before anything is queued") {
   const LoadedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
   const DecoderSpec spec = sample.spec();
