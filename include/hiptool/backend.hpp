@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "hiptool/buffer.hpp"
 #include "hiptool/caching_allocator.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/dtype.hpp"
@@ -60,6 +61,25 @@ class HIPTOOL_API Backend {
   [[nodiscard]] Tensor empty(DType dtype, std::initializer_list<std::uint64_t> dims) const;
   [[nodiscard]] Tensor zeros(DType dtype, std::span<const std::uint64_t> dims) const;
   [[nodiscard]] Tensor zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const;
+
+  /// Whether an allocation of that size stays within a share of the memory that the device has
+  /// free, which includes what the allocator keeps for the next allocation. The default leaves 30 %
+  /// to other programs: a GPU that also draws the screen stalls without. Throws
+  /// Error(invalid_argument) unless 0 < share <= 1, and what Device::memory() throws.
+  [[nodiscard]] bool can_allocate(std::uint64_t size_bytes, double share = usual_share) const;
+  /// New memory for work on the stream if can_allocate(), else Error(out_of_memory) with four
+  /// numbers: the size, what the share allows, free and total memory. First gives memory that the
+  /// allocator keeps back to the runtime where that is needed, which blocks. Other programs may
+  /// take memory in between: then it throws what the allocator throws.
+  [[nodiscard]] Buffer allocate_within(std::uint64_t size_bytes, double share = usual_share);
+  static constexpr double usual_share = 0.7;
+
+  /// The seed of the device's random numbers, which all copies of a Backend share; 0 at first.
+  void set_seed(std::uint64_t seed);
+  /// A seed for the next operation that takes one, such as ops::rand_normal: the numbers of
+  /// SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, 2014) that
+  /// begin with set_seed(), so that a program repeats its random numbers on any device.
+  [[nodiscard]] std::uint64_t next_seed();
 
   /// Blocks until all queued work is done. Throws what that work failed with, and
   /// Error(out_of_bounds) or Error(invalid_argument), naming the operation, for an index or a

@@ -2,12 +2,15 @@
 #include "hiptool/backend.hpp"
 
 #include <exception>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
 #include "kernel_store/images.hpp"
 #include "kernel_store/iq_grids.hpp"
 #include "ops/backend_kernels.hpp"
@@ -79,6 +82,15 @@ Kernel kernel_of(const Backend& backend, std::string_view name) {
 
 namespace {
 
+std::uint64_t part_of(std::uint64_t bytes, double share) {
+  if (!(share > 0 && share <= 1)) {
+    throw Error(ErrorCode::invalid_argument, "allocate",
+                "a share of " + std::to_string(share) + " of the free memory",
+                "choose more than 0, and at most 1");
+  }
+  return share == 1 ? bytes : static_cast<std::uint64_t>(share * static_cast<double>(bytes));
+}
+
 struct SharedBackends {
   std::mutex mutex;
   std::vector<Backend> backends;
@@ -135,6 +147,38 @@ Tensor Backend::zeros(DType dtype, std::span<const std::uint64_t> dims) const {
 }
 Tensor Backend::zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const {
   return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
+}
+
+bool Backend::can_allocate(std::uint64_t size_bytes, double share) const {
+  const std::uint64_t kept = allocator().statistics().cached_bytes;
+  return size_bytes <= part_of(device().memory().free_bytes + kept, share);
+}
+
+Buffer Backend::allocate_within(std::uint64_t size_bytes, double share) {
+  MemoryInfo memory = device().memory();
+  if (size_bytes > part_of(memory.free_bytes, share)) {
+    allocator().release_cached();
+    memory = device().memory();
+  }
+  const std::uint64_t most = part_of(memory.free_bytes, share);
+  if (size_bytes > most) {
+    throw Error(ErrorCode::out_of_memory, "allocate",
+                format_size(size_bytes) + " on " + device().id() + " exceed " + format_size(most) +
+                    ", " + format_share(share) + " of the " + format_size(memory.free_bytes) +
+                    " that are free of " + format_size(memory.total_bytes),
+                "free memory, or allow a larger share");
+  }
+  return allocator().allocate(size_bytes, stream());
+}
+
+void Backend::set_seed(std::uint64_t seed) { state_->seed = seed; }
+
+std::uint64_t Backend::next_seed() {
+  constexpr std::uint64_t step = 0x9E3779B97F4A7C15;
+  std::uint64_t number = state_->seed.fetch_add(step) + step;
+  number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9;
+  number = (number ^ number >> 27) * 0x94D049BB133111EB;
+  return number ^ number >> 31;
 }
 
 void Backend::synchronize() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -39,6 +40,7 @@ struct BackendState {
   const StreamRef stream;
   CachingAllocator allocator;
   FaultLog faults;
+  std::atomic<std::uint64_t> seed{0};
   Libraries libraries;  // after the allocator that their workspace is from
 
  private:
