@@ -41,6 +41,13 @@ struct Rows {
 HIPTOOL_API void copy_2d(const Backend& backend, Tensor& destination, const Tensor& source,
                          const Rows& rows);
 
+/// Writes the elements of the source, of any layout and the same dtype, in row-major order to a
+/// contiguous destination, from that element on: as many as it has room for, the others are left
+/// out. Returns how many were written. Throws Error(invalid_argument) for a destination that is not
+/// contiguous or overlaps the source, Error(out_of_bounds) for an offset beyond its end.
+HIPTOOL_API std::uint64_t copy_strided(const Backend& backend, Tensor& destination,
+                                       std::uint64_t destination_offset, const Tensor& source);
+
 /// Tensors of one dtype, one after the other along an axis; the other dimensions are equal. There
 /// must be at least one tensor, of rank 1 or more. `out` must not overlap any of them.
 [[nodiscard]] HIPTOOL_API Tensor concat(const Backend& backend, std::span<const Tensor> tensors,

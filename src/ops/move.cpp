@@ -99,6 +99,38 @@ Layout rows_in(const Tensor& tensor, const char* which, const Rows& rows, std::u
                          tensor.layout().start_offset() + offset);
 }
 
+/// The first elements of the source in row-major order, to contiguous ones: whole slices along the
+/// first axis, then likewise a part of the next one.
+void move_first(const Backend& backend, const Tensor& destination, std::uint64_t offset,
+                Tensor source, std::uint64_t count) {
+  while (count != 0) {
+    const Layout& layout = source.layout();
+    const auto to = [&](const Layout& like) {
+      return destination.with_layout(
+          Layout(like.dims(), destination.layout().start_offset() + offset));
+    };
+    if (count == layout.element_count()) {
+      move_elements(backend, source, to(layout));
+      return;
+    }
+    const std::uint64_t slice = layout.element_count() / layout.dims()[0];
+    if (const std::uint64_t whole = count / slice; whole != 0) {
+      const Tensor slices = source.with_layout(layout.narrow(0, 0, whole));
+      move_elements(backend, slices, to(slices.layout()));
+      offset += whole * slice;
+      count -= whole * slice;
+      if (count == 0) return;
+      source = source.with_layout(layout.narrow(0, whole, 1));
+    } else {
+      source = source.with_layout(layout.narrow(0, 0, 1));
+    }
+    // Without its first axis, of which one element is left.
+    source = source.with_layout(Layout::strided(source.dims().subspan(1),
+                                                source.layout().strides().subspan(1),
+                                                source.layout().start_offset()));
+  }
+}
+
 /// Whether rows of the same stride are between those of the other tensor.
 bool are_interleaved(const Tensor& source, const Tensor& destination, const Rows& rows) {
   if (rows.source_stride != rows.destination_stride || rows.source_stride == 0) return false;
@@ -171,6 +203,28 @@ void copy_2d(const Backend& backend, Tensor& destination, const Tensor& source, 
     require_separate("copy_2d", inputs, to);
   }
   move_elements(backend, from, to);
+}
+
+std::uint64_t copy_strided(const Backend& backend, Tensor& destination,
+                           std::uint64_t destination_offset, const Tensor& source) {
+  constexpr std::string_view name = "copy_strided";
+  const std::array<const Tensor*, 2> tensors{&source, &destination};
+  require_device(backend, name, tensors, Elements::stored);
+  require_same_dtype(name, source, destination);
+  if (!destination.layout().is_contiguous()) {
+    refuse(name, "the destination " + describe(destination) + " is not contiguous");
+  }
+  const std::uint64_t room = destination.element_count();
+  if (destination_offset > room) {
+    throw Error(ErrorCode::out_of_bounds, std::string(name),
+                "copy_strided: the offset " + std::to_string(destination_offset) +
+                    " is beyond the end of " + describe(destination));
+  }
+  const std::uint64_t count = std::min(source.element_count(), room - destination_offset);
+  if (count == 0) return 0;
+  require_separate(name, std::span(tensors).first(1), destination);
+  move_first(backend, destination, destination_offset, source, count);
+  return count;
 }
 
 void concat_into(const Backend& backend, Tensor& out, std::span<const Tensor> tensors,
