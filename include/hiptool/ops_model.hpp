@@ -107,19 +107,26 @@ struct AttentionOptions {
   std::optional<std::uint64_t> window = {};
   std::optional<double> scale = {};  ///< of scores; absent: 1 / sqrt(key size)
   double softcap = 0;                ///< scores become softcap tanh(score / softcap); 0: they stay
+  /// False: every token sees all positions of the cache, as in an encoder or over another text.
+  /// Then positions and capacity do not matter, and a window is refused. DecoderCache::get() has
+  /// the tokens so far. Needs memory for copies of q and of the result.
+  bool is_causal = true;
 };
 
-/// Causal attention of q [tokens, heads, key size], tokens at neighbouring positions: the result is
-/// [tokens, heads, value size], the sum of e^(score) value over the sum of e^(score), with score =
-/// scale q key. Heads are a multiple of those of the cache; head h uses the keys and values of head
-/// h / (heads / cache heads). Keys of all visible positions have been appended, those of the tokens
-/// themselves among them. f32; scale and softcap are rounded to it; kernels/ops/attention.hip
-/// states the order of sums. A token with NaN or +infinity among its scores, or nothing but
-/// -infinity, becomes NaN.
+/// Attention, causal if not stated otherwise, of q [tokens, heads, key size], tokens at
+/// neighbouring positions: the result is [tokens, heads, value size], the sum of e^(score) value
+/// over the sum of e^(score), with score = scale q key. Heads are a multiple of those of the cache;
+/// head h uses the keys and values of head h / (heads / cache heads). Keys of all visible positions
+/// have been appended, those of the tokens themselves among them. f32; scale and softcap are
+/// rounded to it; kernels/ops/attention.hip states the order of sums. A token with NaN or +infinity
+/// among its scores, or nothing but -infinity, becomes NaN.
+///
+/// Other masks are added to scores of their own: see add_mask of hiptool/ops_rows.hpp.
 ///
 /// Throws Error(out_of_bounds) when the last token is not below the capacity; Error(unsupported)
 /// for sizes of 0 and above 256; Error(invalid_argument) for other shapes, dtypes and devices, a
-/// cache whose last axis has not stride 1, a window of 0, a softcap that is negative or not finite,
+/// cache whose last axis has not stride 1 or, not causal, without positions, a window of 0, a
+/// softcap that is negative or not finite,
 /// and an output that overlaps an input.
 [[nodiscard]] HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q,
                                            const KVCache& cache,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -79,6 +80,31 @@ HIPTOOL_API void softmax_into(const Backend& backend, Tensor& out, const Tensor&
                                              std::size_t axis = last_axis);
 HIPTOOL_API void log_softmax_into(const Backend& backend, Tensor& out, const Tensor& x,
                                   std::size_t axis = last_axis);
+
+// ---- Scores of attention [.., tokens, keys], of any dtype unless stated. With them attention with
+// any mask is: scores = matmul(q, k transposed), affine (the scale), causal_mask or add_mask,
+// softmax, matmul with the values. ops::attention of hiptool/ops_model.hpp does the causal one, and
+// the one without a mask, without keeping scores.
+
+/// Scores with -infinity where token i does not see key j: j is larger than i + first_position, the
+/// position of token i, or not within `window` keys up to it (0: no window). Floating-point dtypes,
+/// else Error(unsupported). Copies two lists of positions, which may wait for earlier work. Throws
+/// Error(invalid_argument) for less than two axes.
+[[nodiscard]] HIPTOOL_API Tensor causal_mask(const Backend& backend, const Tensor& scores,
+                                             std::uint64_t first_position = 0,
+                                             std::uint64_t window = 0);
+
+/// Scores plus a mask of their dtype, [tokens, keys] or with more of the scores' axes in front,
+/// repeated along those that it lacks or has with 1: 0 where a key is seen, -infinity where not, or
+/// a bias. Throws Error(invalid_argument) for a mask that does not fit.
+[[nodiscard]] HIPTOOL_API Tensor add_mask(const Backend& backend, const Tensor& scores,
+                                          const Tensor& mask);
+
+/// Keys or values [.., heads, size] with every head repeated: [.., heads x count, size], where head
+/// h is head h / count of x, as grouped-query attention shares them. Throws Error(invalid_argument)
+/// for less than two axes or the most there can be, and for a count of 0.
+[[nodiscard]] HIPTOOL_API Tensor repeat_heads(const Backend& backend, const Tensor& x,
+                                              std::uint64_t count);
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias along the last axis, with the population
 /// variance. Weight and bias have x's dtype and one dimension, that of the last axis

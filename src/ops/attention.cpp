@@ -68,6 +68,9 @@ void require_heads(const Tensor& q, const KVCache& cache) {
 
 void require_options(const AttentionOptions& options) {
   if (options.window == 0u) refuse(attention_name, "a window of 0 shows no key");
+  if (options.window && !options.is_causal) {
+    refuse(attention_name, "a window is for causal attention");
+  }
   if (!(options.softcap >= 0) || !std::isfinite(options.softcap)) {
     refuse(attention_name,
            "the softcap " + std::to_string(options.softcap) + " is negative or not finite");
@@ -113,6 +116,24 @@ void launch_attention(const Backend& backend, const Tensor& q, const KVCache& ca
          out.address());
 }
 
+/// Without a mask all tokens that use the same keys are heads of one token, the last of the cache:
+/// [tokens, heads, size] becomes [1, heads x tokens, size].
+Tensor by_heads(const Tensor& tensor) {
+  return tensor.with_layout(tensor.layout().transpose(0, 1));
+}
+
+void attend_to_all(const Backend& backend, const Tensor& q, const KVCache& cache,
+                   const AttentionOptions& options, Tensor& out) {
+  const std::uint64_t rows = q.dims()[0] * q.dims()[1];
+  const Tensor queries = copy(backend, by_heads(q));
+  Tensor whole = backend.empty(DType::f32, {1, rows, out.dims()[2]});
+  AttentionOptions last = options;
+  last.first_position = cache.keys.dims()[0] - 1;
+  launch_attention(backend, queries.with_layout(Layout{1, rows, q.dims()[2]}), cache, last, whole);
+  Tensor results = by_heads(out);
+  copy_into(backend, results, whole.with_layout(Layout(results.dims())));
+}
+
 }  // namespace
 
 KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity, std::uint64_t heads,
@@ -154,8 +175,16 @@ void attention_into(const Backend& backend, Tensor& out, const Tensor& q, const 
   require_output(attention_name, std::span(tensors).first(3), out, DType::f32,
                  std::array{q.dims()[0], q.dims()[1], cache.values.dims()[2]});
   require_separate(attention_name, std::span(tensors).first(3), out);
-  require_positions(attention_name, cache, options.first_position, q.dims()[0]);
+  if (options.is_causal) {
+    require_positions(attention_name, cache, options.first_position, q.dims()[0]);
+  } else if (cache.keys.dims()[0] == 0) {
+    refuse(attention_name, "the cache has no positions");
+  }
   if (out.element_count() == 0) return;
+  if (!options.is_causal) {
+    attend_to_all(backend, q, cache, options, out);
+    return;
+  }
   const Tensor queries = with_neighbours(backend, q);
   if (out.layout().strides()[2] == 1 || out.dims()[2] == 1) {
     launch_attention(backend, queries, cache, options, out);
