@@ -90,20 +90,25 @@ HIPTOOL_API void conv_transpose1d_into(const Backend& backend, Tensor& out, cons
 // ---- Pooling: u8, u32, i64, f16, bf16, f32 and f64, else Error(unsupported). A result for every
 // window that is inside the image: (height - kernel) / stride + 1 of them, rounded down. Throws
 // Error(invalid_argument) for a kernel that is larger than the image, and for a kernel or a stride
-// of 0.
+// of 0. With Library::automatic MIOpen or cuDNN compute f32 and f16, with sums in f32; what the
+// largest of NaN is, and the sign of zero, are then the library's.
 
 /// The sum of a window, row by row, divided by its elements. f16 and bf16 are added and divided in
 /// f32 and rounded once; sums of integers have 64 bits, wrap, and quotients are truncated.
 [[nodiscard]] HIPTOOL_API Tensor avg_pool2d(const Backend& backend, const Tensor& x,
-                                            const HeightWidth& kernel, const HeightWidth& stride);
+                                            const HeightWidth& kernel, const HeightWidth& stride,
+                                            Library library = Library::none);
 HIPTOOL_API void avg_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
-                                 const HeightWidth& kernel, const HeightWidth& stride);
+                                 const HeightWidth& kernel, const HeightWidth& stride,
+                                 Library library = Library::none);
 
 /// The largest element of a window. NaN propagates; of the two zeros +0 is larger.
 [[nodiscard]] HIPTOOL_API Tensor max_pool2d(const Backend& backend, const Tensor& x,
-                                            const HeightWidth& kernel, const HeightWidth& stride);
+                                            const HeightWidth& kernel, const HeightWidth& stride,
+                                            Library library = Library::none);
 HIPTOOL_API void max_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
-                                 const HeightWidth& kernel, const HeightWidth& stride);
+                                 const HeightWidth& kernel, const HeightWidth& stride,
+                                 Library library = Library::none);
 
 // ---- Upsampling, or downsampling, to any size. Those that write into a tensor take the size from
 // it. Throws Error(invalid_argument) where an image without elements would have to become one with

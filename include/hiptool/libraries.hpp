@@ -7,7 +7,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
 
-/// Vendors' libraries behind matrix products and convolutions.
+/// Vendors' libraries behind matrix products, convolutions and poolings.
 namespace hiptool::ops {
 
 /// Whether a vendor's library may compute.
@@ -16,8 +16,8 @@ enum class Library {
   /// The platform's library where one is found, first beside the bound runtime and then by its
   /// name, and computes such types and shapes; else our kernels. Tried in this order: hipBLASLt and
   /// rocBLAS, cuBLASLt and cuBLAS, or OpenBLAS (f32, f64) for products; MIOpen or cuDNN for
-  /// convolutions. An AMD library for products is used only if its folder has kernels for the
-  /// device: without them rocBLAS ends the process.
+  /// convolutions and poolings (f32, f16). An AMD library for products is used only if its folder
+  /// has kernels for the device: without them rocBLAS ends the process.
   ///
   /// Sums are those of our kernels in type and bound, in TF32 only where options allow it and never
   /// in halves (MIOpen's Winograd algorithms of halves transform in halves); their order, and so
@@ -29,7 +29,7 @@ enum class Library {
 
 /// One library that calls with Library::automatic have asked for.
 struct LibraryStatus {
-  std::string operation;          ///< "matmul" or "conv2d"
+  std::string operation;          ///< "matmul", "conv2d" or "pool2d"
   std::string library;            ///< "cuBLASLt"
   std::string version;            ///< "13.1.0"; empty if it is missing, or reports none
   std::string path;               ///< of the file; empty if none was found

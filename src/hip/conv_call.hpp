@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the libraries' convolutions have in common.
+/// What the libraries' convolutions and poolings have in common.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,11 +18,14 @@ bool is_empty(const ConvCall& call);
 /// small.
 int check_conv(const ConvCall& call);
 
+/// The same of a pooling. An image smaller than the window is blas_invalid_call.
+int check_pool(const PoolCall& call);
+
 /// What a solution is chosen for.
 using ConvKey = std::tuple<int, int, std::array<std::int64_t, 14>, std::size_t, bool>;
 ConvKey key_of(const ConvCall& call);
 
-/// A handle with its solutions; `Plan` destroys what it holds.
+/// A handle with its solutions, and the stream it has; `Plan` destroys what it holds.
 template <class Plan>
 struct ConvHandle {
   void* native = nullptr;

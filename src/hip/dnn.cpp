@@ -65,6 +65,17 @@ int check_conv(const ConvCall& call) {
   return is_divided ? 0 : blas_invalid_call;
 }
 
+int check_pool(const PoolCall& call) {
+  if (call.type != BlasType::f32 && call.type != BlasType::f16) return blas_types;
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  for (const std::int64_t size :
+       {call.n, call.c, call.h, call.w, call.r, call.s, call.stride_h, call.stride_w}) {
+    if (size < 1) return blas_invalid_call;
+    if (size > most) return blas_too_large;
+  }
+  return call.r <= call.h && call.s <= call.w ? 0 : blas_invalid_call;
+}
+
 ConvKey key_of(const ConvCall& call) {
   return {static_cast<int>(call.type),
           static_cast<int>(call.compute),

@@ -57,6 +57,27 @@ struct ConvCall {
   }
 };
 
+/// y is the average, or the largest element, of each window of x that is inside the image: packed
+/// tensors, x is n x c x h x w, y is n x c x out_height() x out_width().
+struct PoolCall {
+  BlasType type = BlasType::f32;  ///< f32 or f16
+  bool is_largest = false;
+  std::int64_t n = 1;
+  std::int64_t c = 1;
+  std::int64_t h = 1;
+  std::int64_t w = 1;
+  std::int64_t r = 1;  ///< height of the window
+  std::int64_t s = 1;  ///< width of the window
+  std::int64_t stride_h = 1;
+  std::int64_t stride_w = 1;
+  const void* x = nullptr;  ///< device memory
+  void* y = nullptr;
+  hipStream_t stream = nullptr;
+
+  std::int64_t out_height() const { return (h - r) / stride_h + 1; }
+  std::int64_t out_width() const { return (w - s) / stride_w + 1; }
+};
+
 /// Results below zero are BlasRefusal, before the library was called; 0 is success; those above are
 /// the library's own.
 class DnnApi {
@@ -74,6 +95,9 @@ class DnnApi {
   /// Queues the convolution on the call's stream, with the kept choice or after plan(). Empty ones
   /// queue nothing.
   virtual int convolve(void* handle, const ConvCall& call) const = 0;
+
+  /// Queues the pooling on the call's stream.
+  virtual int pool(void* handle, const PoolCall& call) const = 0;
 
   /// "miopenStatusBadParm (3)", or the reason of a refusal.
   virtual std::string error_text(int result) const = 0;

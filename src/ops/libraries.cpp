@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
 constexpr const char* product_operation = "matmul";
 constexpr const char* conv_operation = "conv2d";
+constexpr const char* pool_operation = "pool2d";
 
 /// In the order in which they are tried.
 std::vector<hip::BlasKind> kinds_to_try(Platform platform) {
@@ -80,6 +81,26 @@ hip::ConvCall library_conv_call(const Tensor& x, const Tensor& weights, const Co
   return call;
 }
 
+hip::PoolCall library_pool_call(const Tensor& x, const HeightWidth& window,
+                                const HeightWidth& stride, const StreamRef& stream) {
+  const auto size = [](std::uint64_t number) {
+    // What is larger is refused by the library's table, as it is beyond 32 bits.
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
+  };
+  hip::PoolCall call;
+  call.type = library_type(x.dtype());
+  call.n = size(x.dims()[0]);
+  call.c = size(x.dims()[1]);
+  call.h = size(x.dims()[2]);
+  call.w = size(x.dims()[3]);
+  call.r = size(window[0]);
+  call.s = size(window[1]);
+  call.stride_h = size(stride[0]);
+  call.stride_w = size(stride[1]);
+  call.stream = static_cast<hip::hipStream_t>(stream.native_handle());
+  return call;
+}
+
 }  // namespace
 
 Libraries::Libraries(const Device& device, const StreamRef& stream)
@@ -87,8 +108,9 @@ Libraries::Libraries(const Device& device, const StreamRef& stream)
 
 Libraries::~Libraries() {
   const auto has_handle = [](const auto& entry) { return entry.handle != nullptr; };
-  const bool is_in_use =
-      std::ranges::any_of(products_, has_handle) || std::ranges::any_of(convolutions_, has_handle);
+  const bool is_in_use = std::ranges::any_of(products_, has_handle) ||
+                         std::ranges::any_of(convolutions_, has_handle) ||
+                         std::ranges::any_of(poolings_, has_handle);
   if (!is_in_use) return;
   try {
     const DeviceGuard guard(device_);
@@ -96,8 +118,10 @@ Libraries::~Libraries() {
     for (const BlasEntry& entry : products_) {
       if (entry.handle != nullptr) entry.api->close(entry.handle);
     }
-    for (const DnnEntry& entry : convolutions_) {
-      if (entry.handle != nullptr) entry.api->close(entry.handle);
+    for (const auto* entries : {&convolutions_, &poolings_}) {
+      for (const DnnEntry& entry : *entries) {
+        if (entry.handle != nullptr) entry.api->close(entry.handle);
+      }
     }
   } catch (const Error& error) {
     // Closing could hang.
@@ -143,13 +167,11 @@ void Libraries::open_products(const Backend& backend) {
   }
 }
 
-void Libraries::open_convolutions() {
-  if (has_convolutions_) return;
-  has_convolutions_ = true;
+void Libraries::open_images(std::vector<DnnEntry>& entries, const char* operation) const {
   const auto kind = hip::dnn_of(device_.platform());
-  if (!kind) return;
-  DnnEntry& entry = convolutions_.emplace_back();
-  entry.status.operation = conv_operation;
+  if (!kind || !entries.empty()) return;
+  DnnEntry& entry = entries.emplace_back();
+  entry.status.operation = operation;
   open_entry(entry, hip::find_dnn(*kind));
 }
 
@@ -259,14 +281,21 @@ bool Libraries::convolve(const Backend& backend, const Tensor& x, const Tensor& 
                          const ConvOptions& options, Tensor& out) {
   const std::lock_guard lock(mutex_);
   const DeviceGuard guard(device_);
-  open_convolutions();
-  for (DnnEntry& entry : convolutions_) {
+  open_images(convolutions_, conv_operation);
+  return try_each(convolutions_, [&](DnnEntry& entry) {
+    return copy_and_convolve(backend, entry, x, weights, options, out);
+  });
+}
+
+template <class Function>
+bool Libraries::try_each(std::vector<DnnEntry>& entries, const Function& function) {
+  for (DnnEntry& entry : entries) {
     if (!entry.is_usable) {
       count_other(entry.status, "");
       continue;
     }
     try {
-      if (copy_and_convolve(backend, entry, x, weights, options, out)) return true;
+      if (function(entry)) return true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::out_of_memory) throw;
       count_other(entry.status, entry.status.library + ": no memory for contiguous copies");
@@ -275,11 +304,42 @@ bool Libraries::convolve(const Backend& backend, const Tensor& x, const Tensor& 
   return false;
 }
 
+bool Libraries::copy_and_pool(const Backend& backend, DnnEntry& entry, hip::PoolCall& call,
+                              const Tensor& x, Tensor& out) {
+  // Copies live until the call is queued; the allocator keeps the order of the stream.
+  const Tensor images = contiguous(backend, x);
+  const bool is_direct = out.layout().is_contiguous();
+  Tensor results = is_direct ? out : backend.empty(out.dtype(), out.dims());
+  call.x = images.address();
+  call.y = results.address();
+  const int result = entry.api->pool(entry.handle, call);
+  if (result != 0) {
+    count_other(entry.status, entry.status.library + ": " + entry.api->error_text(result));
+    if (!is_refusal(result)) entry.is_usable = false;
+    return false;
+  }
+  ++entry.status.calls;
+  if (!is_direct) copy_into(backend, out, results);
+  return true;
+}
+
+bool Libraries::pool(const Backend& backend, const Tensor& x, const HeightWidth& window,
+                     const HeightWidth& stride, bool is_largest, Tensor& out) {
+  hip::PoolCall call = library_pool_call(x, window, stride, stream_);
+  call.is_largest = is_largest;
+  const std::lock_guard lock(mutex_);
+  const DeviceGuard guard(device_);
+  open_images(poolings_, pool_operation);
+  return try_each(poolings_,
+                  [&](DnnEntry& entry) { return copy_and_pool(backend, entry, call, x, out); });
+}
+
 std::vector<LibraryStatus> Libraries::status() const {
   const std::lock_guard lock(mutex_);
   std::vector<LibraryStatus> all;
   for (const BlasEntry& entry : products_) all.push_back(entry.status);
   for (const DnnEntry& entry : convolutions_) all.push_back(entry.status);
+  for (const DnnEntry& entry : poolings_) all.push_back(entry.status);
   return all;
 }
 

@@ -36,6 +36,11 @@ class Libraries {
   bool convolve(const Backend& backend, const Tensor& x, const Tensor& weights,
                 const ConvOptions& options, Tensor& out);
 
+  /// The same for a pooling of a checked tensor that has results, in [images, channels, height,
+  /// width].
+  bool pool(const Backend& backend, const Tensor& x, const HeightWidth& window,
+            const HeightWidth& stride, bool is_largest, Tensor& out);
+
   std::vector<LibraryStatus> status() const;
 
  private:
@@ -50,9 +55,15 @@ class Libraries {
   using DnnEntry = Entry<hip::DnnApi>;
 
   void open_products(const Backend& backend);
-  void open_convolutions();
+  void open_images(std::vector<DnnEntry>& entries, const char* operation) const;
   template <class Api, class Library>
   static void open_entry(Entry<Api>& entry, const Library& library);
+  /// Calls the function with each library that is usable until it returns true; without memory for
+  /// its copies the next one, or our kernels, compute.
+  template <class Function>
+  bool try_each(std::vector<DnnEntry>& entries, const Function& function);
+  bool copy_and_pool(const Backend& backend, DnnEntry& entry, hip::PoolCall& call, const Tensor& x,
+                     Tensor& out);
   bool queue_convolution(const Backend& backend, DnnEntry& entry, hip::ConvCall& call);
   bool copy_and_convolve(const Backend& backend, DnnEntry& entry, const Tensor& x,
                          const Tensor& weights, const ConvOptions& options, Tensor& out);
@@ -61,10 +72,10 @@ class Libraries {
   const StreamRef stream_;
   mutable std::mutex mutex_;  // of all below; a handle serves one thread at a time
   bool has_products_ = false;
-  bool has_convolutions_ = false;
   std::vector<BlasEntry> products_;
   std::vector<DnnEntry> convolutions_;
-  Buffer workspace_;  // of products
+  std::vector<DnnEntry> poolings_;  // with a handle of their own: an error there ends only these
+  Buffer workspace_;                // of products
 };
 
 }  // namespace hiptool::ops

@@ -29,13 +29,19 @@ ImageDims pooled_dims(std::string_view operation, const Tensor& x, const HeightW
 }
 
 void run_pool(const Backend& backend, std::string_view operation, hiptool_ops::PoolKind kind,
-              const Tensor& x, const HeightWidth& kernel, const HeightWidth& stride, Tensor& out) {
+              const Tensor& x, const HeightWidth& kernel, const HeightWidth& stride,
+              Library library, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, operation, tensors);
   const ImageDims dims = pooled_dims(operation, x, kernel, stride);
   require_output(operation, std::span(tensors).first(1), out, x.dtype(), dims);
   require_separate(operation, std::span(tensors).first(1), out);
   if (out.element_count() == 0) return;
+  if (library == Library::automatic && (x.dtype() == DType::f32 || x.dtype() == DType::f16) &&
+      state_of(backend).libraries.pool(backend, x, kernel, stride,
+                                       kind == hiptool_ops::PoolKind::largest, out)) {
+    return;
+  }
   const auto strides = x.layout().strides();
   // A stride beyond the only window is not used, and may be any number.
   const auto step = [&](std::size_t i) { return dims[2 + i] > 1 ? stride[i] * strides[2 + i] : 0; };
@@ -55,24 +61,24 @@ void run_pool(const Backend& backend, std::string_view operation, hiptool_ops::P
 }  // namespace
 
 void avg_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
-                     const HeightWidth& kernel, const HeightWidth& stride) {
-  run_pool(backend, "avg_pool2d", hiptool_ops::PoolKind::average, x, kernel, stride, out);
+                     const HeightWidth& kernel, const HeightWidth& stride, Library library) {
+  run_pool(backend, "avg_pool2d", hiptool_ops::PoolKind::average, x, kernel, stride, library, out);
 }
 Tensor avg_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                  const HeightWidth& stride) {
+                  const HeightWidth& stride, Library library) {
   Tensor out = backend.empty(x.dtype(), pooled_dims("avg_pool2d", x, kernel, stride));
-  avg_pool2d_into(backend, out, x, kernel, stride);
+  avg_pool2d_into(backend, out, x, kernel, stride, library);
   return out;
 }
 
 void max_pool2d_into(const Backend& backend, Tensor& out, const Tensor& x,
-                     const HeightWidth& kernel, const HeightWidth& stride) {
-  run_pool(backend, "max_pool2d", hiptool_ops::PoolKind::largest, x, kernel, stride, out);
+                     const HeightWidth& kernel, const HeightWidth& stride, Library library) {
+  run_pool(backend, "max_pool2d", hiptool_ops::PoolKind::largest, x, kernel, stride, library, out);
 }
 Tensor max_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
-                  const HeightWidth& stride) {
+                  const HeightWidth& stride, Library library) {
   Tensor out = backend.empty(x.dtype(), pooled_dims("max_pool2d", x, kernel, stride));
-  max_pool2d_into(backend, out, x, kernel, stride);
+  max_pool2d_into(backend, out, x, kernel, stride, library);
   return out;
 }
 

@@ -34,6 +34,10 @@ constexpr void check_cudnn_numbers() {
   check_blas_number<ours::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
                     ::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED>();
   check_blas_number<ours::CUDNN_CONVOLUTION_FWD_ALGO_COUNT, ::CUDNN_CONVOLUTION_FWD_ALGO_COUNT>();
+  check_blas_number<ours::CUDNN_POOLING_MAX, ::CUDNN_POOLING_MAX>();
+  check_blas_number<ours::CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING,
+                    ::CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING>();
+  check_blas_number<ours::CUDNN_PROPAGATE_NAN, ::CUDNN_PROPAGATE_NAN>();
 }
 
 constexpr void check_cudnn_calls() {
@@ -73,6 +77,14 @@ constexpr void check_cudnn_calls() {
                   decltype(&::cudnnGetConvolutionForwardWorkspaceSize)>();
   check_blas_call<decltype(ours::CudnnCalls::cudnnConvolutionForward),
                   decltype(&::cudnnConvolutionForward)>();
+  check_blas_call<decltype(ours::CudnnCalls::cudnnCreatePoolingDescriptor),
+                  decltype(&::cudnnCreatePoolingDescriptor)>();
+  check_blas_call<decltype(ours::CudnnCalls::cudnnSetPooling2dDescriptor),
+                  decltype(&::cudnnSetPooling2dDescriptor)>();
+  check_blas_call<decltype(ours::CudnnCalls::cudnnDestroyPoolingDescriptor),
+                  decltype(&::cudnnDestroyPoolingDescriptor)>();
+  check_blas_call<decltype(ours::CudnnCalls::cudnnPoolingForward),
+                  decltype(&::cudnnPoolingForward)>();
 }
 
 constexpr void check_graph_numbers() {

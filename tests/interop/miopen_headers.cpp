@@ -22,6 +22,8 @@ constexpr void check_miopen_numbers() {
   check_blas_number<ours::miopenBFloat16, ::miopenBFloat16>();
   check_blas_number<ours::miopenDouble, ::miopenDouble>();
   check_blas_number<ours::miopenConvolution, ::miopenConvolution>();
+  check_blas_number<ours::miopenPoolingMax, ::miopenPoolingMax>();
+  check_blas_number<ours::miopenPoolingAverage, ::miopenPoolingAverage>();
 }
 
 constexpr void check_miopen_calls() {
@@ -53,6 +55,14 @@ constexpr void check_miopen_calls() {
                   decltype(&::miopenConvolutionForwardCompileSolution)>();
   check_blas_call<decltype(ours::MiopenCalls::miopenConvolutionForwardImmediate),
                   decltype(&::miopenConvolutionForwardImmediate)>();
+  check_blas_call<decltype(ours::MiopenCalls::miopenCreatePoolingDescriptor),
+                  decltype(&::miopenCreatePoolingDescriptor)>();
+  check_blas_call<decltype(ours::MiopenCalls::miopenSet2dPoolingDescriptor),
+                  decltype(&::miopenSet2dPoolingDescriptor)>();
+  check_blas_call<decltype(ours::MiopenCalls::miopenDestroyPoolingDescriptor),
+                  decltype(&::miopenDestroyPoolingDescriptor)>();
+  check_blas_call<decltype(ours::MiopenCalls::miopenPoolingForward),
+                  decltype(&::miopenPoolingForward)>();
 }
 
 using OurSolution = ours::miopenConvSolution;

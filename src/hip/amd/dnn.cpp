@@ -48,6 +48,24 @@ struct MiopenPlan {
   std::size_t workspace_bytes = 0;
 };
 
+/// The descriptors of one pooling, which are cheap to make.
+struct MiopenPool {
+  explicit MiopenPool(const MiopenCalls& calls) : calls(calls) {}
+  ~MiopenPool() {
+    for (void* desc : {x, y}) {
+      if (desc != nullptr) calls.miopenDestroyTensorDescriptor(desc);
+    }
+    if (pool != nullptr) calls.miopenDestroyPoolingDescriptor(pool);
+  }
+  MiopenPool(const MiopenPool&) = delete;
+  MiopenPool& operator=(const MiopenPool&) = delete;
+
+  const MiopenCalls& calls;
+  void* x = nullptr;
+  void* y = nullptr;
+  void* pool = nullptr;
+};
+
 using MiopenHandle = ConvHandle<MiopenPlan>;
 
 class MiopenApi final : public DnnApi {
@@ -78,13 +96,8 @@ class MiopenApi final : public DnnApi {
     if (const int refusal = check(call); refusal != 0) return refusal;
     if (is_empty(call)) return 0;
     auto& opened = *static_cast<MiopenHandle*>(handle);
-    int status = 0;
-    if (!opened.has_stream || opened.stream != call.stream) {
-      status = calls_.miopenSetStream(opened.native, call.stream);
-      if (status != miopenStatusSuccess) return status;
-      opened.has_stream = true;
-      opened.stream = call.stream;
-    }
+    int status = use_stream(opened, call.stream);
+    if (status != miopenStatusSuccess) return status;
     MiopenPlan* found = nullptr;
     status = find_plan(opened, call, found);
     if (status != 0) return status;
@@ -92,6 +105,19 @@ class MiopenApi final : public DnnApi {
     return calls_.miopenConvolutionForwardImmediate(
         opened.native, found->filter, call.filter, found->x, call.x, found->conv, found->y, call.y,
         call.workspace, found->workspace_bytes, found->solution);
+  }
+
+  int pool(void* handle, const PoolCall& call) const override {
+    if (const int refusal = check_pool(call); refusal != 0) return refusal;
+    auto& opened = *static_cast<MiopenHandle*>(handle);
+    int status = use_stream(opened, call.stream);
+    if (status != miopenStatusSuccess) return status;
+    MiopenPool all(calls_);
+    if (status = describe(call, all); status != miopenStatusSuccess) return status;
+    const float one = 1;  // also of halves
+    const float zero = 0;
+    return calls_.miopenPoolingForward(opened.native, all.pool, &one, all.x, call.x, &zero, all.y,
+                                       call.y, false, nullptr, 0);
   }
 
   std::string error_text(int result) const override {
@@ -111,6 +137,39 @@ class MiopenApi final : public DnnApi {
  private:
   static int check(const ConvCall& call) {
     return call.compute == BlasCompute::f32_fast_tf32 ? blas_types : check_conv(call);
+  }
+
+  int use_stream(MiopenHandle& opened, hipStream_t stream) const {
+    if (opened.has_stream && opened.stream == stream) return miopenStatusSuccess;
+    const int status = calls_.miopenSetStream(opened.native, stream);
+    opened.has_stream = status == miopenStatusSuccess;
+    opened.stream = stream;
+    return status;
+  }
+
+  int describe(const PoolCall& call, MiopenPool& all) const {
+    const auto size = [](std::int64_t number) { return static_cast<int>(number); };
+    int status = calls_.miopenCreateTensorDescriptor(&all.x);
+    const auto then = [&](const auto& step) {
+      if (status == miopenStatusSuccess) status = step();
+    };
+    then([&] {
+      return calls_.miopenSet4dTensorDescriptor(all.x, miopen_type(call.type), size(call.n),
+                                                size(call.c), size(call.h), size(call.w));
+    });
+    then([&] { return calls_.miopenCreateTensorDescriptor(&all.y); });
+    then([&] {
+      return calls_.miopenSet4dTensorDescriptor(all.y, miopen_type(call.type), size(call.n),
+                                                size(call.c), size(call.out_height()),
+                                                size(call.out_width()));
+    });
+    then([&] { return calls_.miopenCreatePoolingDescriptor(&all.pool); });
+    then([&] {
+      return calls_.miopenSet2dPoolingDescriptor(
+          all.pool, call.is_largest ? miopenPoolingMax : miopenPoolingAverage, size(call.r),
+          size(call.s), 0, 0, size(call.stride_h), size(call.stride_w));
+    });
+    return status;
   }
 
   int find_plan(MiopenHandle& opened, const ConvCall& call, MiopenPlan*& plan) const {

@@ -16,6 +16,8 @@ enum : int {
   miopenBFloat16 = 5,
   miopenDouble = 6,
   miopenConvolution = 0,
+  miopenPoolingMax = 0,
+  miopenPoolingAverage = 1,
 };
 
 struct miopenConvSolution {
@@ -54,7 +56,16 @@ struct miopenConvSolution {
   CALL(required, int, miopenConvolutionForwardImmediate,                                        \
        (void* handle, void* filter_desc, const void* filter, void* x_desc, const void* x,       \
         void* conv_desc, void* y_desc, void* y, void* workspace, std::size_t workspace_bytes,   \
-        std::uint64_t id))
+        std::uint64_t id))                                                                      \
+  CALL(required, int, miopenCreatePoolingDescriptor, (void** desc))                             \
+  CALL(required, int, miopenSet2dPoolingDescriptor,                                             \
+       (void* desc, int mode, int height, int width, int pad_h, int pad_w, int stride_h,        \
+        int stride_w))                                                                          \
+  CALL(required, int, miopenDestroyPoolingDescriptor, (void* desc))                             \
+  CALL(required, int, miopenPoolingForward,                                                     \
+       (void* handle, void* pool_desc, const void* alpha, void* x_desc, const void* x,          \
+        const void* beta, void* y_desc, void* y, bool keeps_places, void* workspace,            \
+        std::size_t workspace_bytes))
 HIPTOOL_CALL_TABLE(MiopenCalls, HIPTOOL_MIOPEN_CALLS);
 
 }  // namespace hiptool::hip::amd

@@ -26,6 +26,9 @@ enum : int {
   CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD = 6,
   CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED = 7,
   CUDNN_CONVOLUTION_FWD_ALGO_COUNT = 8,
+  CUDNN_POOLING_MAX = 0,
+  CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING = 2,
+  CUDNN_PROPAGATE_NAN = 1,
 };
 
 struct cudnnConvolutionFwdAlgoPerf {
@@ -38,40 +41,48 @@ struct cudnnConvolutionFwdAlgoPerf {
   int reserved[3];
 };
 
-#define HIPTOOL_CUDNN_CALLS(CALL)                                                               \
-  CALL(required, std::size_t, cudnnGetVersion, ())                                              \
-  CALL(required, const char*, cudnnGetErrorString, (int status))                                \
-  CALL(required, int, cudnnCreate, (void** handle))                                             \
-  CALL(required, int, cudnnDestroy, (void* handle))                                             \
-  CALL(required, int, cudnnSetStream, (void* handle, hipStream_t stream))                       \
-  CALL(required, int, cudnnCreateTensorDescriptor, (void** desc))                               \
-  CALL(required, int, cudnnSetTensor4dDescriptor,                                               \
-       (void* desc, int format, int type, int n, int c, int h, int w))                          \
-  CALL(required, int, cudnnDestroyTensorDescriptor, (void* desc))                               \
-  CALL(required, int, cudnnCreateFilterDescriptor, (void** desc))                               \
-  CALL(required, int, cudnnSetFilter4dDescriptor,                                               \
-       (void* desc, int type, int format, int k, int c, int h, int w))                          \
-  CALL(required, int, cudnnDestroyFilterDescriptor, (void* desc))                               \
-  CALL(required, int, cudnnCreateConvolutionDescriptor, (void** desc))                          \
-  CALL(required, int, cudnnSetConvolution2dDescriptor,                                          \
-       (void* desc, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h,           \
-        int dilation_w, int mode, int compute_type))                                            \
-  CALL(required, int, cudnnSetConvolutionGroupCount, (void* desc, int groups))                  \
-  CALL(required, int, cudnnSetConvolutionMathType, (void* desc, int math))                      \
-  CALL(required, int, cudnnDestroyConvolutionDescriptor, (void* desc))                          \
-  CALL(required, int, cudnnGetConvolutionForwardAlgorithm_v7,                                   \
-       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc,           \
-        int requested, int* returned, cudnnConvolutionFwdAlgoPerf* results))                    \
-  CALL(optional, int, cudnnFindConvolutionForwardAlgorithm,                                     \
-       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc,           \
-        int requested, int* returned, cudnnConvolutionFwdAlgoPerf* results))                    \
-  CALL(required, int, cudnnGetConvolutionForwardWorkspaceSize,                                  \
-       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc, int algo, \
-        std::size_t* bytes))                                                                    \
-  CALL(required, int, cudnnConvolutionForward,                                                  \
-       (void* handle, const void* alpha, void* x_desc, const void* x, void* filter_desc,        \
-        const void* filter, void* conv_desc, int algo, void* workspace,                         \
-        std::size_t workspace_bytes, const void* beta, void* y_desc, void* y))
+#define HIPTOOL_CUDNN_CALLS(CALL)                                                                 \
+  CALL(required, std::size_t, cudnnGetVersion, ())                                                \
+  CALL(required, const char*, cudnnGetErrorString, (int status))                                  \
+  CALL(required, int, cudnnCreate, (void** handle))                                               \
+  CALL(required, int, cudnnDestroy, (void* handle))                                               \
+  CALL(required, int, cudnnSetStream, (void* handle, hipStream_t stream))                         \
+  CALL(required, int, cudnnCreateTensorDescriptor, (void** desc))                                 \
+  CALL(required, int, cudnnSetTensor4dDescriptor,                                                 \
+       (void* desc, int format, int type, int n, int c, int h, int w))                            \
+  CALL(required, int, cudnnDestroyTensorDescriptor, (void* desc))                                 \
+  CALL(required, int, cudnnCreateFilterDescriptor, (void** desc))                                 \
+  CALL(required, int, cudnnSetFilter4dDescriptor,                                                 \
+       (void* desc, int type, int format, int k, int c, int h, int w))                            \
+  CALL(required, int, cudnnDestroyFilterDescriptor, (void* desc))                                 \
+  CALL(required, int, cudnnCreateConvolutionDescriptor, (void** desc))                            \
+  CALL(required, int, cudnnSetConvolution2dDescriptor,                                            \
+       (void* desc, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h,             \
+        int dilation_w, int mode, int compute_type))                                              \
+  CALL(required, int, cudnnSetConvolutionGroupCount, (void* desc, int groups))                    \
+  CALL(required, int, cudnnSetConvolutionMathType, (void* desc, int math))                        \
+  CALL(required, int, cudnnDestroyConvolutionDescriptor, (void* desc))                            \
+  CALL(required, int, cudnnGetConvolutionForwardAlgorithm_v7,                                     \
+       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc,             \
+        int requested, int* returned, cudnnConvolutionFwdAlgoPerf* results))                      \
+  CALL(optional, int, cudnnFindConvolutionForwardAlgorithm,                                       \
+       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc,             \
+        int requested, int* returned, cudnnConvolutionFwdAlgoPerf* results))                      \
+  CALL(required, int, cudnnGetConvolutionForwardWorkspaceSize,                                    \
+       (void* handle, void* x_desc, void* filter_desc, void* conv_desc, void* y_desc, int algo,   \
+        std::size_t* bytes))                                                                      \
+  CALL(required, int, cudnnConvolutionForward,                                                    \
+       (void* handle, const void* alpha, void* x_desc, const void* x, void* filter_desc,          \
+        const void* filter, void* conv_desc, int algo, void* workspace,                           \
+        std::size_t workspace_bytes, const void* beta, void* y_desc, void* y))                    \
+  CALL(required, int, cudnnCreatePoolingDescriptor, (void** desc))                                \
+  CALL(required, int, cudnnSetPooling2dDescriptor,                                                \
+       (void* desc, int mode, int nan, int height, int width, int pad_h, int pad_w, int stride_h, \
+        int stride_w))                                                                            \
+  CALL(required, int, cudnnDestroyPoolingDescriptor, (void* desc))                                \
+  CALL(required, int, cudnnPoolingForward,                                                        \
+       (void* handle, void* pool_desc, const void* alpha, void* x_desc, const void* x,            \
+        const void* beta, void* y_desc, void* y))
 HIPTOOL_CALL_TABLE(CudnnCalls, HIPTOOL_CUDNN_CALLS);
 
 }  // namespace hiptool::hip::nvidia

@@ -19,6 +19,7 @@
 #include "hip/nvidia/cudnn.hpp"
 #include "hip/nvidia/cudnn_graph.hpp"
 #include "hip/nvidia/cudnn_legacy.hpp"
+#include "hip/nvidia/cudnn_pool.hpp"
 #include "hip/side_calls.hpp"
 #include "hip/side_library.hpp"
 
@@ -80,6 +81,13 @@ class CudnnApi final : public DnnApi {
       if (status != 0) return status;
     }
     return found->legacy->execute(opened.native, call);
+  }
+
+  int pool(void* handle, const PoolCall& call) const override {
+    if (const int refusal = check_pool(call); refusal != 0) return refusal;
+    auto& opened = *static_cast<CudnnHandle*>(handle);
+    const int status = use_stream(opened, call.stream);
+    return status == CUDNN_STATUS_SUCCESS ? pool_by_cudnn(calls_, opened.native, call) : status;
   }
 
   std::string error_text(int result) const override {

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "hiptool/conv.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/libraries.hpp"
 #include "measure/ops/operation.hpp"
 #include "reference/ops/pool.hpp"
 
@@ -22,15 +24,40 @@ void put_pooled_nan(InputData& data) {
   put_number(data, count / 2, std::numeric_limits<long double>::quiet_NaN());
 }
 
+/// Of the largest of zeros and NaN a library has its own sign and bits.
+void drop_zero_signs(InputData& data) {
+  Values values = reference::values_of(data.dtype, data.bytes, data.dims);
+  for (long double& value : values.at) {
+    if (value == 0) value = 0;
+  }
+  data.bytes = reference::bytes_of(data.dtype, values);
+}
+
+/// Throws unless the library has computed every pooling so far.
+void require_library(const Backend& backend) {
+  for (const ops::LibraryStatus& one : ops::library_status(backend)) {
+    if (one.operation != "pool2d") continue;
+    if (one.calls > 0 && one.other_calls == 0) return;
+    throw Error(ErrorCode::unsupported, "pool2d", one.library + ": " + one.reason);
+  }
+  throw Error(ErrorCode::unsupported, "pool2d", "the platform has no library for poolings");
+}
+
 /// Windows of 2 x 2 first: that is what is timed.
 std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
-                                      std::span<const std::uint64_t> dims, InputMaker& maker) {
+                                      std::span<const std::uint64_t> dims, InputMaker& maker,
+                                      ops::Library library = ops::Library::none) {
   std::vector<OperationCase> cases;
   const auto image = image_dims(dims);
   if (!image || (*image)[2] == 0 || (*image)[3] == 0) return cases;
-  InputData data =
-      is_average ? maker.moderate_numbers(dtype, *image) : maker.numbers(dtype, *image);
-  put_pooled_nan(data);
+  const bool by_library = library == ops::Library::automatic;
+  InputData data = is_average || by_library ? maker.moderate_numbers(dtype, *image)
+                                            : maker.numbers(dtype, *image);
+  if (by_library) {
+    if (!data.bytes.empty()) drop_zero_signs(data);
+  } else {
+    put_pooled_nan(data);
+  }
   const auto add = [&](const ops::HeightWidth& wanted, const ops::HeightWidth& stride) {
     const ops::HeightWidth kernel{std::min(wanted[0], (*image)[2]),
                                   std::min(wanted[1], (*image)[3])};
@@ -42,7 +69,8 @@ std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
                         ((*image)[3] - kernel[1]) / stride[1] + 1};
     made.run = [=](const Backend& backend, std::span<const Tensor> in, Tensor& out) {
       (is_average ? ops::avg_pool2d_into : ops::max_pool2d_into)(backend, out, in[0], kernel,
-                                                                 stride);
+                                                                 stride, library);
+      if (by_library) require_library(backend);
     };
     made.reference = [=](std::span<const Values> in) -> Expected {
       return is_average ? reference::avg_pool2d(dtype, in[0], kernel, stride)
@@ -161,6 +189,21 @@ void add_pool_operations(std::vector<OperationEntry>& list) {
              });
   add_images(list, "upsample_bilinear2d", "linear interpolation of images", reals, false,
              {16, 64, 64}, 64, bilinear_cases);
+}
+
+std::vector<OperationEntry> library_pool_operations() {
+  using Shape = std::span<const std::uint64_t>;
+  const std::vector<DType> types{DType::f16, DType::f32};
+  std::vector<OperationEntry> list;
+  add_images(list, "avg_pool2d", "average of each window, by a library", types, false, {16, 64, 64},
+             256, [](DType dtype, Shape dims, InputMaker& maker) {
+               return pool_cases(true, dtype, dims, maker, ops::Library::automatic);
+             });
+  add_images(list, "max_pool2d", "maximum of each window, by a library", types, false, {16, 64, 64},
+             256, [](DType dtype, Shape dims, InputMaker& maker) {
+               return pool_cases(false, dtype, dims, maker, ops::Library::automatic);
+             });
+  return list;
 }
 
 }  // namespace hiptool::measure

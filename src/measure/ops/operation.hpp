@@ -137,6 +137,10 @@ Dims dims_of_images(std::uint64_t size_bytes, DType dtype, const Dims& image, st
 /// Replaces one element by a value rounded to the type, such as NaN.
 void put_number(InputData& data, std::uint64_t index, long double value);
 
+/// Poolings by MIOpen or cuDNN, judged like the operations of that name; one that our kernels
+/// computed instead is Error(unsupported). Not among operations().
+std::vector<OperationEntry> library_pool_operations();
+
 // Families, each in family_NAME.cpp.
 void add_binary_operations(std::vector<OperationEntry>& operations);
 void add_compare_operations(std::vector<OperationEntry>& operations);

@@ -182,5 +182,49 @@ int cudnnConvolutionForward(void*, const void*, void* x_desc, const void* x, voi
   hiptool::fake::convolve(call, cudnn_state().faults);
   return CUDNN_STATUS_SUCCESS;
 }
+int cudnnCreatePoolingDescriptor(void** desc) {
+  *desc = new hiptool::hip::PoolCall;
+  ++fake_cudnn_objects;
+  return CUDNN_STATUS_SUCCESS;
+}
+int cudnnSetPooling2dDescriptor(void* desc, int mode, int nan, int height, int width, int pad_h,
+                                int pad_w, int stride_h, int stride_w) {
+  auto& call = *static_cast<hiptool::hip::PoolCall*>(desc);
+  call.is_largest = mode == CUDNN_POOLING_MAX;
+  call.r = height;
+  call.s = width;
+  call.stride_h = stride_h;
+  call.stride_w = stride_w;
+  const bool is_plain = pad_h == 0 && pad_w == 0 && nan == CUDNN_PROPAGATE_NAN;
+  return is_plain ? CUDNN_STATUS_SUCCESS : execution_failed;
+}
+int cudnnDestroyPoolingDescriptor(void* desc) {
+  delete static_cast<hiptool::hip::PoolCall*>(desc);
+  --fake_cudnn_objects;
+  return CUDNN_STATUS_SUCCESS;
+}
+int cudnnPoolingForward(void*, void* pool_desc, const void* alpha, void* x_desc, const void* x,
+                        const void* beta, void* y_desc, void* y) {
+  if (cudnn_state().faults.enter()) return execution_failed;
+  if (*static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0) {
+    return execution_failed;
+  }
+  const Tensor& in = *static_cast<Tensor*>(x_desc);
+  const Tensor& out = *static_cast<Tensor*>(y_desc);
+  hiptool::hip::PoolCall call = *static_cast<hiptool::hip::PoolCall*>(pool_desc);
+  call.type = hiptool::fake::blas_type_of_cudnn(in.type);
+  call.n = in.n;
+  call.c = in.c;
+  call.h = in.h;
+  call.w = in.w;
+  call.x = x;
+  call.y = y;
+  call.stream = cudnn_state().stream;
+  const bool fits = out.type == in.type && out.n == in.n && out.c == in.c &&
+                    out.h == call.out_height() && out.w == call.out_width();
+  if (!fits) return execution_failed;
+  hiptool::fake::pool(call, cudnn_state().faults);
+  return CUDNN_STATUS_SUCCESS;
+}
 
 }  // extern "C"

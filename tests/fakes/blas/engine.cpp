@@ -255,4 +255,25 @@ void convolve(const hip::ConvCall& call, const Faults& faults) {
   }
 }
 
+void pool(const hip::PoolCall& call, const Faults& faults) {
+  wait_for(call.stream);
+  const std::int64_t count = call.n * call.c * call.out_height() * call.out_width();
+  for (std::int64_t at = 0; at < count; ++at) {
+    const std::int64_t column = at % call.out_width() * call.stride_w;
+    const std::int64_t row = at / call.out_width() % call.out_height() * call.stride_h;
+    const std::int64_t image = at / (call.out_width() * call.out_height());
+    double value = call.is_largest ? -INFINITY : 0;
+    for (std::int64_t i = 0; i < call.r * call.s; ++i) {
+      const double one = load(call.x, call.type,
+                              (image * call.h + row + i / call.s) * call.w + column + i % call.s);
+      value = call.is_largest ? std::fmax(value, one) : value + one;
+    }
+    if (!call.is_largest) value /= static_cast<double>(call.r * call.s);
+    const bool is_wrong = (faults.is("block") && at + 64 >= count) ||
+                          (faults.is("second") && faults.is_second_call() && at + 1 == count);
+    if (is_wrong) value = 2 * value + 1;
+    store(call.y, call.type, at, value);
+  }
+}
+
 }  // namespace hiptool::fake

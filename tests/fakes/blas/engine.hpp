@@ -74,4 +74,7 @@ void multiply(const Product& product, void* stream, const Faults& faults);
 /// The same for a convolution; pointers are those of the call.
 void convolve(const hip::ConvCall& call, const Faults& faults);
 
+/// The same for a pooling.
+void pool(const hip::PoolCall& call, const Faults& faults);
+
 }  // namespace hiptool::fake

@@ -150,5 +150,49 @@ int miopenConvolutionForwardImmediate(void*, void* filter_desc, const void* filt
   hiptool::fake::convolve(call, faults);
   return miopenStatusSuccess;
 }
+int miopenCreatePoolingDescriptor(void** desc) {
+  *desc = new hiptool::hip::PoolCall;
+  ++fake_miopen_objects;
+  return miopenStatusSuccess;
+}
+int miopenSet2dPoolingDescriptor(void* desc, int mode, int height, int width, int pad_h, int pad_w,
+                                 int stride_h, int stride_w) {
+  auto& call = *static_cast<hiptool::hip::PoolCall*>(desc);
+  call.is_largest = mode == miopenPoolingMax;
+  call.r = height;
+  call.s = width;
+  call.stride_h = stride_h;
+  call.stride_w = stride_w;
+  return pad_h == 0 && pad_w == 0 ? miopenStatusSuccess : internal_error;
+}
+int miopenDestroyPoolingDescriptor(void* desc) {
+  delete static_cast<hiptool::hip::PoolCall*>(desc);
+  --fake_miopen_objects;
+  return miopenStatusSuccess;
+}
+int miopenPoolingForward(void*, void* pool_desc, const void* alpha, void* x_desc, const void* x,
+                         const void* beta, void* y_desc, void* y, bool keeps_places, void*,
+                         std::size_t) {
+  if (faults.enter() || keeps_places) return internal_error;
+  if (*static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0) {
+    return internal_error;
+  }
+  const Tensor& in = *static_cast<Tensor*>(x_desc);
+  const Tensor& out = *static_cast<Tensor*>(y_desc);
+  hiptool::hip::PoolCall call = *static_cast<hiptool::hip::PoolCall*>(pool_desc);
+  call.type = type_of(in.type);
+  call.n = in.n;
+  call.c = in.c;
+  call.h = in.h;
+  call.w = in.w;
+  call.x = x;
+  call.y = y;
+  call.stream = the_stream;
+  const bool fits = out.type == in.type && out.n == in.n && out.c == in.c &&
+                    out.h == call.out_height() && out.w == call.out_width();
+  if (!fits) return internal_error;
+  hiptool::fake::pool(call, faults);
+  return miopenStatusSuccess;
+}
 
 }  // extern "C"
