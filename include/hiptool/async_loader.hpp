@@ -11,21 +11,31 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
+#include "hiptool/event.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/stream.hpp"
 
 namespace hiptool {
 
-/// Moves host bytes of the caller into device memory through a small ring of pinned staging slots
-/// and several streams. One object serves one device. upload() may be called from many threads at
-/// once. (Model files: load_model().)
+namespace load {
+struct LoaderAccess;
+}
+
+/// Moves bytes into device memory through a small ring of pinned staging slots and several streams:
+/// those of the caller, or those that a function makes in the slots. load_model(), and with it
+/// `hiptool load`, does the latter with readers of files. One object serves one device. upload()
+/// may be called from many threads at once.
 class HIPTOOL_API AsyncLoader {
  public:
   struct Options {
     std::uint32_t streams = 1;  ///< at most 64; more do not make copies faster
     std::uint64_t slot_bytes = 4u << 20;
-    /// At most 65536. 0: one for each core, 16 at most, and four in flight.
+    /// Of each producer, at most 65536 in all. 0: one for each core, 16 at most, and four in flight;
+    /// with several producers two.
     std::uint32_t slots = 0;
+    /// Groups of slots, at least 1. A thread that has one of its own fills the same few MiB again
+    /// and again, which stay in its core's cache.
+    std::uint32_t producers = 1;
     /// Streams of the caller instead of own ones; all must be on the loader's device.
     std::vector<StreamRef> external_streams;
     /// Must outlive the loader.
@@ -54,6 +64,23 @@ class HIPTOOL_API AsyncLoader {
   /// another device, Error(cancelled), and what prepare() throws.
   void upload(Buffer& destination, std::span<const std::byte> source);
 
+  /// Writes the bytes of a copy into pinned memory of exactly the destination's size.
+  using Write = std::function<void(std::span<std::byte>)>;
+  struct Upload {
+    std::size_t producer = 0;  ///< whose slots are used
+    /// Called when the copy is queued, with an event that is reached when it is done; must not call
+    /// the loader.
+    std::function<void(const Event& copied)> on_queued;
+  };
+
+  /// The same for bytes that do not exist yet: the function reads or makes them in a slot, on the
+  /// calling thread, so that nothing is copied on the host. For destinations of up to slot_bytes().
+  /// Where the function throws, nothing is queued and the exception is passed on. Throws
+  /// Error(out_of_bounds) for a larger destination or a producer that is not there, else as above.
+  void upload(Buffer& destination, const Write& write);
+  void upload(Buffer& destination, const Write& write, const Upload& options);
+  std::size_t slot_bytes() const noexcept;
+
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();
 
@@ -62,7 +89,11 @@ class HIPTOOL_API AsyncLoader {
       std::size_t index) const;  ///< Error(out_of_bounds) for a bad index
 
  private:
+  friend struct load::LoaderAccess;
   struct Impl;
+  explicit AsyncLoader(std::unique_ptr<Impl> impl);
+  void require_destination(const Buffer& destination) const;
+
   std::unique_ptr<Impl> impl_;
 };
 

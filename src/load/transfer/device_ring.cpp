@@ -72,6 +72,19 @@ void DeviceRing::check_options() const {
   }
 }
 
+void DeviceRing::send(Buffer& destination, std::size_t producer,
+                      const std::function<void(std::span<std::byte>)>& write,
+                      const std::function<void(const Event& copied)>& on_queued) {
+  StagingSlot& slot = ring_->acquire(producer);
+  try {
+    write(slot.memory.first(destination.size_bytes()));
+  } catch (...) {
+    ring_->give_back(slot);
+    throw;
+  }
+  ring_->submit(slot, destination, destination.size_bytes(), on_queued);
+}
+
 void DeviceRing::prepare() {
   throw_if_cancelled();
   ring_->prepare();

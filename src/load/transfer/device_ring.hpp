@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
@@ -53,8 +56,16 @@ class DeviceRing {
   const TransferOptions& options() const noexcept { return options_; }
   const std::vector<StreamRef>& streams() const noexcept { return streams_; }
   StagingRing& ring() noexcept { return *ring_; }
+  const StagingRing& ring() const noexcept { return *ring_; }
   /// Whether files go through the ring, and not into device memory in place.
   bool stages() const noexcept { return options_.always_stage || !device_.is_host_memory(); }
+
+  /// Fills a slot of that producer by the function, which gets the destination's size of it, and
+  /// queues it; see StagingRing::acquire() and submit(). Where the function throws the slot is
+  /// given back.
+  void send(Buffer& destination, std::size_t producer,
+            const std::function<void(std::span<std::byte>)>& write,
+            const std::function<void(const Event& copied)>& on_queued = {});
 
   /// Pins the slots unless they are pinned, see StagingRing::prepare(). May run on a thread of its
   /// own during transfers, which wait for it.

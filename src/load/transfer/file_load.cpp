@@ -5,25 +5,29 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "core/platform_state.hpp"
 #include "load/layout/pieces.hpp"
 #include "load/transfer/chunk_order.hpp"
+#include "load/transfer/loader_access.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::load {
 
 FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
-                   FileSet& files, StagingRing& ring, const Options& options)
+                   FileSet& files, AsyncLoader& loader, const Options& options)
     : model_(model),
       layout_(layout),
       arena_(arena),
-      ring_(ring),
+      loader_(loader),
+      ring_(LoaderAccess::ring_of(loader).ring()),
       options_(options),
       files_(files),
       chunks_(order_chunks(
-          cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0),
+          cut_chunks(model, layout, loader.slot_bytes(), options.ramp ? options.readers : 0),
           options.regions)) {}
 
 // Fills `bytes`, the chunk's memory, with tensors and zero gaps.
@@ -53,11 +57,6 @@ std::uint64_t FileLoad::read(Reader& reader, const base::ByteRange& chunk,
   return read;
 }
 
-StagingSlot& FileLoad::acquire(const Reader& reader) {
-  const TimelineScope scope(options_.timeline, reader.track, "wait for a slot");
-  return ring_.acquire(reader.index);
-}
-
 std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk) {
   Buffer part = arena_.view(chunk.offset, chunk.size_bytes);
   if (!options_.stages) {
@@ -66,19 +65,21 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk)
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, nullptr);
     return bytes;
   }
-  StagingSlot& slot = acquire(reader);
   std::uint64_t bytes = 0;
-  try {
-    if (options_.sink != nullptr) options_.sink->before_fill(slot.memory);
-    bytes = read(reader, chunk, slot.memory.first(part.size_bytes()));
-  } catch (...) {
-    ring_.give_back(slot);
-    throw;
-  }
-  const TimelineScope scope(options_.timeline, reader.track, "queue");
-  ring_.submit(slot, part, part.size_bytes(), [&](const Event& copied) {
+  std::optional<TimelineScope> step(std::in_place, options_.timeline, reader.track,
+                                    "wait for a slot");
+  const auto write = [&](std::span<std::byte> slot) {
+    step.reset();
+    if (options_.sink != nullptr) options_.sink->before_fill(slot);
+    bytes = read(reader, chunk, slot);
+    step.emplace(options_.timeline, reader.track, "queue");
+  };
+  AsyncLoader::Upload upload;
+  upload.producer = reader.index;
+  upload.on_queued = [&](const Event& copied) {
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, &copied);
-  });
+  };
+  loader_.upload(part, write, upload);
   return bytes;
 }
 
@@ -87,7 +88,7 @@ std::uint64_t FileLoad::probe_chunk(Reader& reader, const base::ByteRange& chunk
     const Buffer part = arena_.view(chunk.offset, chunk.size_bytes);  // the same bytes again
     return read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
   }
-  StagingSlot& slot = acquire(reader);
+  StagingSlot& slot = ring_.acquire(reader.index);
   try {
     const std::uint64_t bytes = read(reader, chunk, slot.memory.first(chunk.size_bytes));
     ring_.give_back(slot);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hiptool/async_loader.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
@@ -33,9 +34,9 @@ class FileLoad {
     std::string track = "reader";  ///< of the timeline; a number is added
   };
 
-  /// `files` may serve several loads at once.
+  /// `files` may serve several loads at once. The loader has a producer for each reader.
   FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena, FileSet& files,
-           StagingRing& ring, const Options& options);
+           AsyncLoader& loader, const Options& options);
 
   /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards. What
   /// the statistics say of reading is left to the FileSet, and so is whether a file changed.
@@ -54,7 +55,6 @@ class FileLoad {
     std::vector<ReadPart> parts;  // the same
   };
 
-  StagingSlot& acquire(const Reader& reader);
   std::uint64_t load_chunk(Reader& reader, const base::ByteRange& chunk);
   std::uint64_t probe_chunk(Reader& reader, const base::ByteRange& chunk);
   void read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
@@ -64,7 +64,8 @@ class FileLoad {
   const ModelFile& model_;
   const ArenaLayout& layout_;
   const Buffer& arena_;
-  StagingRing& ring_;
+  AsyncLoader& loader_;
+  StagingRing& ring_;  // of the loader
   Options options_;
   FileSet& files_;
   std::vector<base::ByteRange> chunks_;  // in the order in which they are taken

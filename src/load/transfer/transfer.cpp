@@ -15,6 +15,7 @@
 #include "load/layout/blocks.hpp"
 #include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
+#include "load/transfer/loader_access.hpp"
 #include "load/transfer/replicator.hpp"
 #include "load/transfer/staging_shape.hpp"
 #include "load/verify/verification.hpp"
@@ -64,7 +65,7 @@ struct Transfer::Impl {
   const ModelFile model;  // copies, which the caller cannot change
   const LoadPlan plan;
   TransferOptions options;
-  std::vector<std::unique_ptr<DeviceRing>> rings;  // null: gets nothing, or a copy
+  std::vector<std::unique_ptr<AsyncLoader>> loaders;  // null: gets nothing, or a copy
   std::vector<bool> reaches_first;
   std::vector<Device> has_enabled;  // peer access to the first device, which ends with this object
   std::vector<std::uint32_t> regions;  // of the last load, by device
@@ -73,12 +74,12 @@ struct Transfer::Impl {
       : model(of),
         plan(with),
         options(std::move(chosen)),
-        rings(with.devices.size()),
+        loaders(with.devices.size()),
         reaches_first(with.devices.size(), false),
         regions(with.devices.size(), 0) {
     check_streams();
-    for (std::size_t i = 0; i < rings.size(); ++i) {
-      if (is_read(i)) rings[i] = make_ring(i);
+    for (std::size_t i = 0; i < loaders.size(); ++i) {
+      if (is_read(i)) loaders[i] = make_loader(i);
     }
     if (is_copied()) find_peers();
   }
@@ -93,6 +94,8 @@ struct Transfer::Impl {
     }
   }
 
+  DeviceRing& ring_of(std::size_t i) const { return LoaderAccess::ring_of(*loaders[i]); }
+
   bool is_copied() const { return plan.split == SplitKind::replicate; }
   bool is_empty(std::size_t i) const { return plan.devices[i].layout.placements.empty(); }
   // Whether the device's part is read from the files for it.
@@ -106,7 +109,9 @@ struct Transfer::Impl {
 
   std::uint32_t count_readers() const {
     std::uint32_t count = 0;
-    for (const auto& ring : rings) count += ring ? ring->options().readers : 0;
+    for (std::size_t i = 0; i < loaders.size(); ++i) {
+      count += loaders[i] ? ring_of(i).options().readers : 0;
+    }
     return count;
   }
 
@@ -120,7 +125,7 @@ struct Transfer::Impl {
     }
   }
 
-  std::unique_ptr<DeviceRing> make_ring(std::size_t i) const {
+  std::unique_ptr<AsyncLoader> make_loader(std::size_t i) const {
     const Device& device = plan.devices[i].device;
     TransferOptions chosen = options;
     const std::uint32_t devices = std::max(1u, count_read());
@@ -134,7 +139,7 @@ struct Transfer::Impl {
     for (const StreamRef& stream : options.external_streams) {
       if (stream.device() == device) chosen.external_streams.push_back(stream);
     }
-    return std::make_unique<DeviceRing>(device, std::move(chosen));
+    return LoaderAccess::make(device, std::move(chosen));
   }
 
   void find_peers() {
@@ -162,11 +167,11 @@ struct Transfer::Impl {
   }
 
   FileLoad::Options file_options(std::size_t i) const {
-    const TransferOptions& resolved = rings[i]->options();
+    const TransferOptions& resolved = ring_of(i).options();
     FileLoad::Options chosen;
-    chosen.stages = rings[i]->stages();
+    chosen.stages = ring_of(i).stages();
     chosen.readers = resolved.readers;
-    chosen.check = [ring = rings[i].get()] { ring->throw_if_cancelled(); };
+    chosen.check = [ring = &ring_of(i)] { ring->throw_if_cancelled(); };
     chosen.ramp = resolved.ramp;
     chosen.regions = resolved.regions;
     chosen.cpus = resolved.reader_cpus;
@@ -178,7 +183,7 @@ struct Transfer::Impl {
     FileLoad::Options chosen = file_options(i);
     if (chosen.regions == 0) chosen.regions = files.choose_regions();
     regions[i] = chosen.regions;
-    chosen.check = [ring = rings[i].get(), &stop] {
+    chosen.check = [ring = &ring_of(i), &stop] {
       ring->throw_if_cancelled();
       if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
     };
@@ -186,7 +191,7 @@ struct Transfer::Impl {
     chosen.sink = sink;
     chosen.timeline = options.timeline;
     if (plan.devices.size() > 1) chosen.track = plan.devices[i].device.id() + " reader";
-    return FileLoad(model, plan.devices[i].layout, arena, files, rings[i]->ring(), chosen).run();
+    return FileLoad(model, plan.devices[i].layout, arena, files, *loaders[i], chosen).run();
   }
 
   void require_slots_for(const ChunkSink* sink) const {
@@ -198,8 +203,8 @@ struct Transfer::Impl {
 
   std::uint64_t bytes_to_read() const {
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < rings.size(); ++i) {
-      if (rings[i]) bytes += plan.devices[i].layout.tensor_bytes;
+    for (std::size_t i = 0; i < loaders.size(); ++i) {
+      if (loaders[i]) bytes += plan.devices[i].layout.tensor_bytes;
     }
     return bytes;
   }
@@ -211,9 +216,8 @@ Transfer::Transfer(const ModelFile& model, const LoadPlan& plan, TransferOptions
 Transfer::~Transfer() = default;
 
 void Transfer::prepare() {
-  run_for_each(impl_->rings.size(), [this](std::size_t i, const std::atomic<bool>&) {
-    const auto& ring = impl_->rings[i];
-    if (ring && ring->stages()) ring->prepare();
+  run_for_each(impl_->loaders.size(), [this](std::size_t i, const std::atomic<bool>&) {
+    if (impl_->loaders[i] && impl_->ring_of(i).stages()) impl_->loaders[i]->prepare();
   });
 }
 
@@ -244,7 +248,7 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
   const auto replicator = impl.make_replicator(arenas, sink);
   const auto start = Clock::now();
   run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
-    if (!impl.rings[i]) return;
+    if (!impl.loaders[i]) return;
     SharedProgress::Part part(progress);
     statistics.devices[i] =
         impl.load_part(i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
@@ -276,19 +280,20 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
   Impl& impl = *impl_;
   check_arenas(impl.plan, arenas, "load");
   FileSet files(impl.model, impl.options.read, impl.count_readers());
-  std::vector<double> rates(impl.rings.size());
+  std::vector<double> rates(impl.loaders.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
-    if (!impl.rings[i]) return;
+    if (!impl.loaders[i]) return;
     FileLoad::Options options = impl.file_options(i);
     // The load has put files into the page cache, which must not choose now.
     if (options.regions == 0) options.regions = impl.regions[i];
-    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
-                        impl.rings[i]->ring(), options)
+    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files, *impl.loaders[i],
+                        options)
                    .probe(most_bytes);
   });
   // Device memory that is read into in place must still hold what was verified.
-  const bool writes_arenas =
-      std::ranges::any_of(impl.rings, [](const auto& ring) { return ring && !ring->stages(); });
+  const bool writes_arenas = std::ranges::any_of(impl.loaders, [](const auto& loader) {
+    return loader && !LoaderAccess::ring_of(*loader).stages();
+  });
   if (writes_arenas) files.check_unchanged();
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
@@ -296,8 +301,8 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
 const std::vector<bool>& Transfer::reaches_first() const noexcept { return impl_->reaches_first; }
 
 std::span<std::byte> Transfer::staging(std::size_t device) noexcept {
-  const auto& ring = impl_->rings[device];
-  return ring ? ring->ring().memory() : std::span<std::byte>();
+  const bool is_read = impl_->loaders[device] != nullptr;
+  return is_read ? impl_->ring_of(device).ring().memory() : std::span<std::byte>();
 }
 
 }  // namespace hiptool::load

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <span>
+#include <stdexcept>
 #include <thread>
 
 #include "buffer_bytes.hpp"
@@ -107,4 +109,69 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is
   CHECK_FALSE(loader.stream(0).is_done());
   opened.set_value();
   loader.synchronize();
+}
+
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "bytes that are made in the slots arrive, by producers") {
+  auto options = staged(4'096);
+  options.producers = 3;
+  AsyncLoader loader(device, options);
+  CHECK(loader.slot_bytes() == 4'096);
+  constexpr std::size_t each = 40;
+  std::vector<Buffer> buffers(3 * each);
+  std::vector<std::vector<std::byte>> contents(3 * each);
+  std::atomic<std::size_t> queued{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t producer = 0; producer < 3; ++producer) {
+      threads.emplace_back([&, producer] {
+        for (std::size_t i = producer * each; i < (producer + 1) * each; ++i) {
+          contents[i] = test::random_bytes(i * 97 % 4'097, i);
+          buffers[i] = Buffer(device, contents[i].size());
+          AsyncLoader::Upload upload;
+          upload.producer = producer;
+          upload.on_queued = [&](const Event&) { ++queued; };
+          loader.upload(
+              buffers[i],
+              [&](std::span<std::byte> slot) {
+                if (slot.size() != contents[i].size()) throw std::logic_error("another size");
+                std::copy(contents[i].begin(), contents[i].end(), slot.begin());
+              },
+              upload);
+        }
+      });
+    }
+  }
+  loader.synchronize();
+  std::size_t not_empty = 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    REQUIRE(test::bytes_of(buffers[i]) == contents[i]);
+    not_empty += contents[i].empty() ? 0u : 1u;
+  }
+  CHECK(queued == not_empty);
+}
+
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "a function that throws queues nothing and keeps no slot") {
+  auto options = staged(1'000);
+  options.slots = 1;
+  AsyncLoader loader(device, options);
+  Buffer target(device, 1'000);
+  Buffer larger(device, 1'001);
+  const auto before = test::random_bytes(1'000, 1);
+  loader.upload(target, before);
+  for (int i = 0; i < 3; ++i) {  // more than there are slots
+    CHECK_THROWS_AS(
+        loader.upload(target, [](std::span<std::byte>) { throw std::runtime_error("no bytes"); }),
+        std::runtime_error);
+  }
+  loader.synchronize();
+  CHECK(test::bytes_of(target) == before);
+
+  const auto nothing = [](std::span<std::byte>) {};
+  CHECK(code_of([&] { loader.upload(larger, nothing); }) == ErrorCode::out_of_bounds);
+  AsyncLoader::Upload other;
+  other.producer = 1;
+  CHECK(code_of([&] { loader.upload(target, nothing, other); }) == ErrorCode::out_of_bounds);
+  AsyncLoader::Options none;
+  none.producers = 0;
+  CHECK(code_of([&] { AsyncLoader bad(device, none); }) == ErrorCode::invalid_argument);
 }

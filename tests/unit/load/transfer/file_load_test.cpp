@@ -161,10 +161,11 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   model = ModelFile::open(path);
   layout = lay_out(model);
   const Stream stream(device);
-  load::StagingRing::Options ring_options;
-  ring_options.owners = 3;
-  ring_options.slot_bytes = 256u << 10;
-  load::StagingRing ring(device, {stream}, ring_options);
+  AsyncLoader::Options loader_options;
+  loader_options.producers = 3;
+  loader_options.slot_bytes = 256u << 10;
+  loader_options.external_streams = {stream};
+  AsyncLoader loader(device, loader_options);
   for (const std::uint32_t regions : {1u, 4u}) {
     bool is_decided = false;
     // A reader that waits for a processor keeps its window open while the others read on.
@@ -177,7 +178,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
       chosen.check = [] {};
       chosen.regions = regions;
       const Buffer arena(device, layout.arena_bytes);
-      load::FileLoad(model, layout, arena, files, ring, chosen).run();
+      load::FileLoad(model, layout, arena, files, loader, chosen).run();
       CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
       LoadStatistics statistics;
       files.report(statistics);
