@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <span>
 
+#include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/tensor.hpp"
 
 namespace hiptool {
 
@@ -34,6 +36,32 @@ struct SamplingOptions {
 [[nodiscard]] HIPTOOL_API std::uint32_t sample_token(std::span<const float> logits,
                                                      const SamplingOptions& options,
                                                      std::uint64_t draw);
+
+/// The choice of a token on the device, so that ids need not visit the host between two steps. Made
+/// of other operations: about 300 launches with top_k and top_p, 1 where it is greedy. Not for
+/// several threads at a time.
+class HIPTOOL_API TokenSampler {
+ public:
+  /// Allocates and copies 8 bytes for each token of the vocabulary; waits for that. Throws
+  /// Error(invalid_argument) for a vocabulary of 0 or of more than 2^20 tokens, and what
+  /// Backend::empty throws.
+  TokenSampler(const Backend& backend, std::uint64_t vocabulary);
+
+  /// Queues the choice from logits f32 [vocabulary] and returns the id, u32 [1], as
+  /// ops::embedding_rows takes it. The id is that of sample_token() with the same arguments, unless
+  /// the random number or a share is within rounding (about 1e-14) of the border between two
+  /// tokens: sums are f64, in the order of ops::sum. The same bits on every device. Does not block.
+  ///
+  /// Where sample_token() reports bad logits the id is 2^32 - 1, whose row is zeros. Throws
+  /// Error(invalid_argument) for other shapes and dtypes and for options out of range.
+  [[nodiscard]] Tensor sample(const Tensor& logits, const SamplingOptions& options,
+                              std::uint64_t draw) const;
+
+ private:
+  Backend backend_;
+  std::uint64_t vocabulary_;
+  Tensor numbers_;  // i64: 0, 1, .. for each token
+};
 
 /// Throws what sample_token() throws for options out of range.
 HIPTOOL_API void require_valid(const SamplingOptions& options);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
+#include "runtime/random_number.hpp"
 
 // meson.build forbids contraction for this layer: results shall be the same on every processor.
 namespace hiptool {
@@ -80,8 +81,9 @@ double exponential(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-// [0, 1)
-double random_number(std::uint64_t seed, std::uint64_t draw) {
+}  // namespace
+
+double runtime::random_number(std::uint64_t seed, std::uint64_t draw) {
   std::array<std::uint32_t, 4> words{static_cast<std::uint32_t>(draw),
                                      static_cast<std::uint32_t>(draw >> 32), 0, 0};
   auto first_key = static_cast<std::uint32_t>(seed);
@@ -99,6 +101,8 @@ double random_number(std::uint64_t seed, std::uint64_t draw) {
   const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
   return std::ldexp(static_cast<double>(bits), -53);
 }
+
+namespace {
 
 double total_weight(const std::vector<Candidate>& candidates) {
   double total = 0;
@@ -164,7 +168,7 @@ std::uint32_t sample_token(std::span<const float> logits, const SamplingOptions&
     candidate.weight = exponential(below / options.temperature);
   }
   keep_share(candidates, options.top_p);
-  const double wanted = random_number(options.seed, draw) * total_weight(candidates);
+  const double wanted = runtime::random_number(options.seed, draw) * total_weight(candidates);
   double sum = 0;
   // The last one with a weight also where rounding leaves the sum short.
   std::uint32_t chosen = static_cast<std::uint32_t>(largest);
