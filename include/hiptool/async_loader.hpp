@@ -30,8 +30,8 @@ class HIPTOOL_API AsyncLoader {
   struct Options {
     std::uint32_t streams = 1;  ///< at most 64; more do not make copies faster
     std::uint64_t slot_bytes = 4u << 20;
-    /// Of each producer, at most 65536 in all. 0: one for each core, 16 at most, and four in flight;
-    /// with several producers two.
+    /// Of each producer, at most 65536 in all. 0: one for each core, 16 at most, and four in
+    /// flight; with several producers two.
     std::uint32_t slots = 0;
     /// Groups of slots, at least 1. A thread that has one of its own fills the same few MiB again
     /// and again, which stay in its core's cache.
@@ -76,7 +76,8 @@ class HIPTOOL_API AsyncLoader {
   /// The same for bytes that do not exist yet: the function reads or makes them in a slot, on the
   /// calling thread, so that nothing is copied on the host. For destinations of up to slot_bytes().
   /// Where the function throws, nothing is queued and the exception is passed on. Throws
-  /// Error(out_of_bounds) for a larger destination or a producer that is not there, else as above.
+  /// Error(out_of_bounds) for a larger destination or a producer that is not there,
+  /// Error(invalid_argument) for an empty function, else as above.
   void upload(Buffer& destination, const Write& write);
   void upload(Buffer& destination, const Write& write, const Upload& options);
   std::size_t slot_bytes() const noexcept;

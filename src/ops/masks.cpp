@@ -49,7 +49,9 @@ Tensor causal_mask(const Backend& backend, const Tensor& scores, std::uint64_t f
       scores.dims()[tokens_axis + 1] > most) {
     refuse(name, "positions beyond 2^62");
   }
-  if (scores.element_count() == 0) return copy(backend, scores);
+  // Before the host makes lists of that many positions: such a result may not fit.
+  Tensor out = backend.empty(scores.dtype(), scores.dims());
+  if (out.element_count() == 0) return out;
   const auto first = static_cast<std::int64_t>(first_position);
   const Tensor keys = positions_along(backend, scores, tokens_axis + 1, 0);
   Tensor hidden = gt(backend, keys, positions_along(backend, scores, tokens_axis, first));
@@ -61,8 +63,9 @@ Tensor causal_mask(const Backend& backend, const Tensor& scores, std::uint64_t f
   const Tensor nothing =
       fill(backend, scores.dtype(), {1}, -std::numeric_limits<double>::infinity());
   const std::vector<std::uint64_t> no_strides(scores.layout().rank(), 0);
-  return where_cond(backend, hidden,
-                    nothing.with_layout(Layout::strided(scores.dims(), no_strides)), scores);
+  where_cond_into(backend, out, hidden,
+                  nothing.with_layout(Layout::strided(scores.dims(), no_strides)), scores);
+  return out;
 }
 
 Tensor add_mask(const Backend& backend, const Tensor& scores, const Tensor& mask) {

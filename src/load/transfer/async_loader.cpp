@@ -104,6 +104,9 @@ void AsyncLoader::upload(Buffer& destination, const Write& write, const Upload& 
                 "upload: producer " + std::to_string(options.producer) + " of a loader with " +
                     std::to_string(producers));
   }
+  if (!write) {
+    throw Error(ErrorCode::invalid_argument, "upload", "upload: there is no function to call");
+  }
   if (destination.is_empty()) return;
   require_destination(destination);
   impl_->ring.throw_if_cancelled();

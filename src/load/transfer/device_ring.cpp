@@ -55,7 +55,7 @@ void DeviceRing::check_options() const {
   if (options_.external_streams.empty() && options_.streams > most_streams) {
     refuse("a loader has at most " + std::to_string(most_streams) + " streams");
   }
-  if (options_.slots > most_slots) {
+  if (slots > most_slots) {
     refuse("a loader has at most " + std::to_string(most_slots) + " staging slots");
   }
   const ReadOptions& read = options_.read;

@@ -75,5 +75,6 @@ void call_models(Hostile& hostile);
 void call_operations(Hostile& hostile);
 void call_rows(Hostile& hostile);
 void call_images(Hostile& hostile);
+void call_caches(Hostile& hostile);
 
 }  // namespace hiptool::test

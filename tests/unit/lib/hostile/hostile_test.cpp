@@ -16,7 +16,9 @@ const std::array private_members{"hiptool::Arena::allocate_slice",
                                  "hiptool::Arena::place",
                                  "hiptool::Arena::state",
                                  "hiptool::Arena::to_buffer",
+                                 "hiptool::AsyncLoader::require_destination",
                                  "hiptool::CachingAllocator::State::",
+                                 "hiptool::DecoderCache::require_layer",
                                  "hiptool::CachingAllocator::close",
                                  "hiptool::CachingAllocator::state",
                                  "hiptool::Device::Device",
@@ -45,7 +47,10 @@ const std::array private_members{"hiptool::Arena::allocate_slice",
 
 /// Constructors that only members of the library may call.
 std::size_t private_overloads(const std::string& name) {
-  return name == "hiptool::Module::Module" || name == "hiptool::Platforms::Platforms" ? 1 : 0;
+  return name == "hiptool::AsyncLoader::AsyncLoader" || name == "hiptool::Module::Module" ||
+                 name == "hiptool::Platforms::Platforms"
+             ? 1
+             : 0;
 }
 
 /// Overloads by name, of all functions that the library exports.
@@ -82,6 +87,7 @@ TEST_CASE("every exported function answers hostile arguments by an Error or as d
   test::call_operations(hostile);
   test::call_rows(hostile);
   test::call_images(hostile);
+  test::call_caches(hostile);
   for (const std::string& finding : hostile.findings()) FAIL_CHECK(finding);
 
   const auto exported = exported_functions();

@@ -171,6 +171,8 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "a function that throws queues nothing and
   AsyncLoader::Upload other;
   other.producer = 1;
   CHECK(code_of([&] { loader.upload(target, nothing, other); }) == ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { loader.upload(target, AsyncLoader::Write()); }) ==
+        ErrorCode::invalid_argument);
   AsyncLoader::Options none;
   none.producers = 0;
   CHECK(code_of([&] { AsyncLoader bad(device, none); }) == ErrorCode::invalid_argument);
