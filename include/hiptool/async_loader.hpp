@@ -73,13 +73,13 @@ class HIPTOOL_API AsyncLoader {
     std::function<void(const Event& copied)> on_queued;
   };
 
-  /// The same for bytes that do not exist yet: the function reads or makes them in a slot, on the
+  /// upload() of bytes that do not exist yet: the function reads or makes them in a slot, on the
   /// calling thread, so that nothing is copied on the host. For destinations of up to slot_bytes().
   /// Where the function throws, nothing is queued and the exception is passed on. Throws
   /// Error(out_of_bounds) for a larger destination or a producer that is not there,
   /// Error(invalid_argument) for an empty function, else as above.
-  void upload(Buffer& destination, const Write& write);
-  void upload(Buffer& destination, const Write& write, const Upload& options);
+  void upload_from(Buffer& destination, const Write& write);
+  void upload_from(Buffer& destination, const Write& write, const Upload& options);
   std::size_t slot_bytes() const noexcept;
 
   /// Blocks until everything queued has arrived. Throws the first failure.

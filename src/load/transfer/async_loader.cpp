@@ -86,11 +86,11 @@ void AsyncLoader::require_destination(const Buffer& destination) const {
       "use a loader of the buffer's device");
 }
 
-void AsyncLoader::upload(Buffer& destination, const Write& write) {
-  upload(destination, write, Upload{});
+void AsyncLoader::upload_from(Buffer& destination, const Write& write) {
+  upload_from(destination, write, Upload{});
 }
 
-void AsyncLoader::upload(Buffer& destination, const Write& write, const Upload& options) {
+void AsyncLoader::upload_from(Buffer& destination, const Write& write, const Upload& options) {
   if (destination.size_bytes() > slot_bytes()) {
     throw Error(ErrorCode::out_of_bounds, "upload",
                 "upload: a destination of " +

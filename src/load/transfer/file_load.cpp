@@ -79,7 +79,7 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk)
   upload.on_queued = [&](const Event& copied) {
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, &copied);
   };
-  loader_.upload(part, write, upload);
+  loader_.upload_from(part, write, upload);
   return bytes;
 }
 

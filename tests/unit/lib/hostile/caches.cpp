@@ -111,9 +111,11 @@ void call_writers(Hostile& hostile) {
   AsyncLoader::Upload upload;
   upload.producer = most;
   for (Buffer* to : {&none, &small, &large, &elsewhere}) {
-    hostile.call("hiptool::AsyncLoader::upload", [&] { loader.upload(*to, write); });
-    hostile.call("hiptool::AsyncLoader::upload", [&] { loader.upload(*to, write, upload); });
-    hostile.call("hiptool::AsyncLoader::upload", [&] { loader.upload(*to, AsyncLoader::Write()); });
+    hostile.call("hiptool::AsyncLoader::upload_from", [&] { loader.upload_from(*to, write); });
+    hostile.call("hiptool::AsyncLoader::upload_from",
+                 [&] { loader.upload_from(*to, write, upload); });
+    hostile.call("hiptool::AsyncLoader::upload_from",
+                 [&] { loader.upload_from(*to, AsyncLoader::Write()); });
   }
   hostile.call("hiptool::AsyncLoader::slot_bytes", [&] { (void)loader.slot_bytes(); });
   loader.synchronize();

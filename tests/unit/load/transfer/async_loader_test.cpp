@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "bytes that are made in the slots arrive, 
           AsyncLoader::Upload upload;
           upload.producer = producer;
           upload.on_queued = [&](const Event&) { ++queued; };
-          loader.upload(
+          loader.upload_from(
               buffers[i],
               [&](std::span<std::byte> slot) {
                 if (slot.size() != contents[i].size()) throw std::logic_error("another size");
@@ -159,19 +159,19 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "a function that throws queues nothing and
   const auto before = test::random_bytes(1'000, 1);
   loader.upload(target, before);
   for (int i = 0; i < 3; ++i) {  // more than there are slots
-    CHECK_THROWS_AS(
-        loader.upload(target, [](std::span<std::byte>) { throw std::runtime_error("no bytes"); }),
-        std::runtime_error);
+    CHECK_THROWS_AS(loader.upload_from(
+                        target, [](std::span<std::byte>) { throw std::runtime_error("no bytes"); }),
+                    std::runtime_error);
   }
   loader.synchronize();
   CHECK(test::bytes_of(target) == before);
 
   const auto nothing = [](std::span<std::byte>) {};
-  CHECK(code_of([&] { loader.upload(larger, nothing); }) == ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { loader.upload_from(larger, nothing); }) == ErrorCode::out_of_bounds);
   AsyncLoader::Upload other;
   other.producer = 1;
-  CHECK(code_of([&] { loader.upload(target, nothing, other); }) == ErrorCode::out_of_bounds);
-  CHECK(code_of([&] { loader.upload(target, AsyncLoader::Write()); }) ==
+  CHECK(code_of([&] { loader.upload_from(target, nothing, other); }) == ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { loader.upload_from(target, AsyncLoader::Write()); }) ==
         ErrorCode::invalid_argument);
   AsyncLoader::Options none;
   none.producers = 0;
