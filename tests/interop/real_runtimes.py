@@ -16,6 +16,7 @@ import pathlib
 import platform
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from kernel_images import KERNELS, REFUSED, is_as_expected  # noqa: E402
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SUITES = ["oldstable", "stable", "testing", "unstable", "experimental"]
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
+WHEEL = "lib/python3.12/site-packages/_rocm_sdk_core/lib"
 SOURCES = sorted(KERNELS.glob("*.hip"))
 TARGET = "gfx90a"
 # Two names that runtimes before HIP 7 do not know, ours first.
@@ -59,8 +61,9 @@ class Runtime:
             wanted = None if value is None else str(value)
             self.check(got == wanted, f"{key} is {got}, not {wanted}")
 
-    def run(self, program, *words):
-        """Runs our program with the runtime's own linker and libraries, ours after them."""
+    def run(self, program, *words, variables=None):
+        """Runs our program with the runtime's own linker and libraries, ours after them; the
+        runtime is named by LD_LIBRARY_PATH unless there are `variables`."""
         linker = self.folder / "usr/lib64/ld-linux-x86-64.so.2"
         folders = [self.folder / LIBRARIES, self.folder / "lib/x86_64-linux-gnu",
                    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu"]
@@ -68,7 +71,8 @@ class Runtime:
             linker = self.folder / "lib64/ld-linux-x86-64.so.2"   # before the folders were merged
         # Compilers keep what they made below HOME.
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8",
-                       "HOME": str(self.folder), "LD_LIBRARY_PATH": str(self.folder / LIBRARIES)}
+                       "HOME": str(self.folder)}
+        environment |= variables or {"LD_LIBRARY_PATH": str(self.folder / LIBRARIES)}
         paths = ":".join(map(str, folders))
         return subprocess.run([linker, "--library-path", paths, program, *words], text=True,
                               capture_output=True, check=False, env=environment,
@@ -131,12 +135,45 @@ class Runtime:
 
     def check_devices(self, hiptool, facts):
         """The program tells what the binding does."""
-        done = self.run(hiptool, "devices", "--format", "json")
-        self.check(done.returncode == 0 and done.stderr == "",
-                   f"hiptool devices ends with {done.returncode} and says: {done.stderr.strip()}")
-        amd = json.loads(done.stdout)["platforms"][0]
+        amd = self.devices_of(hiptool, None)
         for key in ("library", "runtime_version", "reason"):
             self.check(amd[key] == facts.get(key), f"hiptool says {key} is {amd[key]}")
+
+    def check_places(self, hiptool, facts):
+        """The runtime where AMD's wheels and conda put it, its dependencies where they were: how
+        many places it was found in. PyPI has placeholders of those wheels only (2026-11)."""
+        source = self.folder / LIBRARIES / f"libamdhip64.so.{self.major}"
+        own = self.devices_of(hiptool, {"LC_ALL": "C"})["library"]
+        if not own.startswith(str(self.folder)):
+            return f"not looked at, {own} is installed here"
+        found = 0
+        for name, runtime, variables in (
+                ("venv", WHEEL, lambda folder: {"VIRTUAL_ENV": str(folder)}),
+                ("conda with wheels", WHEEL, lambda folder: {"CONDA_PREFIX": str(folder)}),
+                ("conda", "lib", lambda folder: {"CONDA_PREFIX": str(folder)}),
+                ("python3", WHEEL, lambda folder: {"PATH": f"{folder}/bin:/usr/bin"})):
+            folder = self.folder / name
+            (folder / "bin").mkdir(parents=True)
+            (folder / "bin/python3").touch()   # located and never run
+            (folder / runtime).mkdir(parents=True, exist_ok=True)
+            library = folder / runtime / source.name
+            shutil.copy(source, library)
+            amd = self.devices_of(hiptool, variables(folder))
+            self.check(amd["library"] == str(library), f"{name}: {amd['library']} was found")
+            version = facts.get("runtime_version")
+            self.check(amd["runtime_version"] == version,
+                       f"{name}: its version is {amd['runtime_version']}, not {version}")
+            self.check(f"{library} reports no device" in amd["reason"],
+                       f"{name}: the reason is {amd['reason']}")
+            found += amd["library"] == str(library)
+            shutil.rmtree(folder)
+        return f"found in {found} places of wheels and conda"
+
+    def devices_of(self, hiptool, variables):
+        done = self.run(hiptool, "devices", "--format", "json", variables=variables)
+        self.check(done.returncode == 0 and done.stderr == "",
+                   f"hiptool devices ends with {done.returncode} and says: {done.stderr.strip()}")
+        return json.loads(done.stdout)["platforms"][0]
 
     def compile_kernels(self, hiptool):
         """Our own kernels with this hipRTC: how many became code objects. Some must be refused."""
@@ -186,6 +223,8 @@ def check_runtime(suite, package, version, programs, folder):
     facts = runtime.report(report)
     first_init = runtime.check_mapped(report, facts)
     runtime.check_devices(hiptool, facts)
+    # AMD has no such packages of older releases.
+    places = runtime.check_places(hiptool, facts) if runtime.major >= 6 else "not in wheels"
     compiled = runtime.compile_kernels(hiptool)
     layout = "R0600" if facts.get("bound_R0600") == "1" else "R0000"
     print(f"{runtime.label} ({suite.name}): version {facts.get('runtime_version')}, headers "
@@ -193,7 +232,7 @@ def check_runtime(suite, package, version, programs, folder):
           f"count {facts.get('count_call')}, {layout}, "
           f"{facts.get('error_names_same')} error names, hipRTC in "
           f"{pathlib.Path(facts.get('rtc_path', '')).name}, {compiled} of {len(SOURCES)} kernels "
-          f"for {TARGET}", flush=True)
+          f"for {TARGET}, {places}", flush=True)
     print(f"  {facts.get('reason')}")
     return runtime.findings
 
