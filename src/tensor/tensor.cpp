@@ -186,6 +186,9 @@ std::size_t Tensor::element_count_as(DType dtype) const {
                                       ", the values of " + std::string(to_string(dtype)));
   }
   static_cast<void>(size_bytes());  // refuses counts whose bytes would wrap
+  // No host has memory for so many; an allocator that ends the process is not asked.
+  constexpr std::uint64_t most_elements = std::uint64_t{1} << 44;
+  if (element_count() > most_elements) throw_no_host_memory(element_count());
   return element_count();
 }
 
