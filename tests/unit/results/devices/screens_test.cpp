@@ -98,8 +98,7 @@ TEST_CASE("GPUs that are alike share a row, unless they differ or a row each is 
   REQUIRE(report.tables.front().rows.size() == 2);
   CHECK(cell(report.tables.front(), 0, 0) == "amd:0-7");
   CHECK(cell(report.tables.front(), 0, 1) == "8 x AMD Instinct MI300X");
-  CHECK(report.verdict.front().text ==
-        "8 GPUs usable: amd:0-7 AMD Instinct MI300X, 192 GiB each");
+  CHECK(report.verdict.front().text == "8 GPUs usable: amd:0-7 AMD Instinct MI300X, 192 GiB each");
   CHECK(devices_report(inventory, {.is_verbose = true}).tables.front().rows.size() == 9);
   inventory.devices[3].info.memory_total_bytes = std::uint64_t{96} << 30;  // of a partition
   report = devices_report(inventory, {});
