@@ -43,7 +43,7 @@ void record_pooling(Recorder& recorder, DType dtype) {
     const Tensor x = recorder.tensor(dtype, {2, 3, 7, 9}, "packed");
     Tensor out = recorder.empty(dtype, {2, 3, 3, 7}, "packed");
     const auto run = is_largest ? ops::max_pool2d_into : ops::avg_pool2d_into;
-    run(recorder.backend(), out, x, {3, 3}, {2, 1});
+    run(recorder.backend(), out, x, {3, 3}, {2, 1}, ops::Library::none);
   }
 }
 

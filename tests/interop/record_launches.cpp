@@ -338,9 +338,10 @@ void record_layers(Recorder& recorder) {
   record_attention(recorder, "attention, window and softcap", 9, 16, {.window = 3, .softcap = 2});
   recorder.begin("rope_tables", DType::f32, "packed");
   const Tensor frequencies = recorder.tensor(DType::f64, {5}, "packed", Data::numbers);
-  ops::rope_tables(backend, frequencies, recorder.ids(DType::u32, {7}, "packed", 1000));
+  static_cast<void>(
+      ops::rope_tables(backend, frequencies, recorder.ids(DType::u32, {7}, "packed", 1000)));
   recorder.begin("rope_tables of neighbours", DType::f32, "packed");
-  ops::rope_tables(backend, frequencies, 131070, 3, 1.19);
+  static_cast<void>(ops::rope_tables(backend, frequencies, 131070, 3, 1.19));
 }
 
 void record_all(Recorder& recorder) {

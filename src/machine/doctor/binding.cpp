@@ -69,10 +69,10 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
       return;
     case PlatformAnswer::Kind::answered:
       if (has_no_driver(evidence, answer.status)) {
-        list.add_unknown("driver-hang", name, "no driver to query: " + answer.status.reason, source,
-                         "nothing without a GPU of this kind; else install its driver and see "
-                         "`hiptool devices --platform " +
-                             name + " --verbose`");
+        list.add_moot("driver-hang", name, "no driver to query: " + answer.status.reason, source,
+                      "nothing without a GPU of this kind; else install its driver and see "
+                      "`hiptool devices --platform " +
+                          name + " --verbose`");
         return;
       }
       list.add({"driver-hang", answer.was_late ? Severity::warn : Severity::pass, "",

@@ -88,6 +88,14 @@ void CheckList::add_unknown(const std::string& id, const std::string& subject,
   unknown_.push_back({{id, Severity::unknown, {}, why, source, {}, fix}, {subject}});
 }
 
+void CheckList::add_moot(const std::string& id, const std::string& subject, const std::string& why,
+                         const std::string& source, const std::string& fix) {
+  add_unknown(id, subject, why, source, fix);
+  for (Unknown& unknown : unknown_) {
+    if (unknown.check.id == id && unknown.check.read == why) unknown.check.is_moot = true;
+  }
+}
+
 std::vector<Check> CheckList::take() {
   std::vector<Check> checks = std::move(checks_);
   for (Unknown& unknown : unknown_) {
@@ -142,8 +150,8 @@ bool is_without(const Evidence& evidence, std::optional<Platform> platform, Chec
   const std::string kind = !platform ? "" : is_amd ? "AMD " : "NVIDIA ";
   const std::string filter = !platform ? "-nn" : is_amd ? "-d 1002:" : "-d 10de:";
   for (const std::string& id : ids) {
-    list.add_unknown(id, "", "no " + kind + "GPU found", "/sys/bus/pci/devices",
-                     "nothing if none is installed; check with `lspci " + filter + "`");
+    list.add_moot(id, "", "no " + kind + "GPU found", "/sys/bus/pci/devices",
+                  "nothing if none is installed; check with `lspci " + filter + "`");
   }
   return true;
 }

@@ -28,7 +28,8 @@ struct Check {
   std::string expected;  ///< may be empty
   std::string fix;       ///< what to type; never empty for warn, fail and unknown
   std::string code =
-      {};  ///< of warn and fail: "HT-LINK-DOWN"; empty in a CheckList: that of the id
+      {};                ///< of warn and fail: "HT-LINK-DOWN"; empty in a CheckList: that of the id
+  bool is_moot = false;  ///< unknown, because the machine lacks what it is about
 };
 
 /// How a platform's driver answered the query of its devices.

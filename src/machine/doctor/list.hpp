@@ -21,6 +21,10 @@ class CheckList {
   void add_unknown(const std::string& id, const std::string& subject, const std::string& why,
                    const std::string& source, const std::string& fix);
 
+  /// A check of something that the machine does not have: no hole in what was examined.
+  void add_moot(const std::string& id, const std::string& subject, const std::string& why,
+                const std::string& source, const std::string& fix);
+
   /// All of them in the order of check_ids(), worst first within an id.
   std::vector<Check> take();
 

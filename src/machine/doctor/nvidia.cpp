@@ -53,8 +53,8 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
   }
   const bool is_running = base::is_there(evidence.root / "run/nvidia-fabricmanager");
   if (!has_switch_node(evidence.root)) {
-    list.add_unknown("fabric", "", "no NVSwitch found", "/dev/nvidia-nvswitch*",
-                     "nothing without NVSwitch; else `nvidia-smi -q | grep -A 3 Fabric`");
+    list.add_moot("fabric", "", "no NVSwitch found", "/dev/nvidia-nvswitch*",
+                  "nothing without NVSwitch; else `nvidia-smi -q | grep -A 3 Fabric`");
   } else if (is_running || is_usable(evidence, Platform::nvidia)) {
     list.add({"fabric", Severity::pass, "",
               is_running ? "the fabric manager runs" : "NVSwitch is present and the driver works",
@@ -117,8 +117,8 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
   for (const DoctorGpu* gpu : gpus) {
     if (gpu->sensor_source.empty()) continue;
     if (!gpu->sensors.links_up) {
-      list.add_unknown("nvlink", gpu->name(), "the GPU reports no NVLink", gpu->sensor_source,
-                       "nothing, if it has none; check with `nvidia-smi nvlink --status`");
+      list.add_moot("nvlink", gpu->name(), "the GPU reports no NVLink", gpu->sensor_source,
+                    "nothing, if it has none; check with `nvidia-smi nvlink --status`");
       continue;
     }
     // All links are down on a single GPU in a virtual machine, or without a fabric.

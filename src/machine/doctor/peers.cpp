@@ -50,8 +50,8 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
 
 void examine_p2p(const Evidence& evidence, CheckList& list) {
   if (evidence.peers.empty()) {
-    list.add_unknown("p2p", "", "no two GPUs of one platform are usable", "the runtimes",
-                     "nothing with one GPU; else `hiptool devices --topology`");
+    list.add_moot("p2p", "", "no two GPUs of one platform are usable", "the runtimes",
+                  "nothing with one GPU; else `hiptool devices --topology`");
     return;
   }
   std::string without;
@@ -91,8 +91,8 @@ void examine_acs(const Evidence& evidence, CheckList& list) {
   const std::string fix =
       "on bare metal turn ACS off in the BIOS, or `sudo setpci -s BRIDGE ECAP_ACS+6.w=0000`";
   if (evidence.gpus.size() < 2) {
-    list.add_unknown("acs", "", "fewer than two GPUs found", "config of every bridge",
-                     "nothing with one GPU; check with `sudo lspci -vvv | grep ACSCtl`");
+    list.add_moot("acs", "", "fewer than two GPUs found", "config of every bridge",
+                  "nothing with one GPU; check with `sudo lspci -vvv | grep ACSCtl`");
     return;
   }
   std::string redirecting;

@@ -98,7 +98,8 @@ Findings findings_of(const CheckOutcome& outcome, machine::Severity severity) {
   });
   if (has_doctor) {
     for (const machine::Check& check : outcome.doctor) {
-      if (check.severity != severity || !is_checked(outcome, check.device)) continue;
+      if (check.severity != severity || check.is_moot) continue;
+      if (!is_checked(outcome, check.device)) continue;
       ++found.count;
       base::add_once(found.doctor_ids, check.id);
     }
@@ -289,6 +290,9 @@ void add_findings(const CheckOutcome& outcome, std::vector<Line>& notes) {
   const Findings warnings = findings_of(outcome, machine::Severity::warn);
   for (const SharedFault& warning : warnings.of_other_stages) {
     notes.push_back({Tone::warning, "warning: " + fault_text(warning, outcome)});
+  }
+  for (const SharedFault& one : findings_of(outcome, machine::Severity::info).of_other_stages) {
+    notes.push_back({Tone::plain, "counted: " + fault_text(one, outcome)});
   }
   const Findings unknown = findings_of(outcome, machine::Severity::unknown);
   for (const SharedFault& one : unknown.of_other_stages) {

@@ -132,7 +132,7 @@ void native_handles(const Place& place) {
   borrowed.synchronize();
   expect(borrowed.is_done(), "a borrowed stream is done");
   expect_error(ErrorCode::invalid_argument, no_native_code,
-               [&] { StreamRef::borrow_native(place.device(), nullptr); });
+               [&] { static_cast<void>(StreamRef::borrow_native(place.device(), nullptr)); });
 }
 
 }  // namespace hiptool::scenarios

@@ -268,7 +268,10 @@ void pool(const hip::PoolCall& call, const Faults& faults) {
                               (image * call.h + row + i / call.s) * call.w + column + i % call.s);
       value = call.is_largest ? std::fmax(value, one) : value + one;
     }
-    if (!call.is_largest) value /= static_cast<double>(call.r * call.s);
+    // Like cuDNN 9, which multiplies by the rounded reciprocal of the window's size.
+    if (!call.is_largest) {
+      value = static_cast<float>(value) * (1.0F / static_cast<float>(call.r * call.s));
+    }
     const bool is_wrong = (faults.is("block") && at + 64 >= count) ||
                           (faults.is("second") && faults.is_second_call() && at + 1 == count);
     if (is_wrong) value = 2 * value + 1;

@@ -56,7 +56,7 @@ struct LoadFixture : test::ModelFixture {
     options.cancel = cancel;
     options.observer = observer;
     options.report = report;
-    load_model(model, device, options);
+    static_cast<void>(load_model(model, device, options));
     CHECK(hashes.get().tensors.size() == tensors.size());
     return report;
   }

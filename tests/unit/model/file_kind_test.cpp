@@ -142,7 +142,7 @@ TEST_CASE("files that are damaged at their start") {
 TEST_CASE("paths that are no file") {
   const auto code_of = [](const std::filesystem::path& path) {
     try {
-      ModelFile::open(path);
+      static_cast<void>(ModelFile::open(path));
     } catch (const Error& error) {
       CHECK_FALSE(error.hint().empty());
       return error.code();
@@ -157,7 +157,7 @@ TEST_CASE("paths that are no file") {
 TEST_CASE("messages name the file") {
   const TemporaryFile file("GGUF", "named.gguf");
   try {
-    ModelFile::open(file.path());
+    static_cast<void>(ModelFile::open(file.path()));
     FAIL("was accepted");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find(file.path().string() + ": ") == 0);
@@ -169,7 +169,7 @@ TEST_CASE("truncated files with the name of an unfinished download") {
   const auto hint_for = [](const char* name) {
     const TemporaryFile file("GGUF\3\0", name);
     try {
-      ModelFile::open(file.path());
+      static_cast<void>(ModelFile::open(file.path()));
     } catch (const Error& error) {
       return error.hint();
     }

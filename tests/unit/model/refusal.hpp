@@ -15,7 +15,7 @@ namespace hiptool::test {
 /// What refused the model: "corrupt_data: MESSAGE"; "accepted" when nothing did.
 inline std::string refusal_of(const std::filesystem::path& path, const ModelOptions& options = {}) {
   try {
-    ModelFile::open(path, options);
+    static_cast<void>(ModelFile::open(path, options));
   } catch (const Error& error) {
     CHECK_FALSE(error.hint().empty());
     const std::string message = error.what();
