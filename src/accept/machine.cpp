@@ -127,10 +127,9 @@ void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSi
   const auto start = std::chrono::steady_clock::now();
   if (!is_for_cpu_only(machine.selection)) {
     machine::DiagnosisOptions every = request.diagnosis;
-    // Before a job the GPUs of other jobs are left alone.
+    // Before a job there is little time, and the GPUs of other jobs are left alone.
     every.is_brief = request.options.level == CheckLevel::prolog;
     every.ids.clear();
-    every.brief_ids = request.selection.ids;
     every.platform = machine.selection.platform;
     machine.diagnosis = machine::diagnose(every, trace, *request.options.cancel);
     if (every.is_brief) std::erase_if(machine.diagnosis.checks, was_left_out);

@@ -89,8 +89,7 @@ std::vector<ProbeResult> probe(const std::vector<Platform>& platforms,
                                const DiagnosisOptions& options, const CancelToken& cancel) {
   ProbeOptions probing;
   probing.root = options.root;
-  probing.is_brief = options.is_brief;
-  probing.brief_ids = options.brief_ids;
+  probing.with_copies = !options.is_brief;
   if (!options.program.empty()) {
     return probe_in_children(options.program, platforms, probing, options.patience, cancel);
   }

@@ -23,11 +23,10 @@ struct Diagnosis {
 };
 
 struct DiagnosisOptions {
-  std::vector<std::string> ids;        ///< "nvidia:0", "all", uuid, bus id; empty: all devices
-  std::optional<Platform> platform;    ///< only devices of this one
-  bool is_brief = false;               ///< see ProbeOptions
-  std::vector<std::string> brief_ids;  ///< of it; those of other devices are kept unprobed
-  std::filesystem::path program;       ///< queries drivers in processes of its own; empty: this one
+  std::vector<std::string> ids;      ///< "nvidia:0", "all", uuid, bus id; empty: all devices
+  std::optional<Platform> platform;  ///< only devices of this one
+  bool is_brief = false;             ///< looks at links while they are idle; no peers, no libraries
+  std::filesystem::path program;     ///< queries drivers in processes of its own; empty: this one
   std::filesystem::path root = "/";
   std::function<std::optional<std::string>(const char* name)> getenv;
   ProbePatience patience;  ///< of each call of a driver in another process

@@ -12,7 +12,6 @@
 #include "base/input_file.hpp"
 #include "cli/device_option.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "kernel_store/compile.hpp"
 #include "machine/doctor/probe.hpp"
@@ -50,16 +49,15 @@ void compile_kernel(int argc, const char* const* argv) {
 }
 
 void probe_platform(int argc, const char* const* argv, Environment& environment) {
-  const bool is_brief = argc > 4 && std::string_view(argv[4]) == "brief";
-  if (argc < 4 || argc > 6 || (argc > 4 && !is_brief))
-    throw usage_error("usage: hiptool probe-platform NAME ROOT [brief [DEVICES]]", "");
+  const bool is_brief = argc == 5 && std::string_view(argv[4]) == "brief";
+  if (argc != 4 && !is_brief)
+    throw usage_error("usage: hiptool probe-platform NAME ROOT [brief]", "");
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const Platform platform = parse_platform(argv[2]);
   machine::ProbeOptions options;
   options.root = argv[3];
   options.with_libraries = !is_brief;
-  options.is_brief = is_brief;
-  if (argc == 6) options.brief_ids = split_list(argv[5], "DEVICES");
+  options.with_copies = !is_brief;
   Platforms::Options platform_options = Platforms::Options::from_environment();
   platform_options.system_root = argv[3];
   const auto platforms = environment.make_platforms(std::move(platform_options));

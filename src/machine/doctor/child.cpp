@@ -38,7 +38,7 @@ class Child {
   Child(const std::filesystem::path& program, Platform platform, const ProbeOptions& options)
       : root_(options.root) {
     result_.answer.status.platform = platform;
-    start(program.string(), std::string(to_string(platform)), options);
+    start(program.string(), std::string(to_string(platform)), options.with_copies);
   }
   ~Child() { end(); }
   Child(const Child&) = delete;
@@ -118,7 +118,7 @@ class Child {
     return reads + base::parse_number<std::uint64_t>(bytes).value_or(0);
   }
 
-  void start(const std::string& program, const std::string& platform, const ProbeOptions& options) {
+  void start(const std::string& program, const std::string& platform, bool with_copies) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
       throw Error(
@@ -137,13 +137,8 @@ class Child {
     std::string first = program;
     std::string second = platform;
     std::string brief = "brief";
-    std::string ids;
-    for (const std::string& id : options.brief_ids) ids += (ids.empty() ? "" : ",") + id;
-    std::array<char*, 7> words{first.data(), command.data(), second.data(), root.data()};
-    if (options.is_brief) {
-      words[4] = brief.data();
-      words[5] = ids.empty() ? nullptr : ids.data();
-    }
+    std::array<char*, 6> words{first.data(), command.data(), second.data(), root.data()};
+    if (!with_copies) words[4] = brief.data();
     const int error =
         posix_spawn(&process_, program.c_str(), &actions, nullptr, words.data(), environ);
     posix_spawn_file_actions_destroy(&actions);

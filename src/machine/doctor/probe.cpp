@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "base/text.hpp"
 #include "hip/blas.hpp"
 #include "hip/dnn.hpp"
 #include "hip/sensors.hpp"
@@ -15,7 +14,6 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
 #include "machine/link_sampler.hpp"
-#include "system/pci.hpp"
 
 namespace hiptool::machine {
 namespace {
@@ -76,8 +74,7 @@ std::optional<system::PciPath> sample_link(const Device& device, const std::stri
   Buffer destination(device, link_bytes);
   const Stream stream(device);
   LinkSampler sampler({options.root, {bus_id}, sample_interval, {}});
-  const auto end =
-      std::chrono::steady_clock::now() + options.copy_time / (options.is_brief ? 3 : 1);
+  const auto end = std::chrono::steady_clock::now() + options.copy_time;
   while (std::chrono::steady_clock::now() < end) {
     copy_h2d(destination, source.bytes(), stream);
     stream.synchronize();
@@ -97,17 +94,6 @@ void report_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions&
   } catch (const Error&) {
     // Without a path record the check reports that the link was not read under load.
   }
-}
-
-/// Others are in use by other jobs.
-bool is_probed(const DoctorGpu& gpu, const ProbeOptions& options) {
-  if (!options.is_brief || options.brief_ids.empty()) return true;
-  return std::ranges::any_of(options.brief_ids, [&](const std::string& text) {
-    if (text == "all" || gpu.id == text || gpu.id == text + ":0") return true;
-    if (gpu.info.uuid && base::equals_ignoring_case(*gpu.info.uuid, text)) return true;
-    const std::string bus_id = system::normalize_bus_id(text);
-    return !bus_id.empty() && gpu.pci && gpu.pci->bus_id == bus_id;
-  });
 }
 
 bool is_copy_right(const Device& from, const Device& to) {
@@ -188,9 +174,9 @@ void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions&
     report_record(gpu_record(gpu));
   }
   for (std::size_t i = 0; options.with_copies && i < shown; ++i) {
-    if (is_probed(gpus[i], options)) report_link(devices[i], gpus[i], options, report_record);
+    report_link(devices[i], gpus[i], options, report_record);
   }
-  for (std::size_t i = 0; options.with_copies && !options.is_brief && i < shown; ++i) {
+  for (std::size_t i = 0; options.with_copies && i < shown; ++i) {
     for (const Device& to : devices) {
       if (!(devices[i] == to)) report_peer(devices[i], to, report_record);
     }

@@ -60,10 +60,6 @@ struct ProbeOptions {
   bool with_copies = true;      ///< read links while copies run and try copies between devices
   bool with_libraries = false;  ///< load BLAS and DNN libraries: only in a process of its own
   std::chrono::milliseconds copy_time{300};  ///< of each device
-  /// Links of these devices alone, for a third of that time; no peers, no libraries.
-  bool is_brief = false;
-  /// Of a brief one: "nvidia:0", "all", uuid, bus id; empty: all.
-  std::vector<std::string> brief_ids = {};
 };
 
 /// Queries one platform in this process: its status, each device, sensors, links under load, peers.
