@@ -37,6 +37,7 @@ ELSEWHERE = {
         "test_the_tarball, where HIPTOOL_RELEASE is set, as in .ci/run",
     r"\$\(command -v sudo\) apt-get|meson test -C build$": ".ci/run, in minimal roots",
     r"sudo apt-get install ": ".ci/try_release",
+    r"HIPTOOL_WRITE_SCREENS=1 ": "the test `screens`, without the variable",
     r"packaging/release ": ".ci/run; the comparison of two with RELEASE_TWICE",
     r"meson dist ": ".ci/try_dist",
     r"packaging/symbols.py ": "the test `package symbols`, without --update",

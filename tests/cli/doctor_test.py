@@ -158,7 +158,8 @@ class Doctor(CliTest):
                 self.assert_width(result.stdout, columns)
         rows = run("devices", "--doctor", "--format", "csv", environment=fake_cuda()).stdout
         self.assertTrue(rows.startswith(
-            "id,severity,device,read,source,expected,fix,code,action_class,exit_code,passed\n"),
+            "id,severity,device,read,source,expected,fix,code,action_class,applies,exit_code,"
+            "passed\n"),
             rows)
         text = run("devices", "--doctor", "--verbose", environment=fake_cuda()).stdout
         for name in IDS:

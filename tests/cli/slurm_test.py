@@ -118,7 +118,7 @@ class Slurm(program.CliTest):
         lines = [line for block in docs_test.BLOCK.findall(section)
                  for line in re.sub(r" *\\\n *", " ", block[1]).splitlines()]
         self.assertEqual([line.split()[0] for line in lines],
-                         ["srun", "hiptool", "srun", "scontrol"])
+                         ["srun", "hiptool", "srun", "scontrol", "hiptool"])
         check = docs_test.made_smaller(lines[0])
         check = check.replace("-N 16 --ntasks-per-node=1 --gpus-per-node=8",
                               "-N 1 --ntasks-per-node=2")
@@ -126,7 +126,8 @@ class Slurm(program.CliTest):
         return [check, *lines[1:]]
 
     def test_a_good_node(self):
-        check, merge, without, _ = self.lines()
+        check, merge, without, _, prolog = self.lines()
+        self.shell(prolog)
         self.shell(check)
         self.assertEqual(sorted(file.name for file in self.work.glob("*.json")),
                          ["out.0.json", "out.1.json"])
@@ -135,7 +136,7 @@ class Slurm(program.CliTest):
         self.assertIn(socket.gethostname(), self.shell(without).stdout)
 
     def test_a_node_that_is_refused(self):
-        check, merge, _, drain = self.lines()
+        check, merge, _, drain, _ = self.lines()
         self.shell(check.replace("--export", "--write-expect good.json --export"))
         expected = (self.work / "good.0.json").read_text(encoding="utf-8")
         (self.work / "better.json").write_text(

@@ -97,7 +97,7 @@ class Sensors(WatchTest):
         self.assertEqual(result.returncode, 0)
         self.assertNotIn("State", result.stdout)
         self.assertRegex(result.stdout.replace("\n  ", " "),
-                         r"nvidia:0: no temperature, power or processes: NVML ")
+                         r"nvidia:0-1: no temperature, power or processes: NVML ")
 
     def test_table_csv_and_prometheus(self):
         result = run("devices", environment=self.variables)

@@ -67,7 +67,7 @@ DEVICES = {
     "devices": [DEVICE],
     "checks": [{"id": "kfd", "severity": "unknown", "device": None, "read": None,
                 "source": "/dev/kfd", "expected": "openable", "fix": "run as a user of render",
-                "code": None, "action_class": None}],
+                "code": None, "action_class": None, "applies": True}],
 }
 LOAD = {
     "schema": "hiptool.load/2", **COMMON, "status": "verified",

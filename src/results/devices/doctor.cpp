@@ -95,7 +95,8 @@ report::Table checks_table(const std::vector<Check>& checks) {
       {{"fix"}, report::text_or_absent(&Check::fix)},
       {{"code"}, report::text_or_absent(&Check::code)},
       {{"action_class"},
-       [](const Check& one) { return report::text_or_absent(machine::action_class_of(one.code)); }}}
+       [](const Check& one) { return report::text_or_absent(machine::action_class_of(one.code)); }},
+      {{"applies"}, [](const Check& one) { return !one.is_moot; }}}
       .rows(checks);
 }
 
