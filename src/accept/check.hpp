@@ -70,8 +70,7 @@ struct Fault {
   std::optional<Error> error;  ///< wrong data or a failed call; absent: a check or a rate
   report::Value expected = {};
   report::Value got = {};
-  /// Only `fail` refuses; `warn`, `info` (a usual count) and `unknown` (something was not looked
-  /// at) are in `warnings`.
+  /// Only `fail` refuses; `warn` and `unknown` (something was not looked at) are in `warnings`.
   machine::Severity severity = machine::Severity::fail;
 
   /// "h2d.pinned.copy.64MiB@nvidia:1".

@@ -137,7 +137,7 @@ class DeviceJudge {
     const bool is_many =
         static_cast<double>(corrected) >= most_crc_errors_per_s * std::max(1.0, time_s_);
     add_growth(is_many ? codes::nvlink_error : codes::nvlink_crc, what,
-               is_many ? Severity::fail : Severity::info, corrected, "NVLink CRC error");
+               is_many ? Severity::fail : Severity::warn, corrected, "NVLink CRC error");
   }
 
   const std::string& device_;

@@ -174,8 +174,8 @@ class NvmlSensors final : public Sensors {
     };
     add(counter(NVML_NVLINK_ERROR_DL_REPLAY), reading.link_errors);
     add(counter(NVML_NVLINK_ERROR_DL_RECOVERY), reading.link_errors);
+    // NVML_NVLINK_ERROR_DL_CRC_DATA grows on good NVLink 4, which corrects such errors by design.
     add(counter(NVML_NVLINK_ERROR_DL_CRC_FLIT), reading.link_corrected_errors);
-    add(counter(NVML_NVLINK_ERROR_DL_CRC_DATA), reading.link_corrected_errors);
     if (reading.link_errors) return;
     add(field(device, link, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS), reading.link_errors);
     add(field(device, link, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS), reading.link_corrected_errors);

@@ -291,9 +291,6 @@ void add_findings(const CheckOutcome& outcome, std::vector<Line>& notes) {
   for (const SharedFault& warning : warnings.of_other_stages) {
     notes.push_back({Tone::warning, "warning: " + fault_text(warning, outcome)});
   }
-  for (const SharedFault& one : findings_of(outcome, machine::Severity::info).of_other_stages) {
-    notes.push_back({Tone::plain, "counted: " + fault_text(one, outcome)});
-  }
   const Findings unknown = findings_of(outcome, machine::Severity::unknown);
   for (const SharedFault& one : unknown.of_other_stages) {
     notes.push_back({Tone::plain, "not examined: " + fault_text(one, outcome)});

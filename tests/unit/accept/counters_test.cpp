@@ -89,7 +89,7 @@ TEST_CASE("counters: each that grows is found, with its device, its code and its
       sensor("HT-PCIE-REPLAY", Severity::fail, "81 PCIe replays", &Reading::pcie_replays, 81,
              Platform::nvidia, 600),
       sensor("HT-NVLINK-ERROR", Severity::fail, "1 NVLink error", &Reading::link_errors, 1),
-      sensor("HT-NVLINK-CRC", Severity::info, "299 NVLink CRC errors",
+      sensor("HT-NVLINK-CRC", Severity::warn, "299 NVLink CRC errors",
              &Reading::link_corrected_errors, 299),
       sensor("HT-NVLINK-ERROR", Severity::fail, "300 NVLink CRC errors",
              &Reading::link_corrected_errors, 300),
