@@ -93,12 +93,12 @@ TEST_CASE("of several repeats the lowest rate is written, less their spread") {
   const std::string text = expectations_text({{&one, "A"}, {&two, "A"}, {&other, "A"}}, {},
                                              {"quick", 0.05, 2, "2026-01-01T00:00:00Z"});
   CHECK_MESSAGE(has_text(text, "\"repeats\": 2,"), text);
-  const Expectation& written = file.read(text).of("A").at(one.label);
+  const Expectation written = file.read(text).of("A").at(one.label);
   CHECK(written.spread == doctest::Approx(0.2));
   CHECK(written.bytes_per_s == doctest::Approx(32e9));
   const std::string alone = expectations_text({{&one, "A"}, {&other, "A"}}, {},
                                               {"quick", 0.05, 1, "2026-01-01T00:00:00Z"});
-  const Expectation& of_one_run = file.read(alone).of("A").at(one.label);
+  const Expectation of_one_run = file.read(alone).of("A").at(one.label);
   CHECK(of_one_run.spread == 0);
   CHECK(of_one_run.bytes_per_s == doctest::Approx(45.6e9));
 }
