@@ -30,7 +30,7 @@ void call_devices(Hostile& hostile) {
     Platforms from;
     Platforms to = std::move(from);
     from = std::move(to);
-    from = std::move(from);
+    move_to_itself(from);
     (void)to.devices(Platform::cpu);
   });
   hostile.call("hiptool::Platforms::status",
@@ -82,7 +82,7 @@ void call_streams(Hostile& hostile) {
     Stream from(device);
     Stream to(device);
     to = std::move(from);
-    from = std::move(from);
+    move_to_itself(from);
     (void)from.is_done();
   });
   hostile.call("hiptool::Stream::release", [&] {

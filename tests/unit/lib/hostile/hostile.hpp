@@ -19,6 +19,13 @@ inline constexpr std::uint64_t huge = std::uint64_t{1} << 61;
 inline constexpr std::uint64_t most = ~std::uint64_t{0};
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+/// By another name: compilers warn of one that is moved to itself.
+template <class Object>
+void move_to_itself(Object& object) {
+  Object& same = object;
+  object = std::move(same);
+}
+
 template <class Enum>
 constexpr Enum wrong() {
   return static_cast<Enum>(77);

@@ -19,7 +19,7 @@ void call_buffers(Hostile& hostile) {
     Buffer from(device, 16);
     Buffer to;
     to = std::move(from);
-    from = std::move(from);
+    move_to_itself(from);
     (void)from.view(0, 1);
   });
   hostile.call("hiptool::Buffer::address", [] { (void)Buffer().address(); });
@@ -79,7 +79,7 @@ void call_arenas(Hostile& hostile) {
     Arena from(device, 256);
     Arena to(device, 256);
     to = std::move(from);
-    from = std::move(from);
+    move_to_itself(from);
     (void)from.counters();
   });
   for (Arena* each : {&arena, &moved}) {
@@ -112,7 +112,7 @@ void call_allocators(Hostile& hostile) {
     CachingAllocator from(device);
     CachingAllocator to(device);
     to = std::move(from);
-    from = std::move(from);
+    move_to_itself(from);
     (void)from.device();
   });
   CachingAllocator allocator(device);

@@ -260,7 +260,7 @@ void step_models(Hostile& hostile) {
     ModelRuntime from = make();
     ModelRuntime to = make();
     to = std::move(from);
-    from = std::move(from);
+    move_to_itself(from);
     (void)from.position();
   });
   const std::vector<std::uint32_t> wrong_ids{0xFFFFFFFF};
