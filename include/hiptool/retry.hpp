@@ -22,7 +22,8 @@ struct RetryPolicy {
   std::optional<std::reference_wrapper<const CancelToken>> cancel;
 };
 
-/// Seconds before that retry, counted from 0: twice the delay before it, up to 1 s.
+/// Seconds before that retry, counted from 0: twice the delay before it, up to 1 s. A first delay
+/// that is negative or no number counts as 0, one above 10^6 s as 10^6 s.
 [[nodiscard]] HIPTOOL_API double retry_delay_s(const RetryPolicy& policy, int retry) noexcept;
 
 /// Waits until that retry is due. Throws the error again when it is not recoverable

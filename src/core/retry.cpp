@@ -10,8 +10,10 @@ namespace hiptool {
 
 double retry_delay_s(const RetryPolicy& policy, int retry) noexcept {
   constexpr double longest_delay_s = 1;
-  return std::min(std::ldexp(policy.first_delay_s, retry),
-                  std::max(policy.first_delay_s, longest_delay_s));
+  constexpr double longest_first_s = 1e6;
+  if (!(policy.first_delay_s > 0)) return 0;  // no number, too
+  const double first_s = std::min(policy.first_delay_s, longest_first_s);
+  return std::min(std::ldexp(first_s, retry), std::max(first_s, longest_delay_s));
 }
 
 void wait_for_retry(const Error& error, const RetryPolicy& policy, int retry) {
