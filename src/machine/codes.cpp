@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.hpp"
 #include "machine/kernel_events.hpp"
 #include "machine/severity.hpp"
 #include "machine/xids.hpp"
@@ -64,8 +65,8 @@ const std::vector<CodeInfo>& all_codes() {
 
 const CodeInfo* find_code(std::string_view code) {
   const auto& codes = all_codes();
-  const auto found =
-      std::ranges::find_if(codes, [code](const CodeInfo& one) { return one.code == code; });
+  const auto found = std::ranges::find_if(
+      codes, [code](const CodeInfo& one) { return base::equals_ignoring_case(one.code, code); });
   return found == codes.end() ? nullptr : &*found;
 }
 

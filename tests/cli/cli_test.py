@@ -45,6 +45,17 @@ class HelpAndVersion(CliTest):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assert_width(result.stdout)
 
+    def test_the_code_of_a_finding(self):
+        for word in ("HT-COPY-RATE", "ht-copy-rate"):
+            text = run("help", word).stdout
+            self.assertTrue(text.startswith("HT-COPY-RATE: "), text)
+            self.assertIn("\nClass of action: config\n", text)
+        for word in ("HT-NOTHING", "ht-nothing"):
+            result = run("help", word)
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr, f"error: unknown code '{word}'\n"
+                                            "hint: see 'hiptool help codes' for all of them\n")
+
     def test_the_example_of_help_thresholds_works(self):
         text = run("help", "thresholds").stdout
         file = re.search(r"case-insensitive\):\n((?:  .+\n)+)", text).group(1)

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help/help.hpp"
@@ -134,6 +135,9 @@ std::string topic_text(const std::string& topic) {
   if (topic == "environment") return std::string(environment_text);
   if (topic == "thresholds") return std::string(thresholds_text);
   if (topic == "units") return std::string(units_text);
+  if (base::equals_ignoring_case(topic.substr(0, 3), "HT-")) {
+    throw usage_error("unknown code '" + topic + "'", "see 'hiptool help codes' for all of them");
+  }
   std::vector<std::string> topics = help_topics();
   for (const Command& command : commands()) topics.push_back(command.name);
   const std::string near = base::suggestion(topic, topics);
