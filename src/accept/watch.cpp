@@ -20,23 +20,30 @@ struct Read {
   std::optional<CounterSnapshot> snapshot;
 };
 
-StageResult* result_of(std::vector<StageResult>& results, const std::string& device) {
-  const auto found =
-      std::find_if(results.begin(), results.end(),
-                   [&device](const StageResult& one) { return one.device == device; });
-  if (found != results.end()) return &*found;
-  return results.empty() ? nullptr : &results.front();
+/// The result of a finding's device. A stage may have none for the machine, and gets one, so that a
+/// message about no device in particular does not refuse the first one.
+StageResult& owner_of(const Fault& fault, std::vector<StageResult>& results) {
+  const auto found = std::find_if(results.begin(), results.end(), [&fault](const StageResult& one) {
+    return one.device == fault.device;
+  });
+  if (found != results.end()) return *found;
+  if (fault.severity == machine::Severity::unknown) return results.front();
+  StageResult result;
+  result.stage = results.front().stage;
+  result.device = fault.device;
+  result.status = StageStatus::passed;
+  return results.emplace_back(std::move(result));
 }
 
 void add_finding(std::vector<StageResult>& results, Fault fault) {
-  StageResult* const owner = result_of(results, fault.device);
-  if (owner == nullptr) return;
+  if (results.empty()) return;
+  StageResult& owner = owner_of(fault, results);
   if (fault.severity != machine::Severity::fail) {
-    owner->warnings.push_back(std::move(fault));
+    owner.warnings.push_back(std::move(fault));
     return;
   }
-  owner->faults.push_back(std::move(fault));
-  owner->status = StageStatus::failed;
+  owner.faults.push_back(std::move(fault));
+  owner.status = StageStatus::failed;
 }
 
 bool has_code(const StageResult& result, std::string_view code) {

@@ -120,13 +120,14 @@ struct CounterMachine {
   }
 
   /// A run with all formats, in which `happen` is called under the stage "copy".
-  Outputs check(std::function<void()> happen) {
+  Outputs check(std::function<void()> happen, const std::vector<std::string>& more = {}) {
     {
       const std::lock_guard lock(trigger().mutex);
       trigger().happen = std::move(happen);
     }
     std::vector<std::string> words{"check", "--stage",  "copy", "--size",
                                    "64KiB", "--spread", "99%"};
+    words.insert(words.end(), more.begin(), more.end());
     const std::vector<std::string> formats{"json", "junit", "prom", "html", "markdown", "csv"};
     for (const std::string& format : formats) {
       words.insert(words.end(), {"--export", format + "=" + file(format)});
@@ -234,6 +235,30 @@ TEST_CASE("check: a counter that grows under a stage is found by its code in eve
       CHECK(contains(output.second, one.code));
     }
   }
+}
+
+TEST_CASE("check: a message about no GPU in particular refuses the machine and blames no GPU") {
+  CounterMachine counters(Platform::amd);
+  // The copies of one device have no result for the machine that could take the message.
+  const Outputs outputs = counters.check(
+      [&] {
+        counters.tree.write("dev/kmsg",
+                            quiet_log +
+                                "3,6,2,-;[drm:amdgpu_device_init [amdgpu]] *ERROR* Fatal "
+                                "error during GPU init");
+      },
+      {"--device", "amd:1"});
+  CAPTURE(outputs.texts.front().second);
+  CHECK(outputs.code == 1);
+  std::size_t refused = 0;
+  for (const auto& stage : outputs.document["stages"]) {
+    if (stage["status"] != "failed") continue;
+    ++refused;
+    CHECK(stage["device"].is_null());
+    CHECK(stage["code"] == "HT-AMDGPU-INIT");
+  }
+  CHECK(refused == 1);
+  CHECK(contains(outputs.texts.front().second, "refused: machine: copy: "));
 }
 
 TEST_CASE("check: counters that stay as they are find nothing, and sensors stand beside rates") {
