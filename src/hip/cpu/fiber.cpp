@@ -95,7 +95,9 @@ void Fibers::grow() {
     }
   }
   for (std::size_t stack = 0; stack < stacks_per_mapping; ++stack) {
-    fibers_.emplace_back(start + stack * slot_bytes + guard_bytes, stack_bytes);
+    std::byte* const first = start + stack * slot_bytes + guard_bytes;
+    known_stacks_.emplace_back(first, stack_bytes);
+    fibers_.emplace_back(first, stack_bytes);
   }
 }
 

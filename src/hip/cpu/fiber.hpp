@@ -61,6 +61,7 @@ class Fibers {
   void grow();
 
   std::deque<Fiber> fibers_;
+  std::deque<KnownStack> known_stacks_;
   std::vector<Mapping> mappings_;
 };
 

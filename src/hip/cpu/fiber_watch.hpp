@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Fiber switches for the sanitizers; nothing in other builds. The files that include it
-/// are compiled without the thread sanitizer, so the build says by HIPTOOL_THREAD_SANITIZER that
+/// Fiber switches for the sanitizers and valgrind; nothing in other builds. The files that include
+/// it are compiled without the thread sanitizer, so the build says by HIPTOOL_THREAD_SANITIZER that
 /// the kernels have it.
 #pragma once
 #include <cstddef>
@@ -21,7 +21,32 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+
 namespace hiptool::hip::cpu {
+
+/// Tells valgrind of a stack, without which it takes a switch to it for an allocation of megabytes
+/// on the old one and calls every access wrong. Costs some instructions outside of valgrind.
+class KnownStack {
+ public:
+  KnownStack([[maybe_unused]] std::byte* start, [[maybe_unused]] std::size_t bytes) {
+#ifdef VALGRIND_STACK_REGISTER
+    id_ = VALGRIND_STACK_REGISTER(start, start + bytes - 1);
+#endif
+  }
+  ~KnownStack() {
+#ifdef VALGRIND_STACK_DEREGISTER
+    VALGRIND_STACK_DEREGISTER(id_);
+#endif
+  }
+  KnownStack(const KnownStack&) = delete;
+  KnownStack& operator=(const KnownStack&) = delete;
+
+ private:
+  [[maybe_unused]] unsigned id_ = 0;
+};
 
 #ifdef HIPTOOL_ADDRESS_SANITIZER
 inline constexpr bool has_address_sanitizer = true;
