@@ -106,8 +106,8 @@ struct LoadOptions {
 
 /// A tensor in device memory. LoadedModel::tensor() is the same memory for hiptool/ops.hpp.
 struct Weight {
-  Buffer bytes;                      ///< a view of the load's memory, which it keeps alive
-  ElementType type;                  ///< valid as long as the model lives
+  Buffer bytes;  ///< a view of the load's memory, which it keeps alive
+  ElementType type;
   std::vector<std::uint64_t> shape;  ///< as TensorInfo::shape: of a GGUF the fastest dim first
 };
 

@@ -33,14 +33,13 @@ enum class VerifyMode {
 enum class LoadStatus {
   failed,       ///< an error ended it
   interrupted,  ///< the cancel token ended it
-  planned,  ///< nothing was loaded, as `hiptool load --dry-run` asks; load_model() never sets it
-  empty,    ///< the model has no tensors
-  loaded,   ///< without verification
+  empty,        ///< the model has no tensors
+  loaded,       ///< without verification
   verified,
   mismatch,  ///< device memory differs from the files
 };
 
-/// "failed", "interrupted", "planned", "empty", "loaded", "verified", "mismatch".
+/// "failed", "interrupted", "empty", "loaded", "verified", "mismatch".
 [[nodiscard]] HIPTOOL_API std::string_view to_string(LoadStatus status) noexcept;
 
 /// What the transfer from files to devices did.

@@ -7,16 +7,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hiptool/export.hpp"
 
 namespace hiptool {
 
+namespace model {
+struct Contents;
+}
+
 /// How a model file stores the elements of a tensor: what it calls the type, and how many elements
 /// share a block of how many bytes. This is a file's type, apart from the types that kernels
-/// compute with. A cheap value that points into a constant table; that of an unknown type, which
-/// ModelOptions::opaque lets pass, points into its ModelFile and lives as long as that.
+/// compute with. A cheap value that points into a constant table, or, of an unknown type, which
+/// ModelOptions::opaque lets pass, shares what it points to, and may outlive its ModelFile.
 class HIPTOOL_API ElementType {
  public:
   struct Entry {
@@ -26,23 +31,24 @@ class HIPTOOL_API ElementType {
     friend constexpr bool operator==(const Entry&, const Entry&) = default;
   };
 
-  explicit constexpr ElementType(const Entry& entry) noexcept : entry_(&entry) {}
+  /// The entry must outlive this and all copies.
+  explicit ElementType(const Entry& entry) noexcept : entry_(std::shared_ptr<void>(), &entry) {}
+  explicit ElementType(Entry&&) = delete;
 
+  /// Valid as long as this or a copy, such as that of the tensor.
   [[nodiscard]] std::string_view name() const noexcept { return entry_->name; }
   [[nodiscard]] std::uint32_t block_elements() const noexcept { return entry_->block_elements; }
   [[nodiscard]] std::uint32_t block_bits() const noexcept { return entry_->block_bits; }
 
-  friend bool operator==(ElementType left, ElementType right) noexcept {
+  friend bool operator==(const ElementType& left, const ElementType& right) noexcept {
     return *left.entry_ == *right.entry_;
   }
 
  private:
-  const Entry* entry_;
+  friend struct model::Contents;
+  explicit ElementType(std::shared_ptr<const Entry> entry) noexcept : entry_(std::move(entry)) {}
+  std::shared_ptr<const Entry> entry_;
 };
-
-namespace model {
-struct Contents;
-}
 
 enum class ModelFormat { gguf, safetensors };
 

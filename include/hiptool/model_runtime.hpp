@@ -32,8 +32,8 @@ struct DecoderStage {
   std::uint64_t position = 0;        ///< of the first token
   /// Queued on the stream, and overwritten by later work there: to keep the values, queue
   /// a copy or read them, as to_host(stream) does, before the probe returns.
-  const Tensor& values;
-  const StreamRef& stream;  ///< of the device that computes this step
+  Tensor values;
+  StreamRef stream;  ///< of the device that computes this step
 };
 
 /// A decoder on one device, or divided by layers among several: weights in place as the file stores

@@ -12,8 +12,7 @@
 namespace hiptool {
 
 /// Spans of time on tracks, one for each thread, stream or other worker. Recording takes a lock
-/// for a moment and never blocks on work; call it from any thread. A null pointer in place of a
-/// Timeline records nothing.
+/// for a moment and never blocks on work; call it from any thread. See LoadOptions::timeline.
 class HIPTOOL_API Timeline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,24 +38,6 @@ class HIPTOOL_API Timeline {
   mutable std::mutex mutex_;
   std::vector<std::string> tracks_;
   std::vector<Span> spans_;
-};
-
-/// Records the time from its making to its end, also when an exception passes; does nothing for a
-/// null timeline.
-class HIPTOOL_API TimelineScope {
- public:
-  TimelineScope(Timeline* timeline, std::uint32_t track, std::string_view name,
-                std::uint64_t size_bytes = 0) noexcept
-      : timeline_(timeline), span_{track, name, {}, {}, size_bytes} {
-    if (timeline_ != nullptr) span_.begin = Timeline::Clock::now();
-  }
-  ~TimelineScope();
-  TimelineScope(const TimelineScope&) = delete;
-  TimelineScope& operator=(const TimelineScope&) = delete;
-
- private:
-  Timeline* timeline_;
-  Timeline::Span span_;
 };
 
 }  // namespace hiptool

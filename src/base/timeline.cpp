@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/timeline_scope.hpp"
+
 namespace hiptool {
 
 std::uint32_t Timeline::add_track(std::string name) {
@@ -27,6 +29,10 @@ std::vector<Timeline::Span> Timeline::spans() const {
   return spans_;
 }
 
+}  // namespace hiptool
+
+namespace hiptool::base {
+
 TimelineScope::~TimelineScope() {
   if (timeline_ == nullptr) return;
   span_.end = Timeline::Clock::now();
@@ -37,4 +43,4 @@ TimelineScope::~TimelineScope() {
   }
 }
 
-}  // namespace hiptool
+}  // namespace hiptool::base

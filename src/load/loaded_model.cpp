@@ -26,7 +26,6 @@ std::string_view to_string(LoadStatus status) noexcept {
   switch (status) {
     case LoadStatus::failed: return "failed";
     case LoadStatus::interrupted: return "interrupted";
-    case LoadStatus::planned: return "planned";
     case LoadStatus::empty: return "empty";
     case LoadStatus::loaded: return "loaded";
     case LoadStatus::verified: return "verified";

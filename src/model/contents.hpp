@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,16 +25,24 @@ struct Contents {
   std::vector<TensorInfo> tensors;
   NameIndex<TensorInfo> index;
   Metadata metadata;  // what it stores in a file stores it in the first part
-  std::unordered_map<std::string, ElementType::Entry> opaque_types;  // tensors point into it
+  std::unordered_map<std::string, ElementType> opaque_types;
   std::vector<std::string> warnings;
   std::uint64_t tensor_bytes = 0;
   std::uint64_t parameters = 0;
 
   /// The type of that name in the file, which is not known here.
   ElementType opaque_type(std::string_view name) {
-    const auto [found, is_new] = opaque_types.try_emplace("opaque(" + std::string(name) + ")");
-    if (is_new) found->second = {found->first, 1, 0};
-    return ElementType(found->second);
+    const auto found = opaque_types.find(std::string(name));
+    if (found != opaque_types.end()) return found->second;
+    struct Owned {
+      std::string name;
+      ElementType::Entry entry;
+    };
+    const auto owned = std::make_shared<Owned>(Owned{"opaque(" + std::string(name) + ")", {}});
+    owned->entry = {owned->name, 1, 0};
+    const ElementType type(std::shared_ptr<const ElementType::Entry>(owned, &owned->entry));
+    opaque_types.emplace(name, type);
+    return type;
   }
 };
 

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/timeline_scope.hpp"
 #include "hiptool/error.hpp"
 #include "load/layout/blocks.hpp"
 #include "load/workers.hpp"
@@ -136,7 +137,7 @@ void SecondReader::work_on_thread(std::uint32_t index) {
     const std::size_t number = next_job_++;
     if (number >= jobs_.size() || is_failed_.load()) return;
     const Job& job = jobs_[number];
-    const TimelineScope scope(options_.timeline, track, job.name, job.size_bytes);
+    const base::TimelineScope scope(options_.timeline, track, job.name, job.size_bytes);
     work_(number, buffer.bytes());
   }
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/timeline_scope.hpp"
 #include "core/platform_state.hpp"
 #include "load/layout/pieces.hpp"
 #include "load/transfer/chunk_order.hpp"
@@ -47,11 +48,11 @@ std::uint64_t FileLoad::read(Reader& reader, const base::ByteRange& chunk,
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
   {
-    const TimelineScope scope(options_.timeline, reader.track, "read", read);
+    const base::TimelineScope scope(options_.timeline, reader.track, "read", read);
     reader.files.read(reader.parts);
   }
   if (options_.sink != nullptr) {
-    const TimelineScope scope(options_.timeline, reader.track, "after reading", read);
+    const base::TimelineScope scope(options_.timeline, reader.track, "after reading", read);
     options_.sink->on_read(chunk, bytes, reader.pieces);
   }
   return read;
@@ -66,8 +67,8 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk)
     return bytes;
   }
   std::uint64_t bytes = 0;
-  std::optional<TimelineScope> step(std::in_place, options_.timeline, reader.track,
-                                    "wait for a slot");
+  std::optional<base::TimelineScope> step(std::in_place, options_.timeline, reader.track,
+                                          "wait for a slot");
   const auto write = [&](std::span<std::byte> slot) {
     step.reset();
     if (options_.sink != nullptr) options_.sink->before_fill(slot);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/timeline_scope.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/layout/blocks.hpp"
@@ -86,7 +87,7 @@ struct Verification::Impl {
     }
   }
 
-  TimelineScope scope(std::string_view what) const { return {options.timeline, track, what}; }
+  base::TimelineScope scope(std::string_view what) const { return {options.timeline, track, what}; }
 
   std::vector<std::span<const std::uint64_t>> digest_arenas() {
     const auto timer = scope("device digests");

@@ -54,6 +54,7 @@ struct ProveOutcome {
 /// The results of a `load` so far: the library's report and the fields that the command adds.
 /// Complete at the end, partial if the run failed. `phases` begin at the run's start.
 struct LoadOutcome : LoadReport {
+  bool is_planned = false;  ///< nothing was to be loaded, and what was asked for is done
   std::optional<ModelFile> model;
   std::string found_for;  ///< the name that led to the model's path; empty: the path was given
   std::optional<ModelSummary> summary;

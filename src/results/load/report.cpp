@@ -150,10 +150,10 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
     return {Tone::plain, "empty: " + file_name(*outcome.model) + " has no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
-  if (is_refused || (outcome.fit && outcome.status == LoadStatus::planned)) {
+  if (is_refused || (outcome.fit && outcome.is_planned)) {
     return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
   }
-  if (outcome.status == LoadStatus::planned) {
+  if (outcome.is_planned) {
     return {Tone::plain,
             "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }

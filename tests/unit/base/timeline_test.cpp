@@ -7,8 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/timeline_scope.hpp"
+
 using hiptool::Timeline;
-using hiptool::TimelineScope;
+using hiptool::base::TimelineScope;
 
 TEST_CASE("timeline: a scope records its track, name, bytes and time") {
   Timeline timeline;

@@ -170,6 +170,20 @@ TEST_CASE("model file: opaque gguf types reach up to the next tensor or the end"
   CHECK_FALSE(model.find("b")->type == model.find("e")->type);
 }
 
+TEST_CASE("model file: a type may outlive its file, known or not") {
+  Gguf gguf = Gguf().architecture();
+  gguf.tensor("a", {8}, 0, 0).tensor("b", {4, 4}, 97, 32).data(96);
+  const TemporaryFile file(gguf.bytes());
+  const auto types = [&] {
+    const ModelFile model = ModelFile::open(file.path(), {true, true});
+    return std::vector{model.find("a")->type, model.find("b")->type};
+  }();
+  const ModelFile again = ModelFile::open(file.path(), {true, true});
+  CHECK(types[0].name() == "F32");
+  CHECK(types[1].name() == "opaque(97)");
+  CHECK(types[1] == again.find("b")->type);
+}
+
 TEST_CASE("model file: opaque tensors still must have their own bytes") {
   const auto opaque = [](Gguf gguf) {
     const TemporaryFile file(gguf.bytes());

@@ -154,7 +154,7 @@ results::ModelLoad finished(results::ModelLoad load, const ModelResult& result,
   load.loaded.path = load.path;
   load.error = result.error;
   const results::LoadOutcome& outcome = result.outcome;
-  if (outcome.fit && outcome.status == LoadStatus::planned) {
+  if (outcome.fit && outcome.is_planned) {
     load.fit = results::fit_text(*outcome.fit, outcome.chosen_devices);
   }
   load.reason = reason_of(result, load);

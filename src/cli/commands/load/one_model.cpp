@@ -15,6 +15,7 @@ namespace {
 // The last step that was done.
 std::string_view status_text(const results::LoadOutcome& outcome, const Error* error) {
   if (outcome.prove && !outcome.prove->result.is_right()) return "wrong";
+  if (outcome.is_planned) return "planned";
   if (outcome.prove && !outcome.prove->written_golden.empty()) return to_string(outcome.status);
   if (error == nullptr && outcome.prove) return "proved";
   if (error == nullptr && outcome.decode) return "decoded";
@@ -32,6 +33,7 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
   try {
     run_load_steps(arguments, context, session, outcome);
   } catch (const Error& error) {
+    outcome.is_planned = false;
     outcome.status = load::status_after(outcome.status, error);
     result.error = error;
   }

@@ -117,7 +117,7 @@ class LoadRun {
       Progress progress = make_progress();
       outcome_.prove = write_golden(*outcome_.model, arguments_.prompt_ids, arguments_.write_golden,
                                     context_.environment.cancel, progress);
-      outcome_.status = LoadStatus::planned;
+      outcome_.is_planned = true;
     } else {
       load_onto_devices();
     }
@@ -143,7 +143,8 @@ class LoadRun {
   void plan() {
     plan_devices();
     outcome_.prove_needs = reference::prove_needs(*outcome_.model);
-    outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
+    outcome_.is_planned = !outcome_.model->tensors().empty();
+    if (!outcome_.is_planned) outcome_.status = LoadStatus::empty;
   }
 
   void plan_devices() {
