@@ -50,7 +50,9 @@ Problem problem_of(const Value& value) {
     set_transposes(product, text("transpose") + "nn");
     problem = product;
   } else {
-    problem = ConvProblem();
+    for (const ProblemKind kind : problem_kinds) {
+      if (text("kernel") == to_string(kind)) problem = empty_problem(kind);
+    }
   }
   set_shape(problem, text("shape"));
   ProblemTypes& types = types_of(problem);

@@ -250,10 +250,74 @@ class LibraryConvolver final : public Computation {
   void* handle_ = nullptr;
 };
 
+class OwnPooler final : public Computation {
+ public:
+  OwnPooler(const StreamRef& stream, const PoolProblem& problem)
+      : backend_(Backend::borrow_stream(stream)), problem_(problem) {}
+
+  void queue(const Buffer& /*a*/, const Buffer& b, const Buffer& c) override {
+    const PoolProblem& of = problem_;
+    const Tensor x(b, of.dtype, Layout({of.n, of.c, of.h, of.w}));
+    Tensor out(c, of.result, Layout({of.n, of.c, of.out_height(), of.out_width()}));
+    (of.is_average ? ops::avg_pool2d_into : ops::max_pool2d_into)(backend_, out, x, of.window,
+                                                                  of.stride, ops::Library::none);
+  }
+
+ private:
+  Backend backend_;
+  PoolProblem problem_;
+};
+
+hip::PoolCall make_pool_call(const PoolProblem& problem) {
+  const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  hip::PoolCall call;
+  call.type = ops::library_type(problem.dtype);
+  call.is_largest = !problem.is_average;
+  call.n = size(problem.n);
+  call.c = size(problem.c);
+  call.h = size(problem.h);
+  call.w = size(problem.w);
+  call.r = size(problem.window[0]);
+  call.s = size(problem.window[1]);
+  call.stride_h = size(problem.stride[0]);
+  call.stride_w = size(problem.stride[1]);
+  return call;
+}
+
+class LibraryPooler final : public Computation {
+ public:
+  LibraryPooler(const StreamRef& stream, const PoolProblem& problem, const hip::DnnLibrary& library,
+                const std::string& name)
+      : api_(*library.api), name_(name), call_(make_pool_call(problem)) {
+    if (problem.dtype != DType::f32 && problem.dtype != DType::f16) {
+      throw Error(ErrorCode::unsupported, name,
+                  name + " is called for poolings of f32 and f16, not of " +
+                      std::string(to_string(problem.dtype)));
+    }
+    call_.stream = static_cast<hip::hipStream_t>(stream.native_handle());
+    check_library(api_, name_, api_.open(handle_), "opening");
+  }
+  ~LibraryPooler() override { api_.close(handle_); }
+  LibraryPooler(const LibraryPooler&) = delete;
+  LibraryPooler& operator=(const LibraryPooler&) = delete;
+
+  void queue(const Buffer& /*a*/, const Buffer& b, const Buffer& c) override {
+    call_.x = b.address();
+    call_.y = c.address();
+    check_library(api_, name_, api_.pool(handle_, call_), "the pooling");
+  }
+
+ private:
+  const hip::DnnApi& api_;
+  std::string name_;
+  hip::PoolCall call_;
+  void* handle_ = nullptr;
+};
+
 const std::vector<hip::BlasKind> product_kinds{
     hip::BlasKind::rocblas_tensile, hip::BlasKind::rocblas_hipblaslt, hip::BlasKind::hipblaslt,
     hip::BlasKind::cublas,          hip::BlasKind::cublaslt,          hip::BlasKind::openblas};
-const std::vector<hip::DnnKind> conv_kinds{hip::DnnKind::miopen, hip::DnnKind::cudnn};
+const std::vector<hip::DnnKind> dnn_kinds{hip::DnnKind::miopen, hip::DnnKind::cudnn};
 
 template <class Kind>
 Kind kind_named(const std::vector<Kind>& kinds, const std::string& name) {
@@ -275,6 +339,15 @@ const Library& accept_library(const Library& library, const std::string& name, L
   file.path = library.path;
   if (library.api == nullptr) throw Error(ErrorCode::unsupported, name, library.reason);
   return library;
+}
+
+const hip::DnnLibrary& open_dnn(const StreamRef& stream, const std::string& name,
+                                LibraryFile& file) {
+  const hip::DnnKind kind = kind_named(dnn_kinds, name);
+  if (hip::dnn_of(stream.device().platform()) != kind) {
+    refuse_platform(name, stream.device().platform());
+  }
+  return accept_library(hip::find_dnn(kind), name, file);
 }
 
 std::unique_ptr<Computation> open_problem(const StreamRef& stream, const MatmulProblem& problem,
@@ -303,12 +376,13 @@ std::unique_ptr<Computation> open_problem(const StreamRef& stream, const ConvPro
     accept_library(hip::find_blas(hip::BlasKind::openblas), name, file);
     return std::make_unique<ProductConvolver>(stream, problem, name);
   }
-  const hip::DnnKind kind = kind_named(conv_kinds, name);
-  if (hip::dnn_of(stream.device().platform()) != kind) {
-    refuse_platform(name, stream.device().platform());
-  }
-  return std::make_unique<LibraryConvolver>(stream, problem,
-                                            accept_library(hip::find_dnn(kind), name, file), name);
+  return std::make_unique<LibraryConvolver>(stream, problem, open_dnn(stream, name, file), name);
+}
+
+std::unique_ptr<Computation> open_problem(const StreamRef& stream, const PoolProblem& problem,
+                                          const std::string& name, LibraryFile& file) {
+  if (!is_library(name)) return std::make_unique<OwnPooler>(stream, problem);
+  return std::make_unique<LibraryPooler>(stream, problem, open_dnn(stream, name, file), name);
 }
 
 }  // namespace
@@ -319,8 +393,8 @@ std::vector<std::string> implementations_of(ProblemKind kind) {
     names.emplace_back("own-exact");
     for (const hip::BlasKind one : product_kinds) names.emplace_back(to_string(one));
   } else {
-    for (const hip::DnnKind one : conv_kinds) names.emplace_back(to_string(one));
-    names.emplace_back(to_string(hip::BlasKind::openblas));
+    for (const hip::DnnKind one : dnn_kinds) names.emplace_back(to_string(one));
+    if (!is_pooling(kind)) names.emplace_back(to_string(hip::BlasKind::openblas));
   }
   return names;
 }
@@ -331,7 +405,7 @@ std::vector<std::string> implementations_of(ProblemKind kind, Platform platform)
     for (const hip::BlasKind one : hip::list_blas(platform)) names.emplace_back(to_string(one));
   } else if (const auto one = hip::dnn_of(platform)) {
     names.emplace_back(to_string(*one));
-  } else {
+  } else if (!is_pooling(kind)) {
     names.emplace_back(to_string(hip::BlasKind::openblas));
   }
   return names;

@@ -15,7 +15,8 @@
 namespace hiptool::measure {
 
 /// "own", and of products "own-exact", and the libraries of all platforms: what --lib takes besides
-/// "all". "openblas" of convolutions is our way, with products by OpenBLAS.
+/// "all". Of poolings there are only own, miopen and cudnn. "openblas" of convolutions is our way,
+/// with products by OpenBLAS.
 std::vector<std::string> implementations_of(ProblemKind kind);
 /// Ours and the platform's libraries, for "all".
 std::vector<std::string> implementations_of(ProblemKind kind, Platform platform);

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <variant>
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "measure/kernel/rates.hpp"
+#include "measure/library/pool_judge.hpp"
 #include "measure/library/product_judge.hpp"
 #include "measure/peak.hpp"
 #include "measure/sample_series.hpp"
@@ -109,7 +111,8 @@ class LibraryRun {
     b_->poison(stream_);
     a_->write(data.a);
     b_->write(data.b);
-    const std::string noun = kind_of(problem_) == ProblemKind::matmul ? "product" : "convolution";
+    const bool is_product = kind_of(problem_) == ProblemKind::matmul;
+    const std::string noun(is_product ? "product" : noun_of(kind_of(problem_)));
     step("the first " + noun + " of " + name);
     const std::vector<std::byte> first = call();
     if (!accept(data, first, "") || !find_damage(data)) return false;
@@ -129,9 +132,12 @@ class LibraryRun {
   }
 
   bool accept(const ProblemData& data, const std::vector<std::byte>& found, const char* reason) {
+    const auto* const pool = std::get_if<PoolProblem>(&problem_);
     Judgement judged =
-        judge_problem(problem_, data, found, options_.judge_s,
-                      computation_->may_transform() ? Transforms::allowed : Transforms::none);
+        pool != nullptr
+            ? judge_pooling(*pool, data, found)
+            : judge_problem(problem_, data, found, options_.judge_s,
+                            computation_->may_transform() ? Transforms::allowed : Transforms::none);
     result_.checked += judged.checked;
     result_.max_error = std::max(result_.max_error, judged.max_error);
     if (data.kind == DataKind::random) result_.judged_share = judged.share;
@@ -201,6 +207,9 @@ class LibraryRun {
   }
 
   Share share() {
+    if (is_pooling(kind_of(problem_))) {
+      return no_share("a pooling is limited by memory, not by arithmetic");
+    }
     const DeviceInfo info = device_.info();
     const ProblemTypes& types = types_of(problem_);
     const bool is_half = element_size_bytes(types.dtype) == 2;

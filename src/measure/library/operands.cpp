@@ -63,7 +63,8 @@ FilterPlaces::FilterPlaces(const ConvProblem& problem)
 ProductView::ProductView(const Problem& problem, const ProblemData& data)
     : problem_(problem),
       data_(data),
-      sizes_(std::visit([](const auto& one) { return sizes_of(one); }, problem)) {
+      sizes_(matmul_of(problem) != nullptr ? sizes_of(*matmul_of(problem))
+                                           : sizes_of(std::get<ConvProblem>(problem))) {
   if (const auto* const conv = std::get_if<ConvProblem>(&problem)) places_.emplace(*conv);
 }
 

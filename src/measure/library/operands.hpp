@@ -69,7 +69,7 @@ struct Operand {
   }
 };
 
-/// Both must outlive the view.
+/// Of a matrix product or a convolution; both must outlive the view.
 class ProductView {
  public:
   ProductView(const Problem& problem, const ProblemData& data);

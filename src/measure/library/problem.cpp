@@ -119,6 +119,11 @@ std::uint64_t& largest_dimension(ConvProblem& problem) {
   return problem.h > problem.w ? problem.h : problem.w;
 }
 
+std::uint64_t& largest_dimension(PoolProblem& problem) {
+  return problem.n > 1 ? problem.n : problem.c;
+}
+
+bool can_shrink(const PoolProblem& problem) { return problem.n > 1 || problem.c > 1; }
 bool can_shrink(const MatmulProblem& problem) {
   return std::max({problem.m, problem.n, problem.k}) > 1;
 }
@@ -129,6 +134,14 @@ bool can_shrink(const ConvProblem& problem) {
   const std::size_t i = is_high ? 0 : 1;
   return size + 2 * problem.padding[i] >
          problem.dilation[i] * ((is_high ? problem.r : problem.s) - 1);
+}
+
+std::string pixel_word(std::uint64_t index, std::uint64_t channels, std::uint64_t height,
+                       std::uint64_t width) {
+  const std::uint64_t plane = height * width;
+  return "image " + std::to_string(index / plane / channels) + ", channel " +
+         std::to_string(index / plane % channels) + ", row " +
+         std::to_string(index % plane / width) + ", column " + std::to_string(index % width);
 }
 
 }  // namespace
@@ -146,14 +159,23 @@ Compute usual_compute(DType dtype) noexcept {
 DType usual_result(DType dtype) noexcept { return dtype == DType::i8 ? DType::i32 : dtype; }
 
 ProblemKind kind_of(const Problem& problem) noexcept {
+  if (const auto* const pool = std::get_if<PoolProblem>(&problem)) {
+    return pool->is_average ? ProblemKind::avg_pool2d : ProblemKind::max_pool2d;
+  }
   return matmul_of(problem) != nullptr ? ProblemKind::matmul : ProblemKind::conv2d;
 }
 
 std::string_view to_string(ProblemKind kind) noexcept {
-  return kind == ProblemKind::matmul ? "matmul" : "conv2d";
+  constexpr std::array<std::string_view, 4> names{"matmul", "conv2d", "avg_pool2d", "max_pool2d"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+bool is_pooling(ProblemKind kind) noexcept {
+  return kind == ProblemKind::avg_pool2d || kind == ProblemKind::max_pool2d;
 }
 
 std::string_view noun_of(ProblemKind kind) noexcept {
+  if (is_pooling(kind)) return "pooling";
   return kind == ProblemKind::matmul ? "matrix product" : "convolution";
 }
 
@@ -189,7 +211,9 @@ std::uint64_t bytes_of(const Problem& problem) noexcept {
 }
 
 double flops_of(const Problem& problem) noexcept {
-  return 2 * static_cast<double>(c_count(problem)) * static_cast<double>(term_count(problem));
+  const double of_a_term = is_pooling(kind_of(problem)) ? 1 : 2;
+  return of_a_term * static_cast<double>(c_count(problem)) *
+         static_cast<double>(term_count(problem));
 }
 
 std::string transpose_word(const MatmulProblem& problem) {
@@ -219,17 +243,18 @@ std::string place_word(const Problem& problem, std::uint64_t index) {
     return "[" + std::to_string(index % matrix / product->n) + "," +
            std::to_string(index % product->n) + "] of " + batch + "C";
   }
+  if (const auto* const pool = std::get_if<PoolProblem>(&problem)) {
+    return pixel_word(index, pool->c, pool->out_height(), pool->out_width());
+  }
   const auto& conv = std::get<ConvProblem>(problem);
-  const std::uint64_t width = conv.out_width();
-  const std::uint64_t plane = width * conv.out_height();
-  return "image " + std::to_string(index / plane / conv.k) + ", channel " +
-         std::to_string(index / plane % conv.k) + ", row " + std::to_string(index % plane / width) +
-         ", column " + std::to_string(index % width);
+  return pixel_word(index, conv.k, conv.out_height(), conv.out_width());
 }
 
 void set_shape(Problem& problem, std::string_view text) {
   if (auto* const product = std::get_if<MatmulProblem>(&problem)) {
     set_product_shape(*product, text);
+  } else if (auto* const pool = std::get_if<PoolProblem>(&problem)) {
+    set_pool_shape(*pool, text);
   } else {
     set_conv_shape(std::get<ConvProblem>(problem), text);
   }
@@ -249,13 +274,22 @@ void set_dtype(Problem& problem, DType dtype) {
   if (!fits) types.compute = usual_compute(dtype);
 }
 
+Problem empty_problem(ProblemKind kind) {
+  if (kind == ProblemKind::matmul) return MatmulProblem();
+  if (kind == ProblemKind::conv2d) return ConvProblem();
+  PoolProblem pool;
+  pool.is_average = kind == ProblemKind::avg_pool2d;
+  return pool;
+}
+
 Problem default_problem(ProblemKind kind, bool is_host) {
-  Problem problem;
+  Problem problem = empty_problem(kind);
   if (kind == ProblemKind::matmul) {
     set_shape(problem, is_host ? "256x256x256" : "4096x4096x4096");
-  } else {
-    problem = ConvProblem();
+  } else if (kind == ProblemKind::conv2d) {
     set_shape(problem, is_host ? "n1c32h28w28:k32r3s3p1" : "n32c64h56w56:k64r3s3p1");
+  } else {
+    set_shape(problem, is_host ? "n1c32h28w28:r3s3u2" : "n32c64h56w56:r3s3u2");
   }
   return problem;
 }
@@ -263,6 +297,8 @@ Problem default_problem(ProblemKind kind, bool is_host) {
 const std::vector<Trap>& traps_of(ProblemKind kind) {
   static const std::vector<Trap> products = product_traps();
   static const std::vector<Trap> convolutions = conv_traps();
+  static const std::vector<Trap> none;
+  if (is_pooling(kind)) return none;
   return kind == ProblemKind::matmul ? products : convolutions;
 }
 
@@ -287,6 +323,8 @@ std::string shrink_to_fit(Problem& problem, std::uint64_t free_bytes) {
 std::vector<Problem> parse_shapes(std::string_view text, const std::string& path,
                                   const Problem& usual, const std::vector<DType>& dtypes) {
   const bool is_product = kind_of(usual) == ProblemKind::matmul;
+  const std::string example =
+      is_pooling(kind_of(usual)) ? "n8c64h56w56:r3s3u2" : "n8c64h56w56:k64r3s3p1";
   std::vector<Problem> problems;
   std::istringstream lines{std::string(text)};
   std::size_t number = 0;
@@ -311,7 +349,7 @@ std::vector<Problem> parse_shapes(std::string_view text, const std::string& path
         throw Error(
             ErrorCode::invalid_argument, "read shape", "unknown word '" + word.substr(0, 60) + "'",
             is_product ? "write MxNxK, then any of nn, nt, tn, tt, f16, bf16, f32, f64, i8, batch=N"
-                       : "write a shape, then a type: n8c64h56w56:k64r3s3p1 f16");
+                       : "write a shape, then a type: " + example + " f16");
       }
     } catch (const Error& error) {
       throw error.with_context(path + ", line " + std::to_string(number));
@@ -324,7 +362,7 @@ std::vector<Problem> parse_shapes(std::string_view text, const std::string& path
   if (problems.empty()) {
     throw Error(ErrorCode::invalid_argument, "read shape", path + " has no shape",
                 is_product ? "write one MxNxK a line, such as 4096x4096x4096 tn bf16"
-                           : "write one a line, such as n8c64h56w56:k64r3s3p1 f16");
+                           : "write one a line, such as " + example + " f16");
   }
   return problems;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Matrix products and convolutions that are judged and rated, with our kernels and with vendors'
-/// libraries.
+/// Matrix products, convolutions and poolings that are judged and rated, with our kernels and with
+/// vendors' libraries.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -73,13 +73,35 @@ struct ConvProblem : ProblemTypes {
   }
 };
 
-using Problem = std::variant<MatmulProblem, ConvProblem>;
+/// The average or the largest element of each window that is inside an image: x, which is B, is
+/// n x c x h x w, y is C, and there is no A.
+struct PoolProblem : ProblemTypes {
+  bool is_average = false;
+  std::uint64_t n = 1;
+  std::uint64_t c = 1;
+  std::uint64_t h = 1;
+  std::uint64_t w = 1;
+  std::array<std::uint64_t, 2> window{1, 1};  ///< height and width
+  std::array<std::uint64_t, 2> stride{1, 1};
 
-/// "matmul", "conv2d".
-enum class ProblemKind { matmul, conv2d };
+  std::uint64_t out_height() const noexcept { return (h - window[0]) / stride[0] + 1; }
+  std::uint64_t out_width() const noexcept { return (w - window[1]) / stride[1] + 1; }
+  std::uint64_t a_count() const noexcept { return 0; }
+  std::uint64_t b_count() const noexcept { return n * c * h * w; }
+  std::uint64_t c_count() const noexcept { return n * c * out_height() * out_width(); }
+  std::uint64_t terms() const noexcept { return window[0] * window[1]; }  ///< elements of a window
+};
+
+using Problem = std::variant<MatmulProblem, ConvProblem, PoolProblem>;
+
+/// "matmul", "conv2d", "avg_pool2d", "max_pool2d".
+enum class ProblemKind { matmul, conv2d, avg_pool2d, max_pool2d };
+inline constexpr std::array problem_kinds{ProblemKind::matmul, ProblemKind::conv2d,
+                                          ProblemKind::avg_pool2d, ProblemKind::max_pool2d};
 ProblemKind kind_of(const Problem& problem) noexcept;
 std::string_view to_string(ProblemKind kind) noexcept;
-/// "matrix product", "convolution".
+bool is_pooling(ProblemKind kind) noexcept;
+/// "matrix product", "convolution", "pooling".
 std::string_view noun_of(ProblemKind kind) noexcept;
 
 const ProblemTypes& types_of(const Problem& problem) noexcept;
@@ -90,13 +112,13 @@ const MatmulProblem* matmul_of(const Problem& problem) noexcept;
 std::uint64_t a_count(const Problem& problem) noexcept;
 std::uint64_t b_count(const Problem& problem) noexcept;
 std::uint64_t c_count(const Problem& problem) noexcept;
-/// Products of a sum.
+/// Products of a sum, elements of a window.
 std::uint64_t term_count(const Problem& problem) noexcept;
 std::uint64_t bytes_of(const Problem& problem) noexcept;
-/// A multiplication and an addition for each term.
+/// A multiplication and an addition for each term; of a pooling one addition or comparison.
 double flops_of(const Problem& problem) noexcept;
 
-/// "4096x4096x4096": m, n and k; "n8c64h56w56:k64r3s3u2p1".
+/// "4096x4096x4096": m, n and k; "n8c64h56w56:k64r3s3u2p1"; of a pooling "n8c64h56w56:r3s3u2".
 std::string shape_word(const Problem& problem);
 /// "nn", "tn": A first.
 std::string transpose_word(const MatmulProblem& problem);
@@ -106,18 +128,22 @@ std::vector<std::string> unusual_words(const Problem& problem);
 std::string place_word(const Problem& problem, std::uint64_t index);
 
 /// Sets sizes from "MxNxK", or "n8c64h56w56:k64r3s3" and after that in any order u (stride),
-/// p (padding), d (dilation), each one number or two as in "u2x1", and g (groups). Throws
-/// Error(invalid_argument) with the accepted form.
+/// p (padding), d (dilation), each one number or two as in "u2x1", and g (groups). Of a pooling
+/// "n8c64h56w56:r3s3", and u, without which windows do not overlap. Throws Error(invalid_argument)
+/// with the accepted form.
 void set_shape(Problem& problem, std::string_view text);
 /// Sets the transposes of "tn".
 void set_transposes(MatmulProblem& problem, std::string_view text);
 /// Sets operands' and results' type, and the type of sums where the old one is not for it.
 void set_dtype(Problem& problem, DType dtype);
 
+/// One of that kind with the least sizes.
+Problem empty_problem(ProblemKind kind);
+
 /// The shape that is run where none is given.
 Problem default_problem(ProblemKind kind, bool is_host);
 
-/// A shape on which a library was publicly reported wrong.
+/// A shape on which a library was publicly reported wrong; none is known of poolings.
 struct Trap {
   std::string report;  ///< "ROCm/rocBLAS#1680"
   std::string what;    ///< library, machine and fault as reported

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,40 +26,55 @@ constexpr std::size_t most_quoted_letters = 60;
               "write MxNxK, such as 4096x4096x4096: the result is M x N, sums have K terms");
 }
 
-[[noreturn]] void refuse_conv_shape(std::string_view text, const std::string& why) {
-  throw Error(
-      ErrorCode::invalid_argument, "read shape",
-      "'" + std::string(text.substr(0, most_quoted_letters)) +
-          "' is not a shape of a convolution: " + why,
-      "write n8c64h56w56:k64r3s3 (images, channels, height, width; results' channels, "
-      "filter height, width), then if needed u (stride), p (padding), d (dilation), each as "
-      "u2 or u2x1 (height x width), and g (groups)");
-}
+/// The letters after the colon, and what they mean.
+struct ImageForm {
+  const char* noun;
+  const char* letters;
+  const char* hint;
+};
+constexpr ImageForm conv_form{
+    "convolution", "krsupdg",
+    "write n8c64h56w56:k64r3s3 (images, channels, height, width; results' channels, "
+    "filter height, width), then if needed u (stride), p (padding), d (dilation), each as "
+    "u2 or u2x1 (height x width), and g (groups)"};
+constexpr ImageForm pool_form{
+    "pooling", "rsu",
+    "write n8c64h56w56:r3s3 (images, channels, height, width; window height, width), then if "
+    "needed u (stride) as u2 or u2x1 (height x width), without which windows do not overlap"};
 
 /// One or two numbers; of one number both are the same.
 using NumberPair = std::array<std::uint64_t, 2>;
 
 /// Reads letters with numbers, each letter once, into what was read of each letter.
-class ConvShapeReader {
+class ImageShapeReader {
  public:
-  explicit ConvShapeReader(std::string_view text) : text_(text) {}
-
-  ConvProblem read(ConvProblem problem) {
+  ImageShapeReader(std::string_view text, const ImageForm& form) : text_(text), form_(form) {
     const std::size_t colon = text_.find(':');
-    if (colon == std::string_view::npos) refuse_conv_shape(text_, "it has no ':'");
+    if (colon == std::string_view::npos) refuse("it has no ':'");
     read_part(text_.substr(0, colon), "nchw");
-    read_part(text_.substr(colon + 1), "krsupdg");
-    problem.n = one('n');
-    problem.c = one('c');
-    problem.h = one('h');
-    problem.w = one('w');
+    read_part(text_.substr(colon + 1), form.letters);
+  }
+
+  PoolProblem pooling(PoolProblem problem) const {
+    set_images(problem);
+    problem.window = {one('r'), one('s')};
+    problem.stride = find('u') != nullptr ? *find('u') : problem.window;
+    if (problem.window[0] > problem.h || problem.window[1] > problem.w) {
+      refuse("the window is larger than the image");
+    }
+    require_memory({problem.n, problem.c, problem.h, problem.w});
+    return problem;
+  }
+
+  ConvProblem convolution(ConvProblem problem) const {
+    set_images(problem);
     problem.k = one('k');
     problem.r = one('r');
     problem.s = one('s');
     problem.stride = two('u', 1);
     problem.padding = two('p', 0);
     problem.dilation = two('d', 1);
-    problem.groups = find('g') ? one('g') : 1;
+    problem.groups = find('g') != nullptr ? one('g') : 1;
     check(problem);
     return problem;
   }
@@ -66,14 +82,29 @@ class ConvShapeReader {
  private:
   static constexpr std::uint64_t most_size = std::uint64_t{1} << 24;
 
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::invalid_argument, "read shape",
+                "'" + std::string(text_.substr(0, most_quoted_letters)) + "' is not a shape of a " +
+                    form_.noun + ": " + why,
+                form_.hint);
+  }
+
+  template <class Images>
+  void set_images(Images& problem) const {
+    problem.n = one('n');
+    problem.c = one('c');
+    problem.h = one('h');
+    problem.w = one('w');
+  }
+
   void read_part(std::string_view part, std::string_view letters) {
     std::size_t at = 0;
     while (at < part.size()) {
       const char letter = part[at];
       if (letters.find(letter) == std::string_view::npos) {
-        refuse_conv_shape(text_, std::string("unexpected '") + letter + "'");
+        refuse(std::string("unexpected '") + letter + "'");
       }
-      if (find(letter)) refuse_conv_shape(text_, std::string("it has two ") + letter);
+      if (find(letter)) refuse(std::string("it has two ") + letter);
       const std::size_t end = std::min(part.find_first_not_of("0123456789x", at + 1), part.size());
       found_.emplace_back(letter, numbers(letter, part.substr(at + 1, end - at - 1)));
       at = end;
@@ -90,9 +121,8 @@ class ConvShapeReader {
     const bool is_right = first && second && (may_be_pair || !is_pair) && *first >= least &&
                           *second >= least && *first <= most_size && *second <= most_size;
     if (!is_right) {
-      refuse_conv_shape(text_, std::string("'") + letter + std::string(word.substr(0, 20)) +
-                                   "' is not " + letter + " with a number from " +
-                                   std::to_string(least) + " to 16777216");
+      refuse(std::string("'") + letter + std::string(word.substr(0, 20)) + "' is not " + letter +
+             " with a number from " + std::to_string(least) + " to 16777216");
     }
     return {*first, *second};
   }
@@ -105,7 +135,7 @@ class ConvShapeReader {
 
   std::uint64_t one(char letter) const {
     const NumberPair* const found = find(letter);
-    if (found == nullptr) refuse_conv_shape(text_, std::string("it has no ") + letter);
+    if (found == nullptr) refuse(std::string("it has no ") + letter);
     return (*found)[0];
   }
 
@@ -116,29 +146,29 @@ class ConvShapeReader {
 
   void check(const ConvProblem& problem) const {
     if (problem.c % problem.groups != 0 || problem.k % problem.groups != 0) {
-      refuse_conv_shape(text_, "c and k are no multiples of the groups");
+      refuse("c and k are no multiples of the groups");
     }
     const auto fits = [&](std::uint64_t size, std::uint64_t filter, std::size_t i) {
       return size + 2 * problem.padding[i] > problem.dilation[i] * (filter - 1);
     };
     if (!fits(problem.h, problem.r, 0) || !fits(problem.w, problem.s, 1)) {
-      refuse_conv_shape(text_, "the filter is larger than the padded image");
+      refuse("the filter is larger than the padded image");
     }
-    // So many elements need more memory than any device has.
+    require_memory({problem.n, problem.c, problem.h, problem.w});
+    require_memory({problem.k, problem.c, problem.r, problem.s});
+    require_memory({problem.n, problem.k, problem.out_height(), problem.out_width()});
+  }
+
+  /// So many elements need more memory than any device has.
+  void require_memory(std::initializer_list<std::uint64_t> sizes) const {
     constexpr double most_elements = 0x1p44;
-    const auto product = [](std::initializer_list<std::uint64_t> sizes) {
-      double all = 1;
-      for (const std::uint64_t size : sizes) all *= static_cast<double>(size);
-      return all;
-    };
-    const bool is_large =
-        product({problem.n, problem.c, problem.h, problem.w}) > most_elements ||
-        product({problem.k, problem.c, problem.r, problem.s}) > most_elements ||
-        product({problem.n, problem.k, problem.out_height(), problem.out_width()}) > most_elements;
-    if (is_large) refuse_conv_shape(text_, "no device has memory for it");
+    double all = 1;
+    for (const std::uint64_t size : sizes) all *= static_cast<double>(size);
+    if (all > most_elements) refuse("no device has memory for it");
   }
 
   std::string_view text_;
+  const ImageForm& form_;
   std::vector<std::pair<char, NumberPair>> found_;
 };
 
@@ -154,11 +184,21 @@ std::string word_of(const MatmulProblem& problem) {
          std::to_string(problem.k);
 }
 
+template <class Images>
+std::string images_word(const Images& problem) {
+  return "n" + std::to_string(problem.n) + "c" + std::to_string(problem.c) + "h" +
+         std::to_string(problem.h) + "w" + std::to_string(problem.w) + ":";
+}
+
+std::string word_of(const PoolProblem& problem) {
+  std::string word = images_word(problem) + "r" + std::to_string(problem.window[0]) + "s" +
+                     std::to_string(problem.window[1]);
+  return problem.stride == problem.window ? word : word + pair_word('u', problem.stride, 0);
+}
+
 std::string word_of(const ConvProblem& problem) {
-  std::string word = "n" + std::to_string(problem.n) + "c" + std::to_string(problem.c) + "h" +
-                     std::to_string(problem.h) + "w" + std::to_string(problem.w) + ":k" +
-                     std::to_string(problem.k) + "r" + std::to_string(problem.r) + "s" +
-                     std::to_string(problem.s);
+  std::string word = images_word(problem) + "k" + std::to_string(problem.k) + "r" +
+                     std::to_string(problem.r) + "s" + std::to_string(problem.s);
   word += pair_word('u', problem.stride, 1);
   word += pair_word('p', problem.padding, 0);
   word += pair_word('d', problem.dilation, 1);
@@ -193,7 +233,11 @@ void set_product_shape(MatmulProblem& problem, std::string_view text) {
 }
 
 void set_conv_shape(ConvProblem& problem, std::string_view text) {
-  problem = ConvShapeReader(text).read(problem);
+  problem = ImageShapeReader(text, conv_form).convolution(problem);
+}
+
+void set_pool_shape(PoolProblem& problem, std::string_view text) {
+  problem = ImageShapeReader(text, pool_form).pooling(problem);
 }
 
 std::string shape_word(const Problem& problem) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -45,19 +44,6 @@ void require_library(const Backend& backend) {
   throw Error(ErrorCode::unsupported, "pool2d", "the platform has no library for poolings");
 }
 
-/// A library may multiply by the reciprocal of the window's size: three roundings where the
-/// reference divides once.
-void allow_reciprocal(DType dtype, std::uint64_t window, Expected& expected) {
-  if (std::has_single_bit(window)) return;
-  expected.slack.resize(expected.values.at.size());
-  for (std::size_t i = 0; i < expected.slack.size(); ++i) {
-    const long double value = expected.values.at[i];
-    if (!std::isfinite(value)) continue;
-    expected.slack[i] += 2 * reference::ulp_of(DType::f32, value);
-    if (dtype != DType::f32) expected.slack[i] += reference::ulp_of(dtype, value) / 2;
-  }
-}
-
 /// Windows of 2 x 2 first: that is what is timed.
 std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
                                       std::span<const std::uint64_t> dims, InputMaker& maker,
@@ -90,7 +76,7 @@ std::vector<OperationCase> pool_cases(bool is_average, DType dtype,
     made.reference = [=](std::span<const Values> in) -> Expected {
       if (!is_average) return reference::max_pool2d(in[0], kernel, stride);
       Expected expected = reference::avg_pool2d(dtype, in[0], kernel, stride);
-      if (by_library) allow_reciprocal(dtype, kernel[0] * kernel[1], expected);
+      if (by_library) reference::allow_reciprocal(dtype, kernel[0] * kernel[1], expected);
       return expected;
     };
     cases.push_back(std::move(made));

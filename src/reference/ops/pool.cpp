@@ -2,6 +2,7 @@
 #include "reference/ops/pool.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -125,6 +126,18 @@ Expected avg_pool2d(DType dtype, const Values& x, const ops::HeightWidth& kernel
     expected.slack.clear();
   }
   return expected;
+}
+
+void allow_reciprocal(DType dtype, std::uint64_t window, Expected& expected) {
+  if (std::has_single_bit(window)) return;
+  const DType computed = dtype == DType::f64 ? DType::f64 : DType::f32;
+  expected.slack.resize(expected.values.at.size());
+  for (std::size_t i = 0; i < expected.slack.size(); ++i) {
+    const long double value = expected.values.at[i];
+    if (!std::isfinite(value)) continue;
+    expected.slack[i] += 2 * ulp_of(computed, value);
+    if (dtype != computed) expected.slack[i] += ulp_of(dtype, value) / 2;
+  }
 }
 
 Expected max_pool2d(const Values& x, const ops::HeightWidth& kernel,

@@ -10,6 +10,9 @@ namespace hiptool::reference {
 /// the result; none where the sum is exact in any order.
 Expected avg_pool2d(DType dtype, const Values& x, const ops::HeightWidth& kernel,
                     const ops::HeightWidth& stride);
+/// A library may multiply by the reciprocal of the window's size, as cuDNN does: three roundings
+/// where the reference divides once. Adds them to the slack of an average.
+void allow_reciprocal(DType dtype, std::uint64_t window, Expected& expected);
 Expected max_pool2d(const Values& x, const ops::HeightWidth& kernel,
                     const ops::HeightWidth& stride);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `run-kernel matmul` and `conv2d`: our kernels and vendors' libraries on the same problems.
+// `run-kernel matmul`, `conv2d` and, with --lib, poolings: our kernels and vendors' libraries on
+// the same problems.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/run_kernel/library_thresholds.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
@@ -88,6 +90,9 @@ Problem problem_on(const LibraryPlan& plan, const LibraryTask& task, const Devic
 void require_compute(const Problem& problem) {
   const measure::ProblemTypes& types = types_of(problem);
   const std::string compute(to_string(types.compute));
+  if (is_pooling(kind_of(problem)) && types.compute != measure::usual_compute(types.dtype)) {
+    throw usage_error(fmt::format("--compute {} is not for poolings", compute), "leave it out");
+  }
   if (types.compute == measure::Compute::f16 && kind_of(problem) == ProblemKind::conv2d) {
     throw usage_error("--compute f16 is not for conv2d",
                       "leave it out: libraries choose how they sum halves");
@@ -103,6 +108,11 @@ void require_compute(const Problem& problem) {
 }
 
 void add_traps(const RunKernelOptions& options, LibraryPlan& plan) {
+  if (measure::traps_of(plan.kind).empty()) {
+    throw usage_error(fmt::format("no shape is known on which a library was reported wrong for {}",
+                                  to_string(plan.kind)),
+                      "name the shapes with --shapes FILE or --shape");
+  }
   const std::vector<DType> types = parse_dtypes(options, plan.kind);
   for (const measure::Trap& trap : measure::traps_of(plan.kind)) {
     const DType dtype = types_of(trap.problem).dtype;
@@ -205,14 +215,14 @@ double read_timeout(const Environment& environment) {
 }
 
 ProblemKind kind_of_run(const RunKernelOptions& options) {
-  const bool is_product = options.names.front() == to_string(ProblemKind::matmul);
-  return is_product ? ProblemKind::matmul : ProblemKind::conv2d;
+  return *std::ranges::find(measure::problem_kinds, std::string_view(options.names.front()),
+                            [](ProblemKind kind) { return to_string(kind); });
 }
 
 LibraryPlan make_library_plan(const RunKernelOptions& options, Context& context) {
   LibraryPlan plan;
   plan.kind = kind_of_run(options);
-  if (plan.kind == ProblemKind::conv2d && (options.transpose || options.batch > 0)) {
+  if (plan.kind != ProblemKind::matmul && (options.transpose || options.batch > 0)) {
     throw usage_error(
         fmt::format("{} applies to matmul alone", options.transpose ? "--transpose" : "--batch"),
         "leave it out; n in the shape is the number of images");
@@ -299,42 +309,6 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
   }
 }
 
-// ---- thresholds
-
-/// "nn", which the id does not have; empty for convolutions.
-std::string plain_transposes(const Problem& problem) {
-  const measure::MatmulProblem* const product = matmul_of(problem);
-  return product == nullptr ? std::string() : transpose_word(*product);
-}
-
-bool is_result_selected(const LibraryResult& result, const std::string& selector) {
-  const std::vector<std::string> unusual = measure::unusual_words(result.problem);
-  bool is_first = true;
-  for (std::size_t start = 0; start <= selector.size(); is_first = false) {
-    const std::size_t dot = std::min(selector.find('.', start), selector.size());
-    const std::string word = selector.substr(start, dot - start);
-    start = dot + 1;
-    if (is_first && word == result.kernel) continue;
-    const bool is_known =
-        !is_first && (word == result.dtype || word == result.shape || word == result.library ||
-                      word == result.destination || word == plain_transposes(result.problem) ||
-                      std::find(unusual.begin(), unusual.end(), word) != unusual.end());
-    if (!is_known) return false;
-  }
-  return true;
-}
-
-[[noreturn]] void refuse_library_threshold(const Threshold& threshold, ProblemKind kind,
-                                           const std::string& why) {
-  const bool is_product = kind == ProblemKind::matmul;
-  throw usage_error(
-      "the threshold '" + threshold.text + "' " + why,
-      fmt::format("write {} and after dots a type, a shape, a library or a device of the run: '{}'",
-                  to_string(kind),
-                  is_product ? "matmul.bf16.4096x4096x4096.rocblas>=70%"
-                             : "conv2d.f16.n8c64h56w56:k64r3s3.miopen>=70%"));
-}
-
 /// A threshold that nothing planned can meet.
 void require_result(const std::vector<Threshold>& thresholds, const LibraryPlan& plan,
                     const std::vector<Device>& devices) {
@@ -353,54 +327,6 @@ void require_result(const std::vector<Threshold>& thresholds, const LibraryPlan&
     if (!is_named)
       refuse_library_threshold(threshold, plan.kind,
                                fmt::format("names no {} that will run", noun_of(plan.kind)));
-  }
-}
-
-report::ThresholdResult judge_library_threshold(const Threshold& threshold, ProblemKind kind,
-                                                const std::vector<LibraryResult>& results) {
-  report::ThresholdResult judged;
-  judged.threshold = threshold.text;
-  bool is_measured = false;
-  const bool is_share = threshold.of == Threshold::Of::share;
-  const auto text = [&](double value) {
-    return is_share ? format_share(value) : report::format_value(value, report::Unit::operations);
-  };
-  for (const LibraryResult& result : results) {
-    if (!is_for(threshold, result.destination)) continue;
-    if (!is_result_selected(result, threshold.selector)) continue;
-    is_measured = is_measured || !result.samples_s.empty();
-    // Without a published peak the fastest of the run is what there is to compare with.
-    const std::optional<double> share =
-        result.share_of_limit ? result.share_of_limit : result.share_of_fastest;
-    if (is_share && result.status == Status::ok && !share) {
-      refuse_library_threshold(threshold, kind,
-                               "is a share, but " + result.id +
-                                   " has none: " + result.share_reason +
-                                   ", and no other was measured; give TFLOP/s");
-    }
-    const std::optional<double> value = is_share ? share : result.flops_per_s;
-    if (result.status == Status::ok && value && *value >= threshold.bound) continue;
-    judged.failures.push_back(report::missed_by(threshold.text, result.id, threshold.bound, value));
-    judged.missed.push_back(result.id + ": " +
-                            (value ? text(*value) + ", below " : "not known, so not ") +
-                            text(threshold.bound));
-  }
-  if (!is_measured) {
-    refuse_library_threshold(threshold, kind,
-                             fmt::format("names no {} that was measured", noun_of(kind)));
-  }
-  judged.is_met = judged.missed.empty();
-  return judged;
-}
-
-void judge_thresholds(const std::vector<Threshold>& thresholds, results::LibraryOutcome& outcome) {
-  for (const Threshold& threshold : thresholds) {
-    try {
-      outcome.thresholds.push_back(
-          judge_library_threshold(threshold, outcome.kind, outcome.results));
-    } catch (const Error& error) {
-      if (!outcome.error) outcome.error = error;  // reported with the results
-    }
   }
 }
 
@@ -442,7 +368,10 @@ int write_outcome(Context& context, results::LibraryOutcome& outcome) {
 
 bool is_library_run(const RunKernelOptions& options) {
   const auto& names = options.names;
-  const bool is_alone = names.size() == 1 && (names[0] == "matmul" || names[0] == "conv2d");
+  const bool is_one = names.size() == 1;
+  const bool is_usual = is_one && (names[0] == "matmul" || names[0] == "conv2d");
+  const bool is_alone =
+      is_usual || (is_one && (names[0] == "avg_pool2d" || names[0] == "max_pool2d"));
   const std::pair<const char*, bool> own[] = {{"--lib", !options.libraries.empty()},
                                               {"--shapes", !options.shapes.empty()},
                                               {"--transpose", options.transpose.has_value()},
@@ -457,9 +386,10 @@ bool is_library_run(const RunKernelOptions& options) {
   const auto is_given = [](const auto& one) { return one.second; };
   const auto* const first_own = std::find_if(std::begin(own), std::end(own), is_given);
   const auto* const first_other = std::find_if(std::begin(other), std::end(other), is_given);
-  if (first_own == std::end(own)) return is_alone && first_other == std::end(other);
+  if (first_own == std::end(own)) return is_usual && first_other == std::end(other);
   if (!is_alone) {
-    throw usage_error(fmt::format("{} applies to matmul or conv2d alone", first_own->first),
+    throw usage_error(fmt::format("{} applies to matmul, conv2d, avg_pool2d or max_pool2d alone",
+                                  first_own->first),
                       "hiptool run-kernel matmul " + std::string(first_own->first) + " ...");
   }
   if (first_other != std::end(other)) {
@@ -493,7 +423,8 @@ int run_libraries(const RunKernelOptions& options, Context& context) {
     measure_on(device, plan, context, outcome.results);
   }
   const bool has_run = outcome.count(Status::skipped) < outcome.results.size();
-  if (has_run && !context.environment.cancel.is_cancelled()) judge_thresholds(thresholds, outcome);
+  if (has_run && !context.environment.cancel.is_cancelled())
+    judge_library_thresholds(thresholds, outcome);
   return write_outcome(context, outcome);
 }
 

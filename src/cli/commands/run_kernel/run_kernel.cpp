@@ -137,11 +137,13 @@ Runner add_run_kernel(CLI::App& app) {
       "largest shape that fits: 64MiB, a list, a range, or 90% of the free memory for all "
       "arrays; " +
           default_sizes_text());
-  add_text(app, "--shape", "SHAPE", options->shape,
-           "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
-           "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
-           "channels of the result, r height and s width of the filter) and if needed u2 (stride), "
-           "p1 (padding), d1 (dilation), each also as p1x2 (height x width), g1 (groups)");
+  add_text(
+      app, "--shape", "SHAPE", options->shape,
+      "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
+      "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
+      "channels of the result, r height and s width of the filter) and if needed u2 (stride), "
+      "p1 (padding), d1 (dilation), each also as p1x2 (height x width), g1 (groups); with --lib "
+      "of avg_pool2d and max_pool2d n8c64h56w56:r3s3 and u2");
   add_texts(app, "--layout", "LIST", options->layouts,
             fmt::format("how an operation's tensors lie in memory: {}; default: packed, in a sweep "
                         "all",
@@ -150,12 +152,14 @@ Runner add_run_kernel(CLI::App& app) {
              "judge operations with every type, layout and many shapes, without timing");
   add_text(app, "--seed", "N", options->seed, "of the data of operations; 1 if not given");
   add_texts(app, "--lib", "LIST", options->libraries,
-            "of matmul and conv2d: own (if not given), all, or libraries; of matmul own-exact, "
-            "rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas; of conv2d miopen, "
-            "cudnn, and openblas, which computes the matrix products of own");
+            "of matmul, conv2d, avg_pool2d and max_pool2d: own (if not given), all, or libraries; "
+            "of matmul own-exact, rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, "
+            "openblas; of the others miopen and cudnn; of conv2d openblas too, which computes the "
+            "matrix products of own");
   add_text(app, "--shapes", "traps|FILE", options->shapes,
-           "of matmul and conv2d: shapes on which libraries were reported wrong, or a file with "
-           "lines such as 4096x4096x4096 tn bf16 batch=2 or n8c64h56w56:k64r3s3p1 f16");
+           "of matmul and conv2d: shapes on which libraries were reported wrong; of what takes "
+           "--lib a file with lines such as 4096x4096x4096 tn bf16 batch=2 or "
+           "n8c64h56w56:k64r3s3p1 f16");
   add_choice(app, "--transpose", "WHICH", options->transpose, {"nn", "nt", "tn", "tt"},
              "of matmul: t for a matrix that is stored transposed, A first");
   add_count(app, "--batch", options->batch, "of matmul: products at once; 1 if not given", 1,
@@ -226,7 +230,7 @@ std::vector<CompletionWords> run_kernel_words() {
   }
   base::add_once(types.words, std::string("i8"));  // of matmul
   CompletionWords libraries{"--lib", {"all"}};
-  for (const auto kind : {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
+  for (const auto kind : measure::problem_kinds) {
     for (const std::string& name : measure::implementations_of(kind)) {
       base::add_once(libraries.words, name);
     }
@@ -244,8 +248,9 @@ Command run_kernel_command() {
           "Runs kernels on a device, checks every result and compares the rate with the peak "
           "of the device. NAME is a built-in kernel, a group of them, an operation of the "
           "library, ops for all operations, or all. --list prints the names.\n\n"
-          "--lib also measures the products and convolutions of the vendors' libraries, each "
-          "in a process of its own, so that a library that aborts or hangs is one failed "
+          "--lib also measures the products, convolutions and poolings of the vendors' "
+          "libraries, each in a process of its own, so that a library that aborts or hangs is one "
+          "failed "
           "line. With --module a kernel of your own is compiled or loaded and launched with "
           "the arguments that --arg gives.\n\n"
           "--fail-below makes a rate that is too low exit 1. A wrong result always exits 5.",
@@ -256,6 +261,7 @@ Command run_kernel_command() {
                    {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
                    {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},
                    {"hiptool run-kernel conv2d --lib all", "convolutions of all libraries"},
+                   {"hiptool run-kernel avg_pool2d --lib all", "poolings, also max_pool2d"},
                    {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel --module k.hip", "its kernels, a command for each"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
