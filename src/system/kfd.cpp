@@ -2,7 +2,6 @@
 #include "system/kfd.hpp"
 
 #include <algorithm>
-#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -68,11 +67,31 @@ KfdNode read_node(const fs::path& folder) {
   return node;
 }
 
+fs::path kfd_nodes_folder(const fs::path& root) {
+  return root / "sys/class/kfd/kfd/topology/nodes";
+}
+
 }  // namespace
+
+std::map<int, std::uint64_t> kfd_data_caches(const fs::path& root, std::string_view bus_id) {
+  constexpr std::uint64_t is_data = 1;  // kfd_topology.h, HSA_CACHE_TYPE_DATA
+  std::map<int, std::uint64_t> caches;
+  for (const KfdNode& node : read_kfd_nodes(root)) {
+    if (!node.is_gpu || node.bus_id != bus_id) continue;
+    const fs::path folder = kfd_nodes_folder(root) / std::to_string(node.number) / "caches";
+    for (const fs::path& entry : base::list_folder(folder)) {
+      Properties properties = read_properties(entry / "properties");
+      if ((number_of(properties["type"]) & is_data) == 0) continue;
+      std::uint64_t& largest = caches[static_cast<int>(number_of(properties["level"]))];
+      largest = std::max(largest, number_of(properties["size"]) << 10);  // KiB
+    }
+  }
+  return caches;
+}
 
 std::vector<KfdNode> read_kfd_nodes(const fs::path& root) {
   std::vector<KfdNode> nodes;
-  for (const fs::path& folder : base::list_folder(root / "sys/class/kfd/kfd/topology/nodes")) {
+  for (const fs::path& folder : base::list_folder(kfd_nodes_folder(root))) {
     nodes.push_back(read_node(folder));
   }
   std::ranges::sort(

@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hiptool::system {
@@ -35,6 +37,11 @@ struct KfdNode {
 
 /// Nodes below <root>/sys/class/kfd/kfd/topology/nodes by number; empty where there are none.
 std::vector<KfdNode> read_kfd_nodes(const std::filesystem::path& root);
+
+/// Bytes of the largest data cache of each level of the GPU with that bus id, by level; empty where
+/// the driver does not report them. Reads a file for each of hundreds of caches.
+std::map<int, std::uint64_t> kfd_data_caches(const std::filesystem::path& root,
+                                             std::string_view bus_id);
 
 /// "gfx90a" from "90010": two decimal digits each for minor and stepping, which the name has as one
 /// hexadecimal digit (Linux, kfd_device.c). Empty for any other text.

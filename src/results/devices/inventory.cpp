@@ -5,17 +5,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "kernel_store/images.hpp"
+#include "machine/instruction_sets.hpp"
 #include "machine/selection.hpp"
 #include "measure/peak.hpp"
 #include "report/document.hpp"
 #include "results/devices/sensors.hpp"
 #include "system/cache.hpp"
+#include "system/kfd.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -256,6 +259,8 @@ report::Table short_table(const Inventory& inventory, bool unicode, bool is_grou
 
 report::Table cache_table(const Inventory& inventory, const std::filesystem::path& root) {
   report::Table table{"Caches and instruction sets", {{"id", "ID"}, {"text", "Properties"}}, {}};
+  std::vector<std::vector<std::string>> ids;  // of each text: equal GPUs share a row
+  std::vector<std::string> texts;
   for (const DeviceFacts& device : inventory.devices) {
     std::vector<std::string> parts;
     const auto add = [&parts](const char* what, const Value& value, Unit unit) {
@@ -263,11 +268,24 @@ report::Table cache_table(const Inventory& inventory, const std::filesystem::pat
         parts.push_back(std::string(what) + report::format_value(value, unit));
     };
     if (machine::is_gpu(device.platform)) {
-      add("L2 cache ", device.info.l2_cache_bytes, Unit::size);
+      std::map<int, std::uint64_t> caches;
+      if (device.platform == Platform::amd) {
+        caches = system::kfd_data_caches(root, device.info.pci_bus_id.value_or(""));
+      }
+      // The runtime says what a kernel can use of L2.
+      caches.erase(2);
+      if (device.info.l2_cache_bytes) caches[2] = *device.info.l2_cache_bytes;
+      for (const auto& [level, bytes] : caches) {
+        add(fmt::format("L{} cache ", level).c_str(), bytes, Unit::size);
+      }
       add("shared memory of a block ", device.info.shared_memory_per_block_bytes, Unit::size);
       add("threads of a block ", device.info.max_threads_per_block, Unit::count);
       add("warp ", device.info.warp_size, Unit::count);
       add("kernels for ", kernel_image(device), Unit::none);
+      for (const std::string& feature :
+           machine::instruction_features(device.platform, device.info.arch)) {
+        parts.push_back(feature);
+      }
     } else {
       for (const system::CpuCache& cache : system::cpu_caches(root)) {
         add((cache.name + " ").c_str(), cache.size_bytes, Unit::size);
@@ -275,8 +293,17 @@ report::Table cache_table(const Inventory& inventory, const std::filesystem::pat
       const std::vector<std::string> features = system::cpu_features(root);
       if (!features.empty()) parts.push_back(fmt::format("{}", fmt::join(features, " ")));
     }
-    if (!parts.empty())
-      table.rows.push_back({device.id, fmt::format("{}", fmt::join(parts, ", "))});
+    const std::string text = fmt::format("{}", fmt::join(parts, ", "));
+    if (text.empty()) continue;
+    if (!texts.empty() && texts.back() == text) {
+      ids.back().push_back(device.id);
+      continue;
+    }
+    texts.push_back(text);
+    ids.push_back({device.id});
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    table.rows.push_back({base::ranges_of(ids[i]), texts[i]});
   }
   return table;
 }

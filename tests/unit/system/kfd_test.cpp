@@ -28,6 +28,24 @@ TEST_CASE("names of processors from the kernel's number") {
   }
 }
 
+TEST_CASE("kfd caches: of data, the largest of each level") {
+  const SyntheticTree tree;
+  tree.write(nodes + "2/gpu_id", "12345");
+  tree.write(nodes + "2/properties", "location_id 50433\ndomain 1");
+  const auto cache = [&](int number, const std::string& text) {
+    tree.write(nodes + "2/caches/" + std::to_string(number) + "/properties", text);
+  };
+  cache(0, "level 1\nsize 32\ntype 9");
+  cache(1, "level 1\nsize 16\ntype 9");
+  cache(2, "level 1\nsize 64\ntype 10");  // instructions
+  cache(3, "level 2\nsize 4096\ntype 9");
+  cache(4, "level 3\nsize 262144\ntype 9");
+  const std::map<int, std::uint64_t> expected{{1, 32u << 10}, {2, 4u << 20}, {3, 256u << 20}};
+  CHECK(kfd_data_caches(tree.root(), "0001:c5:00.1") == expected);
+  CHECK(kfd_data_caches(tree.root(), "0001:c5:00.0").empty());
+  CHECK(kfd_data_caches(tree.root(), "").empty());
+}
+
 TEST_CASE("kfd nodes: CPUs are no GPUs, what cannot be read is marked") {
   const SyntheticTree tree;
   CHECK(read_kfd_nodes(tree.root()).empty());
