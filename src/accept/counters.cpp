@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -27,6 +30,23 @@ std::uint64_t growth(const Count& before, const Count& after) {
 
 bool has_become_true(const std::optional<bool>& before, const std::optional<bool>& after) {
   return before.has_value() && !*before && after.value_or(false);
+}
+
+/// "12 corrected memory errors in 3.00 s (240 per minute)".
+std::string rate_text(std::uint64_t count, const std::string& what, double time_s) {
+  const std::string text = base::count_of(count, what);
+  if (time_s <= 0) return text;
+  const double per_minute = static_cast<double>(count) * 60 / time_s;
+  return fmt::format(
+      "{} in {} ({} per minute)", text, format_duration(time_s),
+      per_minute < 100 ? fmt::format("{:.3g}", per_minute) : fmt::format("{:.0f}", per_minute));
+}
+
+Fault counter_fault(const char* code, const char* what, const std::string& device,
+                    Severity severity, std::string reason, std::uint64_t count) {
+  const machine::CodeInfo* const info = machine::find_code(code);
+  return {code,  what,    device, std::move(reason), info->advice, std::nullopt, std::uint64_t{0},
+          count, severity};
 }
 
 /// Compares the counters of one device.
@@ -50,21 +70,13 @@ class DeviceJudge {
     return growth(before_.sensors.*counter, after_.sensors.*counter);
   }
 
-  /// "12 corrected memory errors in 3.00 s (240 per minute)".
   std::string rate_text(std::uint64_t count, const std::string& what) const {
-    const std::string text = base::count_of(count, what);
-    if (time_s_ <= 0) return text;
-    const double per_minute = static_cast<double>(count) * 60 / time_s_;
-    return fmt::format(
-        "{} in {} ({} per minute)", text, format_duration(time_s_),
-        per_minute < 100 ? fmt::format("{:.3g}", per_minute) : fmt::format("{:.0f}", per_minute));
+    return accept::rate_text(count, what, time_s_);
   }
 
   void add(const char* code, const char* what, Severity severity, std::string reason,
            std::uint64_t count) {
-    const machine::CodeInfo* const info = machine::find_code(code);
-    faults_.push_back({code, what, device_, std::move(reason), info->advice, std::nullopt,
-                       std::uint64_t{0}, count, severity});
+    faults_.push_back(counter_fault(code, what, device_, severity, std::move(reason), count));
   }
 
   void add_growth(const char* code, const char* what, Severity severity, std::uint64_t count,
@@ -106,22 +118,6 @@ class DeviceJudge {
     const bool is_many = static_cast<double>(replays) > most_replays_per_minute * minutes;
     add_growth(is_many ? codes::pcie_replay : codes::pcie_replay_few, "pcie-replay",
                is_many ? Severity::fail : Severity::warn, replays, "PCIe replay");
-    for (const system::AerCounts& port : after_.ports) {
-      const auto found =
-          std::find_if(before_.ports.begin(), before_.ports.end(),
-                       [&port](const system::AerCounts& one) { return one.bus_id == port.bus_id; });
-      if (found == before_.ports.end()) continue;
-      add_port(port.bus_id, codes::pcie_uncorrected, Severity::fail, "uncorrected PCIe error",
-               growth(found->uncorrected, port.uncorrected));
-      add_port(port.bus_id, codes::pcie_corrected, Severity::warn, "corrected PCIe error",
-               growth(found->corrected, port.corrected));
-    }
-  }
-
-  void add_port(const std::string& bus_id, const char* code, Severity severity,
-                const std::string& thing, std::uint64_t count) {
-    if (count == 0) return;
-    add(code, "pcie-aer", severity, rate_text(count, thing) + " at " + bus_id, count);
   }
 
   void judge_links() {
@@ -146,6 +142,57 @@ class DeviceJudge {
   const double time_s_;
   std::vector<Fault>& faults_;
 };
+
+/// A port between the host and devices, read twice, and the devices below it.
+struct PortGrowth {
+  std::uint64_t uncorrected = 0;
+  std::uint64_t corrected = 0;
+  std::vector<std::string> devices;
+};
+
+std::map<std::string, PortGrowth> grown_ports(const CounterSnapshot& before,
+                                              const CounterSnapshot& after) {
+  std::map<std::string, PortGrowth> ports;
+  for (const auto& [device, counters] : after.devices) {
+    const auto earlier = before.devices.find(device);
+    if (earlier == before.devices.end()) continue;
+    for (const system::AerCounts& port : counters.ports) {
+      const auto& list = earlier->second.ports;
+      const auto found =
+          std::find_if(list.begin(), list.end(),
+                       [&port](const system::AerCounts& one) { return one.bus_id == port.bus_id; });
+      if (found == list.end()) continue;
+      // Each device reads it, at moments of its own.
+      PortGrowth& grown = ports[port.bus_id];
+      grown.uncorrected = std::max(grown.uncorrected, growth(found->uncorrected, port.uncorrected));
+      grown.corrected = std::max(grown.corrected, growth(found->corrected, port.corrected));
+      grown.devices.push_back(device);
+    }
+  }
+  return ports;
+}
+
+/// A port above several devices is a finding of the machine: none of them is to blame.
+void judge_ports(const CounterSnapshot& before, const CounterSnapshot& after, double time_s,
+                 std::vector<Fault>& faults) {
+  for (auto& [bus_id, port] : grown_ports(before, after)) {
+    std::sort(port.devices.begin(), port.devices.end(), base::is_natural_before);
+    const bool is_shared = port.devices.size() > 1;
+    const std::string place =
+        " at " + bus_id + (is_shared ? ", the port above " + base::ranges_of(port.devices) : "");
+    const std::string device = is_shared ? std::string() : port.devices.front();
+    if (port.uncorrected > 0) {
+      faults.push_back(counter_fault(
+          codes::pcie_uncorrected, "pcie-aer", device, Severity::fail,
+          rate_text(port.uncorrected, "uncorrected PCIe error", time_s) + place, port.uncorrected));
+    }
+    if (port.corrected > 0) {
+      faults.push_back(counter_fault(
+          codes::pcie_corrected, "pcie-aer", device, Severity::warn,
+          rate_text(port.corrected, "corrected PCIe error", time_s) + place, port.corrected));
+    }
+  }
+}
 
 /// Messages of the second reading that the first one did not have.
 std::vector<std::string> new_messages(const CounterSnapshot& before, const CounterSnapshot& after) {
@@ -213,6 +260,7 @@ std::vector<Fault> judge_counters(const CounterSnapshot& before, const CounterSn
     if (found == before.devices.end()) continue;
     DeviceJudge(device, found->second, counters, time_s, faults).judge();
   }
+  judge_ports(before, after, time_s, faults);
   judge_log(before, after, faults);
   return faults;
 }

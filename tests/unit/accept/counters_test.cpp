@@ -33,7 +33,7 @@ CounterSnapshot sound(Platform platform = Platform::nvidia) {
     one.sensors.links_up = 18;
     one.sensors.link_errors = 0;
     one.sensors.link_corrected_errors = 3;
-    one.ports = {{bus_id, 4, 0}, {"0000:00:01.0", 5, 0}};
+    one.ports = {{bus_id, 4, 0}, {"0000:0" + std::to_string(i) + ":01.0", 5, 0}};
   }
   snapshot.log = {{7, "usb 1-1: new device"}};
   return snapshot;
@@ -105,7 +105,7 @@ TEST_CASE("counters: each that grows is found, with its device, its code and its
        "memory could not be repaired"},
       {"HT-PCIE-CORRECTED", Severity::warn,
        [](CounterSnapshot& now) { *second(now).ports[1].corrected += 2; },
-       "2 corrected PCIe errors in 3.00 s (40 per minute) at 0000:00:01.0"},
+       "2 corrected PCIe errors in 3.00 s (40 per minute) at 0000:01:01.0"},
       {"HT-PCIE-UNCORRECTED", Severity::fail,
        [](CounterSnapshot& now) { *second(now).ports[0].uncorrected += 1; },
        "1 uncorrected PCIe error in 3.00 s (20 per minute) at 0000:75:00.0"},
@@ -143,6 +143,29 @@ TEST_CASE("counters: each that grows is found, with its device, its code and its
     CHECK_FALSE(faults[0].action.empty());
     CHECK(machine::find_code(faults[0].code) != nullptr);
   }
+}
+
+TEST_CASE("counters: a port above several GPUs is one finding of the machine that names it") {
+  CounterSnapshot before = sound();
+  for (auto& [device, one] : before.devices) one.ports.push_back({"0000:40:03.1", 1, 0});
+  before.devices["nvidia:2"] = {};  // without counters
+  CounterSnapshot after = before;
+  // Read one after the other, while it counts.
+  *after.devices["nvidia:0"].ports[2].uncorrected += 2;
+  *after.devices["nvidia:1"].ports[2].uncorrected += 3;
+  *after.devices["nvidia:1"].ports[2].corrected += 4;
+  const std::vector<Fault> faults = judge_counters(before, after, 3);
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].code == "HT-PCIE-UNCORRECTED");
+  CHECK(faults[0].severity == Severity::fail);
+  CHECK(faults[0].device.empty());
+  CHECK(faults[0].reason ==
+        "3 uncorrected PCIe errors in 3.00 s (60 per minute) at 0000:40:03.1, "
+        "the port above nvidia:0-1");
+  CHECK(faults[1].code == "HT-PCIE-CORRECTED");
+  CHECK(faults[1].severity == Severity::warn);
+  CHECK(faults[1].device.empty());
+  CHECK(faults[1].reason.find("4 corrected PCIe errors") == 0);
 }
 
 TEST_CASE("counters: what does not grow, other GPUs' messages and older ones are no findings") {
