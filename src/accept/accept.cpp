@@ -96,7 +96,9 @@ void judge_outcome(CheckOutcome& outcome) {
     if (!is_wrong) outcome.error = Error(ErrorCode::cancelled, "check", "interrupted");
   } else if (worst == nullptr && !outcome.error) {
     outcome.error = nothing_run(outcome);
+    if (outcome.error) outcome.error_code = machine::codes::not_run;
   }
+  if (worst != nullptr || result.was_cancelled) outcome.error_code.clear();
   judge_devices(outcome);
 }
 

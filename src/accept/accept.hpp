@@ -36,6 +36,7 @@ struct CheckOutcome {
   double wall_time_s = 0;
   /// The error of the verdict: of the worst fault, an interruption, or that nothing was run.
   std::optional<Error> error;
+  std::string error_code;  ///< of an error that no stage has: "HT-NOT-RUN"; else empty
 };
 
 /// Which machine, and how.

@@ -68,6 +68,7 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
         continue;
       }
       if (!outcome.error) {
+        outcome.error_code = machine::codes::not_measured;
         outcome.error = Error(ErrorCode::invalid_argument, "check",
                               fmt::format("{} expects '{}' of {}, which this run did not measure",
                                           options.expectations->path, label, kind),

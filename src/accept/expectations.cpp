@@ -121,8 +121,7 @@ void lower(Expectation& expectation, const Expectation& other) {
 }
 
 Expectation expectation_of(const report::Measurement& measured, double margin) {
-  constexpr double short_margin = 0.5;
-  if (is_short(measured)) margin = std::max(margin, short_margin);
+  margin = report::run_spread(measured, margin);
   Expectation expectation;
   expectation.devices = std::max<std::size_t>(measured.devices.size(), 1);
   if (measured.bytes_per_s) {
@@ -309,13 +308,6 @@ double shortfall_of(const Expectation& expectation, const report::Measurement& m
   if (expectation.flops_per_s) return below(measured.flops_per_s, *expectation.flops_per_s);
   if (!measured.median_s || *measured.median_s <= 0) return 1;
   return std::clamp(1 - *expectation.most_s / *measured.median_s, 0.0, 1.0);
-}
-
-bool is_short(const report::Measurement& measured) {
-  constexpr double least_steady_s = 100e-6;
-  const bool is_library_call = !measured.library.empty() && measure::is_library(measured.library);
-  const bool is_call = is_library_call || measured.kind == "kernel";
-  return is_call && measured.median_s && *measured.median_s < least_steady_s;
 }
 
 std::string figure_text(const report::Measurement& measured) {

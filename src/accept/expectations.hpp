@@ -10,6 +10,7 @@
 
 #include "hiptool/cancel.hpp"
 #include "report/measurement.hpp"
+#include "report/spread.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::accept {
@@ -52,15 +53,15 @@ struct RatedMeasurement {
 /// What the file says besides rates.
 struct ExpectationHead {
   std::string level;
-  double margin = 0.05;     ///< 0.05: 5 %
-  std::size_t repeats = 1;  ///< of each measurement
+  double margin = report::steady_spread;  ///< 0.05: 5 %
+  std::size_t repeats = 1;                ///< of each measurement
   std::string written_at;
 };
 
 /// The text of a file with the expectations of these measurements, which may hold several repeats:
 /// the lowest rate of each kind of GPU less the margin, or less the spread of the repeats of one
-/// device where that is larger; the longest time more that. Of short calls and kernels (is_short())
-/// the margin is at least a half. `machine` is left out if it is empty.
+/// device where that is larger; the longest time more that. Of short calls the margin is that of
+/// report::run_spread(). `machine` is left out if it is empty.
 std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
                               const GpuCounts& machine, const ExpectationHead& head);
 
@@ -94,10 +95,6 @@ bool meets(const Expectation& expectation, const report::Measurement& measured);
 
 /// How far below the expectation it is; 0.1: 10 %. 1 where the two have different figures.
 double shortfall_of(const Expectation& expectation, const report::Measurement& measured);
-
-/// Calls of a library and kernels that take less than 100 us are mostly launches and run while the
-/// clocks of the GPU rise: their rates differ by a third and more from run to run.
-bool is_short(const report::Measurement& measured);
 
 /// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that an expectation would
 /// be for; empty without one.

@@ -14,6 +14,7 @@
 #include "hiptool/platform.hpp"
 #include "measure/boards.hpp"
 #include "measure/library/compute.hpp"
+#include "report/spread.hpp"
 
 namespace hiptool::accept {
 namespace {
@@ -219,7 +220,7 @@ std::optional<TooSlow> slower_than_expected(const StageMeasurement& measured,
   const Expectation* const expectation = expectation_for(measured, rules);
   if (expectation == nullptr) return {};
   report::Measurement judged = measured;
-  if (is_short(measured)) {
+  if (report::is_short(measured)) {
     const double factor = best_speed(measured) / *speed_of(measured);
     if (judged.bytes_per_s) *judged.bytes_per_s *= factor;
     if (judged.flops_per_s) *judged.flops_per_s *= factor;
@@ -306,7 +307,7 @@ std::optional<TooSlow> too_slow(const StageMeasurement& measured,
   }
   if (count_of_kind(kind_of(measured, rules), rules) < least_siblings) return {};
   return slower_than_siblings(measured, siblings_of(measured, measurements, rules), seconds,
-                              rules.spread);
+                              report::run_spread(measured, rules.spread));
 }
 
 void measure_again(StageMeasurement& measured, const RateRules& rules) {

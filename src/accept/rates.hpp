@@ -48,12 +48,12 @@ struct RateFault {
 ///    their limit;
 ///  * the PCIe link carries, while a device copies, half of what its slot allows;
 ///  * siblings, which are three and more GPUs of one name: a device is slow if its median is more
-///    than `spread` below the median of the others, if the fastest twentieth of its samples does
-///    not reach that, and, among four or more, if no other is slower. Those that are slow are left
-///    out before the next one is compared. Before one is refused, the others are measured a second
-///    time, alone as well, and the means of their rates count. Devices of the cpu platform share
-///    their cores and are not compared. Between two of three and more GPUs, both directions are
-///    compared.
+///    than `spread` (of short calls report::run_spread()) below the median of the others, if the
+///    fastest twentieth of its samples does not reach that, and, among four or more, if no other is
+///    slower. Those that are slow are left out before the next one is compared. Before one is
+///    refused, the others are measured a second time, alone as well, and the means of their rates
+///    count. Devices of the cpu platform share their cores and are not compared. Between two of
+///    three and more GPUs, both directions are compared.
 std::vector<RateFault> judge_rates(std::vector<StageMeasurement>& measurements,
                                    const RateRules& rules, ExpectationResults& results);
 

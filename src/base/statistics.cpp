@@ -117,17 +117,17 @@ Interval median_change(std::span<const double> before, std::span<const double> a
 }
 
 Comparison compare_times(std::span<const double> before, std::span<const double> after,
-                         double effect) {
+                         Interval ignored) {
   Comparison comparison;
   comparison.change = median(after) / median(before) - 1;
   comparison.interval = median_change(before, after);
   if (std::min(before.size(), after.size()) < least_compared_samples) return comparison;
   const auto [low, high] = comparison.interval;
-  if (low >= -effect && high <= effect) {
+  if (low >= ignored.low && high <= ignored.high) {
     comparison.verdict = Verdict::same;
-  } else if (low > effect) {
+  } else if (low > ignored.high) {
     comparison.verdict = Verdict::slower;
-  } else if (high < -effect) {
+  } else if (high < ignored.low) {
     comparison.verdict = Verdict::faster;
   }
   return comparison;

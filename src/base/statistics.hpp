@@ -53,10 +53,10 @@ inline constexpr std::size_t least_compared_samples = 9;
 /// Smaller relative changes, in either direction, are ignored.
 inline constexpr double least_effect = 0.03;
 
-/// Compares times (less is faster). SAME: the interval is within the effect; FASTER or SLOWER: it
-/// is outside; else AMBIGUOUS.
+/// Compares times (less is faster). SAME: the interval of the change is within the ignored changes;
+/// FASTER or SLOWER: it is outside; else AMBIGUOUS.
 Comparison compare_times(std::span<const double> before, std::span<const double> after,
-                         double effect = least_effect);
+                         Interval ignored = {-least_effect, least_effect});
 
 /// 0.6745 (x - median) / MAD for each value (Iglewicz and Hoaglin 1993). The MAD is at least
 /// `floor` times the median, so that equal values do not turn noise into outliers.

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "report/spread.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -79,14 +80,23 @@ Comparison::Side side_of(const Measurement& one) {
   return {one.median_s, one.bytes_per_s, one.samples_s.size(), one.status};
 }
 
+// Changes of the time that mean nothing: `effect` either way, or of a short call what run_spread()
+// says of its rate: half of it is twice the time.
+base::Interval ignored_changes(const Measurement& before, const Measurement& after, double effect) {
+  const double spread = std::max(run_spread(before, 0), run_spread(after, 0));
+  return {-std::max(effect, spread), std::max(effect, spread / (1 - spread))};
+}
+
 Comparison compare(const Measurement& before, const Measurement& after, double effect,
                    const Incomparable& incomparable) {
+  const base::Interval ignored = ignored_changes(before, after, effect);
   Comparison result{before.id,
-                    base::compare_times(before.samples_s, after.samples_s, effect),
+                    base::compare_times(before.samples_s, after.samples_s, ignored),
                     obstacle(before, after, incomparable),
                     side_of(before),
                     side_of(after),
-                    {}};
+                    {},
+                    ignored};
   if (before.bytes_per_s && after.bytes_per_s && *before.bytes_per_s > 0) {
     result.rate_change = *after.bytes_per_s / *before.bytes_per_s - 1;
   }
@@ -96,7 +106,8 @@ Comparison compare(const Measurement& before, const Measurement& after, double e
     const auto [low, high] = result.times.interval;
     result.reason =
         fmt::format("the time changed by {} to {}, which straddles the effect of {}",
-                    signed_share(low), signed_share(high), format_value(effect, Unit::share));
+                    signed_share(low), signed_share(high),
+                    format_value(high > ignored.high ? ignored.high : -ignored.low, Unit::share));
   }
   return result;
 }
@@ -149,12 +160,12 @@ std::vector<Failure> RunComparison::failures() const {
           {one.id, "ok", to_string(status), FailureKind::comparison, {.measurement = one.id}});
     }
     if (one.times.verdict != base::Verdict::slower) continue;
-    list.push_back(
-        {one.id,
-         fmt::format("{} within {}", one.shown(one.before), format_value(effect, Unit::share)),
-         fmt::format("{}, {}", one.shown(one.after), one.change_text()),
-         FailureKind::comparison,
-         {.measurement = one.id}});
+    list.push_back({one.id,
+                    fmt::format("{} within {}", one.shown(one.before),
+                                format_value(one.ignored.high, Unit::share)),
+                    fmt::format("{}, {}", one.shown(one.after), one.change_text()),
+                    FailureKind::comparison,
+                    {.measurement = one.id}});
   }
   return list;
 }
@@ -207,6 +218,10 @@ std::vector<std::string> machine_differences(const RunFile& before, const RunFil
   if (!missing.empty()) lines.push_back("only in the old document: " + counted_ranges(missing));
   if (!added.empty()) lines.push_back("only in the new document: " + counted_ranges(added));
   return lines;
+}
+
+double usual_effect(const RunFile& run) {
+  return run.run.command == "check" ? steady_spread : base::least_effect;
 }
 
 RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect) {

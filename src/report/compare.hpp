@@ -48,10 +48,15 @@ std::string machine_text(const RunFile& file);
 /// name is none.
 std::vector<std::string> machine_differences(const RunFile& before, const RunFile& after);
 
-/// Compares every measurement that both runs have, sample by sample. There are no comparisons where
-/// no measurement has samples in both runs or failed in the new one. Throws Error(invalid_argument)
-/// for runs of different commands, and Error(unsupported) for commands whose documents have no
-/// samples.
+/// The effect by which two runs are compared if none is given: of two checks 5 %
+/// (report::steady_spread), of others 3 % (base::least_effect).
+double usual_effect(const RunFile& run);
+
+/// Compares every measurement that both runs have, sample by sample; changes of the time of less
+/// than `effect`, and of short calls those of run_spread(), are ignored. There are no comparisons
+/// where no measurement has samples in both runs or failed in the new one. Throws
+/// Error(invalid_argument) for runs of different commands, and Error(unsupported) for commands
+/// whose documents have no samples.
 RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect);
 
 }  // namespace hiptool::report

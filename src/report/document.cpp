@@ -282,6 +282,12 @@ std::string printable_text(const Value& entry, std::string_view key) {
   return printable_lines(text_of(member(entry, key)));
 }
 
+StageTelemetry telemetry_of(const Value& entry) {
+  return {number_of(member(entry, "median_clock_hz")),
+          number_of(member(entry, "median_memory_clock_hz")),
+          number_of(member(entry, "most_power_w")), number_of(member(entry, "most_temperature_c"))};
+}
+
 Check check_of_stage(const Value& stage) {
   const std::string status = text_of(member(stage, "status"));
   const std::string reason = printable_text(stage, "reason");
@@ -294,7 +300,8 @@ Check check_of_stage(const Value& stage) {
           {},
           printable_text(stage, "action"),
           text_of(member(stage, "code")),
-          text_of(member(stage, "action_class"))};
+          text_of(member(stage, "action_class")),
+          telemetry_of(member(stage, "telemetry"))};
 }
 
 Check check_of_finding(const Value& stage, const Value& finding, std::string severity) {

@@ -156,6 +156,20 @@ std::vector<TestCase> judged_cases(const Report& report) {
   return tests;
 }
 
+// "HT-COPY-RATE (config); read: ..." of a failure with a code.
+std::string coded_text(const Failure& failure, const std::string& text) {
+  if (failure.code.empty()) return text;
+  return failure.code + " (" + failure.action_class + "); read: " + text;
+}
+
+// Of the error that ended the run the code; null where it has none.
+const Failure* find_coded_error(const Run& run) {
+  const auto found = std::find_if(run.failures.begin(), run.failures.end(), [](const Failure& one) {
+    return one.kind == FailureKind::error;
+  });
+  return found == run.failures.end() ? nullptr : &*found;
+}
+
 // Of the failures those that no case of a threshold, or of the same name, shows.
 void add_failures(const Report& report, std::vector<TestCase>& tests) {
   std::unordered_set<std::string> shown;
@@ -165,8 +179,14 @@ void add_failures(const Report& report, std::vector<TestCase>& tests) {
   for (const Failure& failure : report.run.failures) {
     const bool is_of_threshold =
         failure.kind == FailureKind::threshold && !report.thresholds.empty();
+    // An error has a case of its own.
+    if (failure.kind == FailureKind::error) continue;
     if (is_of_threshold || !shown.insert(failure.what).second) continue;
-    tests.push_back({failure.what, Outcome::failed, failure_text(failure), "failure", {}});
+    tests.push_back({failure.what,
+                     Outcome::failed,
+                     coded_text(failure, failure_text(failure)),
+                     reason_or(failure.code, "failure"),
+                     {}});
   }
 }
 
@@ -195,11 +215,14 @@ std::vector<TestCase> cases_of(const Report& report) {
   if (has_several_models(report) && std::any_of(tests.begin(), tests.end(), is_bad)) return tests;
   add_failures(report, tests);
   if (!run.error.empty() || std::none_of(tests.begin(), tests.end(), is_bad)) {
-    tests.push_back({run.command,
-                     Outcome::error,
-                     reason_or(run.error_message(), exit_text(run)),
-                     reason_or(text_of(member(run.error, "code")), "error"),
-                     {}});
+    const Failure* const coded = find_coded_error(run);
+    const std::string reason = reason_or(run.error_message(), exit_text(run));
+    tests.push_back(
+        {run.command,
+         Outcome::error,
+         coded == nullptr ? reason : coded_text(*coded, reason),
+         coded == nullptr ? reason_or(text_of(member(run.error, "code")), "error") : coded->code,
+         {}});
   }
   return tests;
 }

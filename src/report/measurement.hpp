@@ -170,6 +170,7 @@ struct Comparison {
   Side before;
   Side after;
   std::optional<double> rate_change;  ///< of the median rates; absent where a side has none
+  base::Interval ignored = {};        ///< changes of the time that mean nothing
 
   /// The median rate of a side, or its time where one of the sides has no rate.
   std::string shown(const Side& side) const;
@@ -179,6 +180,14 @@ struct Comparison {
 
 /// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
 std::string_view to_string(base::Verdict verdict) noexcept;
+
+/// What a device did while a stage of `check` ran; absent where it was not read.
+struct StageTelemetry {
+  std::optional<double> median_clock_hz;
+  std::optional<double> median_memory_clock_hz;
+  std::optional<double> most_power_w;
+  std::optional<double> most_temperature_c;
+};
 
 /// An examined property of a device or the machine; fields that the document lacks are empty.
 struct Check {
@@ -190,6 +199,7 @@ struct Check {
   std::string fix;
   std::string code = {};          ///< "HT-LINK-DOWN"; empty where it has none
   std::string action_class = {};  ///< of the code: "config"
+  StageTelemetry telemetry = {};
 };
 
 /// A size as ids and labels have it, a word from which nothing is lost: "256MiB", "1500B".

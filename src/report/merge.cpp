@@ -25,8 +25,6 @@
 namespace hiptool::report {
 namespace {
 
-constexpr double least_deviation = 0.05;
-
 std::string name_of(const RunFile& file, const std::string& device) {
   const std::string platform = platform_of(device);
   if (platform.empty()) return {};
@@ -62,7 +60,7 @@ Losses slow_ones(std::map<RunDevice, std::vector<double>> lines) {
   for (auto& [line, losses] : lines) {
     if (losses.size() < 2) continue;
     const double loss = lower_median(std::move(losses));
-    if (loss >= least_deviation) slow.emplace(line, loss);
+    if (loss >= steady_spread) slow.emplace(line, loss);
   }
   return slow;
 }
@@ -242,6 +240,14 @@ bool Merge::has_common() const {
                      [](const MergedGroup& group) { return group.members.size() > 1; });
 }
 
+double MergedGroup::spread() const {
+  double spread = steady_spread;
+  for (const MergedMember& member : members) {
+    spread = std::max(spread, run_spread(*member.measured));
+  }
+  return spread;
+}
+
 std::string host_of(const RunFile& file) {
   return file.run.host.name.empty() ? file.path : file.run.host.name;
 }
@@ -257,7 +263,7 @@ void find_stragglers(MergedGroup& group) {
   }
   group.median = base::median(values);
   const std::vector<double> scores = base::modified_z_scores(values);
-  const auto slow = base::find_slow(speeds, best_speeds, least_deviation);
+  const auto slow = base::find_slow(speeds, best_speeds, group.spread());
   for (std::size_t i = 0; i < values.size(); ++i) {
     MergedMember& member = group.members[i];
     member.deviation = member.value / group.median - 1;

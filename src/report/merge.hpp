@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/reader.hpp"
+#include "report/spread.hpp"
 
 namespace hiptool::report {
 
@@ -45,6 +46,8 @@ struct MergedGroup {
   double loss_of(double value) const { return is_time() ? 1 - median / value : 1 - value / median; }
   std::string shown(double number) const;  ///< with its unit
   bool can_tell() const { return members.size() >= least_members_to_tell; }
+  /// How far a member may be from the others: 5 %, or that of run_spread().
+  double spread() const;
 };
 
 struct SkippedFile {
@@ -86,13 +89,16 @@ struct Trend {
   double usual = 0;  ///< the median of all but the last
   double last = 0;
   double change = 0;  ///< of the last from the usual: -0.1 of a rate is a loss, 0.1 of a time
+  double spread = steady_spread;  ///< that of run_spread() over its runs
 
   bool is_time() const { return unit == "s"; }
+  /// How much slower the slower one of `usual` and `last` is: 0.5 for half the rate, twice the
+  /// time.
+  double difference() const;
+  /// Whether it is worth showing to people.
+  bool is_notable() const { return difference() >= spread; }
   bool is_worse() const { return is_time() ? change > 0 : change < 0; }
 };
-
-/// A change that a trend needs to be shown to people.
-constexpr double least_trend = 0.05;
 
 struct Merge {
   std::vector<RunFile> files;
@@ -132,8 +138,11 @@ struct MergedFigure {
 };
 std::optional<MergedFigure> figure_of(const Measurement& measured);
 
-/// Exit code or status of a run that did not pass, and its error or first failure.
+/// Exit code or status of a run that did not pass, and its error or first failure with its code.
 std::string reason_of(const Run& run);
+
+/// What the run itself says of a measurement that failed; null where it says nothing.
+const Failure* own_failure(const MergedMember& member);
 
 /// "nvidia:0", or "nvidia:0 to nvidia:1".
 std::string place_text(const Blame& blame);
@@ -145,7 +154,7 @@ Object member_head(const MergedMember& member);
 std::string host_of(const RunFile& file);
 
 /// Marks none in a group that cannot tell. Else marks the slow ones by the rule of
-/// base::find_slow(), which `check` applies to the GPUs of a machine, and says who is to blame: for
+/// base::find_slow() with MergedGroup::spread(), and says who is to blame: for
 /// pairs of devices the one whose row or column is slow as a whole, else the link.
 void find_stragglers(MergedGroup& group);
 

@@ -35,6 +35,7 @@ FindingKey key_of(const RunFile& file, const Failure& failure) {
 struct Dated {
   std::string at;
   double value;
+  double spread;
 };
 
 std::optional<Trend> trend_of(std::vector<Dated> values) {
@@ -50,6 +51,7 @@ std::optional<Trend> trend_of(std::vector<Dated> values) {
   for (std::size_t i = 0; i + 1 < values.size(); ++i) earlier.push_back(values[i].value);
   trend.usual = base::median(earlier);
   trend.change = trend.last / trend.usual - 1;
+  for (const Dated& one : values) trend.spread = std::max(trend.spread, one.spread);
   return trend;
 }
 
@@ -58,6 +60,11 @@ double loss_of(const Trend& trend) {
 }
 
 }  // namespace
+
+double Trend::difference() const {
+  const auto [least, most] = std::minmax(usual, last);
+  return 1 - least / most;
+}
 
 std::vector<SharedFinding> Merge::shared_findings() const {
   std::map<std::string, std::set<std::string>> hosts_by_command;
@@ -99,7 +106,7 @@ std::vector<Trend> Merge::trends() const {
       const auto figure = figure_of(measured);
       if (measured.status != Status::ok || !figure) continue;
       values[{host_of(file), measured.id, figure->unit}].push_back(
-          {file.run.started_at, figure->value});
+          {file.run.started_at, figure->value, run_spread(measured)});
     }
   }
   std::vector<Trend> list;

@@ -39,23 +39,32 @@ Failure straggler_failure(const MergedGroup& group, const MergedMember& member) 
           group.shown(member.value), FailureKind::straggler, subject_of(member)};
 }
 
+// What to do about it, as the run itself says.
+Failure with_advice(Failure failure, const Failure* own) {
+  if (own == nullptr) return failure;
+  failure.action = own->action;
+  failure.code = own->code;
+  failure.action_class = own->action_class;
+  return failure;
+}
+
 Failure measurement_failure(const MergedMember& member) {
   const Measurement& measured = *member.measured;
-  return {host_of(*member.file) + " " + measured.id,
-          "ok",
-          std::string(to_string(measured.status)) + reason_or_empty(measured),
-          FailureKind::measurement,
-          subject_of(member),
-          measured.reason};
+  return with_advice({host_of(*member.file) + " " + measured.id, "ok",
+                      std::string(to_string(measured.status)) + reason_or_empty(measured),
+                      FailureKind::measurement, subject_of(member), measured.reason},
+                     own_failure(member));
 }
 
 Failure run_failure(const RunFile& file) {
-  return {host_of(file) + " " + file.path,
-          "a run that passed",
-          reason_of(file.run),
-          FailureKind::run,
-          {.host = host_of(file), .file = file.path},
-          reason_of(file.run)};
+  const auto& own = file.run.failures;
+  return with_advice({host_of(file) + " " + file.path,
+                      "a run that passed",
+                      reason_of(file.run),
+                      FailureKind::run,
+                      {.host = host_of(file), .file = file.path},
+                      reason_of(file.run)},
+                     own.empty() ? nullptr : &own.front());
 }
 
 }  // namespace
@@ -68,6 +77,14 @@ std::string MergedGroup::shown(double number) const {
 
 std::string place_text(const Blame& blame) {
   return blame.device.empty() ? blame.source + " to " + blame.destination : blame.device;
+}
+
+const Failure* own_failure(const MergedMember& member) {
+  const auto& list = member.file->run.failures;
+  const auto found = std::find_if(list.begin(), list.end(), [&member](const Failure& one) {
+    return one.subject.measurement == member.measured->id;
+  });
+  return found == list.end() ? nullptr : &*found;
 }
 
 Object member_head(const MergedMember& member) {
@@ -84,9 +101,14 @@ Object member_head(const MergedMember& member) {
 }
 
 std::string reason_of(const Run& run) {
-  const std::string text = run.exit_code ? exit_text(run) : "status " + run.status;
-  if (!run.error_message().empty()) return text + ": " + run.error_message();
-  return run.failures.empty() ? text : text + ": " + failure_text(run.failures.front());
+  std::string text = run.exit_code ? exit_text(run) : "status " + run.status;
+  const Failure* const first = run.failures.empty() ? nullptr : &run.failures.front();
+  if (!run.error_message().empty()) {
+    text += ": " + run.error_message();
+  } else if (first != nullptr) {
+    text += ": " + failure_text(*first);
+  }
+  return first == nullptr || first->code.empty() ? text : fmt::format("{} [{}]", text, first->code);
 }
 
 std::vector<Culprit> Merge::culprits() const {

@@ -132,6 +132,31 @@ void add_checks(Metrics& metrics, const std::vector<Check>& checks) {
                         {"code", check.code},
                         {"action", check.action_class}};
     metrics.add("hiptool_check", "Outcome of a check, in its severity; always 1.", labels, 1.0);
+    const Labels place{{"stage", check.id}, {"device", check.device}};
+    const StageTelemetry& load = check.telemetry;
+    metrics.add("hiptool_stage_clock_hertz", "Median clock during a stage.", place,
+                load.median_clock_hz);
+    metrics.add("hiptool_stage_memory_clock_hertz", "Median clock of the memory during a stage.",
+                place, load.median_memory_clock_hz);
+    metrics.add("hiptool_stage_power_watts", "Highest power during a stage.", place,
+                load.most_power_w);
+    metrics.add("hiptool_stage_temperature_celsius", "Highest temperature during a stage.", place,
+                load.most_temperature_c);
+  }
+}
+
+// What has a code and is no stage: the error of a check, and what a merge found.
+void add_failures(Metrics& metrics, const std::vector<Failure>& failures) {
+  for (const Failure& failure : failures) {
+    const bool is_a_check =
+        failure.kind == FailureKind::stage || failure.kind == FailureKind::finding;
+    if (failure.code.empty() || is_a_check) continue;
+    const Labels labels{{"check", failure.what},
+                        {"device", failure.subject.device},
+                        {"severity", "fail"},
+                        {"code", failure.code},
+                        {"action", failure.action_class}};
+    metrics.add("hiptool_check", "Outcome of a check, in its severity; always 1.", labels, 1.0);
   }
 }
 
@@ -203,6 +228,7 @@ std::string to_prom(const Report& report) {
   if (run.command == "devices") add_devices(metrics, report.document);
   if (report.models.size() > 1) add_models(metrics, report.models);
   add_checks(metrics, report.checks);
+  add_failures(metrics, report.run.failures);
   add_thresholds(metrics, report.thresholds);
   add_measurements(metrics, report.measurements);
   return metrics.text();

@@ -9,9 +9,9 @@
 namespace hiptool::report {
 namespace {
 
-constexpr std::array<std::string_view, 11> kind_words{
-    "other",       "threshold", "comparison", "finding",          "stage", "values", "self-test",
-    "measurement", "straggler", "run",        "nothing in common"};
+constexpr std::array<std::string_view, 12> kind_words{
+    "other",       "threshold", "comparison", "finding",           "stage", "values", "self-test",
+    "measurement", "straggler", "run",        "nothing in common", "error"};
 
 }  // namespace
 

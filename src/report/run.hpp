@@ -26,9 +26,10 @@ enum class FailureKind {
   straggler,    ///< slower than the others of several runs
   run,          ///< one of several that did not pass
   no_common,    ///< no measurement was made twice
+  error,        ///< that ended the run, with its code of a finding
 };
 
-/// "threshold", "self-test".
+/// "threshold", "self-test", "error".
 std::string_view to_string(FailureKind kind) noexcept;
 /// `other` for an unknown word.
 FailureKind parse_failure_kind(std::string_view text) noexcept;

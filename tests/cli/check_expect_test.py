@@ -156,6 +156,13 @@ class Expectations(Check):
             result = run(*self.WORDS, "--expect", path)
             self.assertEqual(result.returncode, code, result)
             self.assertIn(message, result.stderr)
+        # The last one ended after the measurements: its code is in every format.
+        for output in ("table", "csv", "markdown", "html", "junit", "prom", "json"):
+            text = run(*self.WORDS, "--expect", path, "--format", output).stdout
+            self.assertIn("HT-NOT-MEASURED", text, output)
+        failure = json.loads(text)["failures"][0]
+        self.assertEqual((failure["code"], failure["action_class"], failure["kind"]),
+                         ("HT-NOT-MEASURED", "config", "error"))
 
     def test_a_refused_machine_writes_nothing(self):
         path = self.folder / "expect.json"

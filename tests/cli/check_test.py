@@ -4,6 +4,8 @@
 FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER the folder of fake libraries; their
 variables plant the faults. Usage: check_test.py PROGRAM [unittest options].
 """
+import csv
+import io
 import os
 
 import program
@@ -112,7 +114,7 @@ class Accepted(Check):
         self.assertIn("nvidia: cuInit failed", str(document["shown"]["notes"]))
         document = self.document("check", "--stage", "doctor", environment=environment, code=3)
         self.assertEqual(document["shown"]["lines"][0]["text"],
-                         "refused: no GPU found; no stage could be run")
+                         "refused: no GPU found; no stage could be run [HT-NOT-RUN]")
         named = self.document(*words, "--stage", "copy", "--device", "cpu", environment=environment)
         self.assertRegex(named["shown"]["lines"][0]["text"], "^accepted: 1 device, ")
 
@@ -265,6 +267,24 @@ class Faults(Check):
                                   load["most_temperature_c"]), (1980e6, 75.5, 41))
         loads = [stage["telemetry"] for stage in document["stages"] if stage["device"]]
         self.assertTrue(all(load["samples"] > 0 for load in loads), document["stages"])
+
+    def test_sensors_in_every_format(self):
+        words = ["check", "--size", "64KiB", "--timeout", "200", "--stage", "copy"]
+        environment = fakes(**self.with_nvml())
+        text = {output: run(*words, "--format", output, environment=environment).stdout
+                for output in ("table", "csv", "markdown", "html", "prom")}
+        for output in ("table", "markdown", "html"):
+            self.assertIn("Clocks (median), power and temperature", text[output], output)
+            self.assertIn("1.98 GHz", text[output], output)
+            self.assertIn("76 W", text[output], output)
+        row = next(row for row in csv.DictReader(io.StringIO(text["csv"]))
+                   if row["device"] == "nvidia:1")
+        self.assertEqual((float(row["median_clock_hz"]), float(row["most_power_w"]),
+                          float(row["most_temperature_c"])), (1980e6, 75.5, 41))
+        self.assertIn('hiptool_stage_clock_hertz{stage="copy",device="nvidia:1"} 1980000000\n',
+                      text["prom"])
+        self.assertIn('hiptool_stage_power_watts{stage="copy",device="nvidia:0"} 75.5\n',
+                      text["prom"])
 
     def test_a_power_cap_of_software_is_no_fault(self):
         document = self.verdict("copy,kernels", 0, **self.with_nvml(FAKE_NVML_REASONS="0x24"))

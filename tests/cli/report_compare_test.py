@@ -185,6 +185,42 @@ class Compare(program.CliTest):
         self.assertEqual(document["counts"],
                          {"same": 1, "faster": 0, "slower": 1, "ambiguous": 0})
 
+    def test_short_calls_differ_from_run_to_run(self):
+        def run_of(median_s, seed):
+            return samples.run_kernel([samples.kernel_result(median_s=median_s, seed=seed)])
+        self.assertEqual(self.verdict(run_of(10e-6, 1), run_of(16e-6, 2))["verdict"], "SAME")
+        self.assertEqual(self.verdict(run_of(16e-6, 1), run_of(10e-6, 2))["verdict"], "SAME")
+        self.assertEqual(self.verdict(run_of(10e-6, 1), run_of(25e-6, 2))["verdict"], "SLOWER")
+        self.assertEqual(self.verdict(run_of(25e-6, 1), run_of(10e-6, 2))["verdict"], "FASTER")
+        self.assertEqual(self.verdict(run_of(10e-3, 1), run_of(16e-3, 2))["verdict"], "SLOWER")
+
+    def stragglers(self, documents):
+        files = [samples.write(self.folder, f"f{index}.json", document)
+                 for index, document in enumerate(documents)]
+        result = program.run("report", "merge", *files, "--format", "json")
+        return self.assert_document(result.stdout, "report.schema.json")["stragglers"]
+
+    def test_short_calls_are_no_stragglers(self):
+        # As on H200: products of 10 us whose rates vary by 40 % over runs of one host and others.
+        def host(number, median_s):
+            return samples.run_kernel([samples.kernel_result(median_s=median_s, seed=number)],
+                                      host=f"node{number // 2}")
+        usual = [host(number, 10e-6) for number in range(8)] + [host(8, 14e-6)]
+        self.assertEqual(self.stragglers(usual), [])
+        self.assertEqual(len(self.stragglers(usual + [host(20, 40e-6)])), 1)
+        # The same rates of long calls are those of slow machines.
+        long = [host(number, 10e-3) for number in range(8)] + [host(20, 14e-3)]
+        self.assertEqual(len(self.stragglers(long)), 1)
+
+    def test_two_checks_ignore_five_percent(self):
+        def check(rate, seed):
+            cells = [{**samples.cell(rate=rate, seed=seed), "stage": "copy"}]
+            return {**samples.bench_copy(cells), "schema": "hiptool.check/2"}
+        self.assertEqual(self.verdict(check(52e9, 1), check(52e9 / 1.04, 2))["verdict"], "SAME")
+        self.assertEqual(self.verdict(check(52e9, 1), check(52e9 / 1.08, 2))["verdict"], "SLOWER")
+        self.assertEqual(self.verdict(check(52e9, 1), check(52e9 / 1.04, 2), "--effect",
+                                      "2%")["verdict"], "SLOWER")
+
     def test_documents_that_cannot_be_compared_are_wrong_usage(self):
         other_version = {**self.one(), "schema": "hiptool.bench-copy/3"}
         for old, new in ((self.one(), samples.run_kernel([samples.kernel_result()])),

@@ -347,8 +347,9 @@ class Merge(program.CliTest):
         documents.append(self.checked("node5", status="interrupted", exit_code=130, passed=False))
         text = self.people(documents, code=1)
         machines = text.split("Machines\n")[1].split("\n\n")[0].splitlines()
-        self.assertEqual([" ".join(line.split()) for line in machines[1:]],
-                         ["node4 refused copy nvidia:1", "node12 refused copy nvidia:0",
+        self.assertEqual([" ".join(line.split()).replace(" [HT-COPY-RATE]", "+")
+                          for line in machines[1:]],
+                         ["node4 refused copy nvidia:1+", "node12 refused copy nvidia:0+",
                           "node5 interrupted exit code 130", "node1-3, node10-11 accepted –"])
         document = self.merge(documents, code=1)
         self.assertEqual([one["host"] for one in document["files"]],
@@ -368,11 +369,25 @@ class Merge(program.CliTest):
         self.assertEqual([(one["host"], one["device"], one["measurements"])
                           for one in document["blamed"]], [("node7", "nvidia:0", 2)])
         text = self.people(documents + [slow], code=1)
-        self.assertRegex(text, r"(?m)^node7 +slow +slower than the others: nvidia:0$")
+        self.assertRegex(text, r"(?m)^node7 +slow +slower than the others: nvidia:0 "
+                               r"\[HT-STRAGGLER\]$")
         self.assertRegex(text, r"(?m)^node1-6 +accepted")
-        rows = text.split("Stragglers\n")[1].split("\n\n")[0].splitlines()
+        rows = text.split("Stragglers [HT-STRAGGLER]\n")[1].split("\n\n")[0].splitlines()
         self.assertEqual(len(rows), 2, rows)
         self.assertRegex(rows[1], r"^node7 +nvidia:0 +2 +\S+ +40\.0 GB/s +-23\.1 %$")
+
+    def test_every_finding_has_its_code_in_every_format(self):
+        document = self.merge([*(self.checked(f"node{number}") for number in range(1, 7)),
+                               self.checked("node7", rate=40e9),
+                               self.checked("node8", refused="nvidia:0")], code=1)
+        self.assertEqual([(failure["host"], failure["kind"], failure["code"])
+                          for failure in document["failures"]],
+                         [("node7", "straggler", "HT-STRAGGLER"), ("node8", "run", "HT-COPY-RATE")])
+        files = [str(path) for path in sorted(self.folder.glob("f*.json"))]
+        for output in ("table", "markdown", "html", "junit", "prom"):
+            text = program.run("report", "merge", *files, "--format", output).stdout
+            for code in ("HT-STRAGGLER", "HT-COPY-RATE"):
+                self.assertIn(code, text, output)
 
     def test_the_same_finding_on_the_same_slot_of_all_hosts_is_one_line(self):
         documents = [self.checked(f"node{number}", refused="nvidia:3", gpus=8)
@@ -387,7 +402,7 @@ class Merge(program.CliTest):
         self.assertIn("systematic: copy nvidia:3 on all 64 hosts (node1-64): h2d: 24.1 GB/s on "
                       "node1\n  [HT-COPY-RATE]\n  to do: look for one cause", text)
         self.assertTrue(text.startswith("FAILED: 1 systematic fault and 64 failed runs "), text)
-        self.assertRegex(text, r"(?m)^node1-64  refused  copy nvidia:3$")
+        self.assertRegex(text, r"(?m)^node1-64  refused  copy nvidia:3 \[HT-COPY-RATE\]$")
         self.assertNotIn("failed run ", text)
         self.assertLess(len(text.splitlines()), 40, text)
         # Another slot of one host is its own, and what only some hosts have is not systematic.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -64,6 +65,29 @@ std::string code_of_stage(const StageResult& stage) {
   return stage.faults.empty() ? std::string() : stage.faults.front().code;
 }
 
+/// Of what the device did meanwhile: a member of the telemetry, with its unit for people.
+report::Field<StageResult> telemetry_field(report::Column column, const char* member,
+                                           const char* unit = "") {
+  const auto value = [member](const StageResult& one) {
+    const auto number = report::number_of(report::member(one.telemetry, member));
+    return number ? Value(*number) : Value();
+  };
+  if (*unit == 0) return {std::move(column), value};
+  const auto shown = [value, unit](const StageResult& one) {
+    const auto number = report::number_of(value(one));
+    return number ? Value(fmt::format("{:.0f} {}", *number, unit)) : Value();
+  };
+  return {std::move(column), value, shown};
+}
+
+std::string throttle_of(const StageResult& stage) {
+  std::vector<std::string> reasons;
+  for (const Value& one : report::elements(report::member(stage.telemetry, "throttle"))) {
+    reasons.push_back(report::text_of(one));
+  }
+  return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
 report::Fields<StageResult> stage_fields() {
   using One = const StageResult&;
   const auto reason = [](One one) {
@@ -94,9 +118,17 @@ report::Fields<StageResult> stage_fields() {
        [](One one) {
          return report::text_or_absent(machine::action_class_of(code_of_stage(one)));
        }},
-      {{"figures"}, report::text_or_absent(&StageResult::figures)},
+      {{"figures", "Figures", report::Unit::none, true},
+       report::text_or_absent(&StageResult::figures)},
       {{"time_s"}, &StageResult::time_s},
       {{"telemetry"}, [](One one) { return one.telemetry; }},
+      telemetry_field({"median_clock_hz", "Clock", report::Unit::frequency}, "median_clock_hz"),
+      telemetry_field({"median_memory_clock_hz", "Memory clock", report::Unit::frequency},
+                      "median_memory_clock_hz"),
+      telemetry_field({"most_power_w", "Power"}, "most_power_w", "W"),
+      telemetry_field({"most_temperature_c", "Temperature"}, "most_temperature_c", "C"),
+      {{"throttle", "Held down by", report::Unit::none, true},
+       [](One one) { return report::text_or_absent(throttle_of(one)); }},
       {{"faults"}, [](One one) { return faults_value(one.faults); }},
       {{"warnings"}, [](One one) { return warnings_value(one.warnings); }},
   };
@@ -132,9 +164,11 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("level", to_string(outcome.level));
   document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
   document.emplace_back("devices", devices_of_check(outcome));
-  document.emplace_back(
-      "stages",
-      stage_fields().without({"stage_exit_code", "result"}).objects(outcome.result.stages));
+  document.emplace_back("stages", stage_fields()
+                                      .without({"stage_exit_code", "result", "median_clock_hz",
+                                                "median_memory_clock_hz", "most_power_w",
+                                                "most_temperature_c", "throttle"})
+                                      .objects(outcome.result.stages));
   document.emplace_back("expect", expect_value(outcome));
   document.emplace_back("written", report::text_or_absent(outcome.written));
   document.emplace_back("model", report::text_or_absent(outcome.model));
@@ -194,11 +228,41 @@ std::vector<StageResult> rows_of_csv(const CheckOutcome& outcome) {
   return rows;
 }
 
+/// An error that no stage has.
+std::vector<Fault> unstaged_faults(const CheckOutcome& outcome) {
+  if (!outcome.error || outcome.error_code.empty()) return {};
+  return {{outcome.error_code, "check", "", outcome.error->what(), outcome.error->hint(),
+           outcome.error}};
+}
+
 report::Table stages_csv(const CheckOutcome& outcome) {
+  std::vector<StageResult> rows = rows_of_csv(outcome);
+  for (Fault& fault : unstaged_faults(outcome)) {
+    StageResult row;
+    row.stage = "check";
+    row.status = StageStatus::failed;
+    row.faults = {std::move(fault)};
+    rows.push_back(std::move(row));
+  }
   return stage_fields()
       .only({"device", "stage", "status", "stage_exit_code", "time_s", "result", "action",
-             "figures", "code", "action_class"})
-      .rows(rows_of_csv(outcome));
+             "figures", "code", "action_class", "median_clock_hz", "median_memory_clock_hz",
+             "most_power_w", "most_temperature_c", "throttle"})
+      .rows(rows);
+}
+
+/// Clocks, power and temperature beside the rates; without rows where no sensor was read.
+report::Table telemetry_table(const CheckOutcome& outcome) {
+  std::vector<StageResult> read;
+  std::copy_if(outcome.result.stages.begin(), outcome.result.stages.end(), std::back_inserter(read),
+               [](const StageResult& one) { return !one.telemetry.is_absent(); });
+  report::Table table =
+      stage_fields()
+          .only({"device", "stage", "median_clock_hz", "median_memory_clock_hz", "most_power_w",
+                 "most_temperature_c", "throttle", "figures"})
+          .table("Clocks (median), power and temperature (highest) during each stage", read);
+  table.is_detail = !outcome.has_every_line;
+  return table;
 }
 
 void add_stages(const CheckOutcome& outcome, report::Report& report) {
@@ -240,6 +304,17 @@ std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
                         fault.code,
                         machine::action_class_of(fault.code)});
   }
+  for (const Fault& fault : unstaged_faults(outcome)) {
+    failures.push_back({fault.what,
+                        {},
+                        {},
+                        report::FailureKind::error,
+                        {},
+                        fault.reason,
+                        fault.action,
+                        fault.code,
+                        machine::action_class_of(fault.code)});
+  }
   return failures;
 }
 
@@ -251,6 +326,9 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
       report::checks_of_stages(report::elements(report::member(report.document, "stages")));
   report.verdict = check_verdict(outcome);
   report.tables = {stage_grid(outcome), stages_table(outcome)};
+  if (report::Table read = telemetry_table(outcome); !read.rows.empty()) {
+    report.tables.push_back(std::move(read));
+  }
   report.notes = check_notes(outcome);
   report.csv_tables = {stages_csv(outcome)};
   return report;

@@ -135,8 +135,11 @@ std::string accepted_text(const CheckOutcome& outcome) {
 
 Line unfinished_line(const CheckOutcome& outcome) {
   if (outcome.error->code() != ErrorCode::cancelled) {
-    return report::failure_line(fmt::format(
-        "refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "", outcome.error->what()));
+    const std::string code =
+        outcome.error_code.empty() ? "" : fmt::format(" [{}]", outcome.error_code);
+    return report::failure_line(fmt::format("refused: {}{}{}",
+                                            outcome.has_no_gpu ? "no GPU found; " : "",
+                                            outcome.error->what(), code));
   }
   return report::failure_line(
       "interrupted after " +

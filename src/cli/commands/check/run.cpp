@@ -48,7 +48,7 @@ double parse_percent(const std::string& text, const char* option, double usual) 
 /// What the options demand, read before a driver is opened.
 struct CheckRequest {
   accept::AcceptRequest accept;
-  double margin = 0.05;
+  double margin = report::steady_spread;
 };
 
 bool has_any(const std::vector<std::string>& stages, const std::vector<std::string>& wanted) {

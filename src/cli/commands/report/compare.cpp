@@ -53,8 +53,24 @@ Table people_table(const RunComparison& comparison) {
   return table;
 }
 
+// How many changed by more than the effect, which of such short calls means nothing.
+std::size_t count_noisy(const RunComparison& comparison) {
+  const auto& list = comparison.comparisons;
+  return static_cast<std::size_t>(
+      std::count_if(list.begin(), list.end(), [&comparison](const Comparison& one) {
+        return one.times.verdict == Verdict::same && (one.times.interval.low < -comparison.effect ||
+                                                      one.times.interval.high > comparison.effect);
+      }));
+}
+
 std::vector<Line> notes(const RunComparison& comparison) {
   std::vector<Line> lines;
+  if (const std::size_t noisy = count_noisy(comparison); noisy > 0) {
+    lines.push_back({Tone::plain,
+                     fmt::format("{} under 100 us counted as the same: between runs of one machine "
+                                 "the rates of such calls differ by up to half",
+                                 base::count_of(noisy, "call"))});
+  }
   for (const Comparison& one : comparison.comparisons) {
     if (one.reason.empty()) continue;
     lines.push_back({Tone::plain, fmt::format("{}: {}", one.id, one.reason)});

@@ -14,6 +14,7 @@
 
 #include "base/text.hpp"
 #include "cli/document.hpp"
+#include "machine/codes.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -31,7 +32,7 @@ base::Summary summary_of(const MergedGroup& group) {
 
 // Each once, however many of its measurements are slow.
 Table people_stragglers(const Merge& merge) {
-  Table table{"Stragglers",
+  Table table{fmt::format("Stragglers [{}]", machine::codes::straggler),
               {{"host", "Host"},
                {"device", "Blamed"},
                {"measurements", "Slow results", Unit::count},
@@ -97,14 +98,19 @@ MachineRow machine_row(const RunFile& file, const std::vector<std::string>& slow
   if (file.run.passed) {
     if (slow.empty()) return row;
     row.standing = Standing::slow;
-    row.reason = "slower than the others: " + base::ranges_of(slow);
+    row.reason = fmt::format("slower than the others: {} [{}]", base::ranges_of(slow),
+                             machine::codes::straggler);
     return row;
   }
   row.standing = file.run.status == "interrupted" ? Standing::interrupted : Standing::refused;
   // The notes have the whole reason.
+  const auto& failures = file.run.failures;
   row.reason = one_line(!file.run.error_message().empty() ? file.run.error_message()
-                        : file.run.failures.empty()       ? exit_text(file.run)
-                                                          : file.run.failures[0].what);
+                        : failures.empty()                ? exit_text(file.run)
+                                                          : failures[0].what);
+  if (!failures.empty() && !failures[0].code.empty()) {
+    row.reason += fmt::format(" [{}]", failures[0].code);
+  }
   return row;
 }
 
@@ -180,7 +186,7 @@ Table people_trends(const std::vector<Trend>& trends) {
                {"measurement", "Measured", Unit::none, true}},
               {}};
   for (const Trend& trend : trends) {
-    if (std::abs(trend.change) < least_trend) continue;
+    if (!trend.is_notable()) continue;
     if (table.rows.size() == most_trends) break;
     const MergedGroup figures{"", "", trend.unit, 0, {}};
     table.rows.push_back({trend.host, trend.runs, trend.last_at.substr(0, 10),
@@ -272,9 +278,12 @@ void add_failures(const Merge& merge, std::vector<Line>& lines) {
     const Measurement& first = *list->front()->measured;
     std::vector<std::string> hosts;
     for (const MergedMember* member : *list) hosts.push_back(member->blame.host);
-    lines.push_back({Tone::bad, fmt::format("{} on {}: {}{}", first.id, base::ranges_of(hosts),
+    const Failure* const own = own_failure(*list->front());
+    const bool has_code = own != nullptr && !own->code.empty();
+    lines.push_back({Tone::bad, fmt::format("{} on {}: {}{}{}", first.id, base::ranges_of(hosts),
                                             to_string(first.status),
-                                            first.reason.empty() ? "" : ": " + first.reason)});
+                                            first.reason.empty() ? "" : ": " + first.reason,
+                                            has_code ? fmt::format(" [{}]", own->code) : "")});
   }
 }
 
@@ -316,14 +325,17 @@ std::vector<Line> merge_notes(const Merge& merge) {
                                             reason_of(file->run))});
   }
   const std::vector<Trend> trends = merge.trends();
-  const auto changed =
-      static_cast<std::size_t>(std::count_if(trends.begin(), trends.end(), [](const Trend& trend) {
-        return std::abs(trend.change) >= least_trend;
-      }));
+  const auto changed = static_cast<std::size_t>(std::count_if(
+      trends.begin(), trends.end(), [](const Trend& trend) { return trend.is_notable(); }));
+  const bool has_short = std::any_of(trends.begin(), trends.end(), [](const Trend& trend) {
+    return trend.spread > steady_spread;
+  });
   if (!trends.empty()) {
-    lines.push_back({Tone::plain, fmt::format("over time: {} of {} changed by {} or more", changed,
-                                              base::count_of(trends.size(), "repeated measurement"),
-                                              format_value(least_trend, Unit::share))});
+    lines.push_back(
+        {Tone::plain, fmt::format("over time: {} of {} changed by {} or more{}", changed,
+                                  base::count_of(trends.size(), "repeated measurement"),
+                                  format_value(steady_spread, Unit::share),
+                                  has_short ? " (calls under 100 us by 50 %)" : "")});
   }
   const auto untold =
       static_cast<std::size_t>(std::count_if(merge.groups.begin(), merge.groups.end(),

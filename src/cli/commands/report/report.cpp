@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
+#include "machine/codes.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -42,12 +43,24 @@ int run_report_compare(const ReportOptions& options, Context& context) {
   const CancelToken* cancel = &context.environment.cancel;
   const report::RunFile before = report::read_run_file(options.files[0], cancel);
   const report::RunFile after = report::read_run_file(options.files[1], cancel);
-  const double effect = options.effect > 0 ? options.effect : base::least_effect;
+  const double effect = options.effect > 0 ? options.effect : report::usual_effect(before);
   const report::RunComparison comparison = report::compare_runs(before, after, effect);
   report::Run run = make_run(context.environment, "report", "ok");
   const int exit_code = finish_run(run, context.environment, nullptr, comparison.failures());
   context.output.write(compare_report(std::move(run), comparison, before, after));
   return exit_code;
+}
+
+// Stragglers are found by the merge itself, so that no run has their code.
+std::vector<report::Failure> merge_failures(const report::Merge& merge) {
+  std::vector<report::Failure> failures = merge.run_failures();
+  for (report::Failure& failure : failures) {
+    if (failure.kind != report::FailureKind::straggler) continue;
+    failure.code = machine::codes::straggler;
+    failure.action_class = machine::action_class_of(failure.code);
+    failure.action = machine::find_code(failure.code)->advice;
+  }
+  return failures;
 }
 
 int run_report_merge(const ReportOptions& options, Context& context) {
@@ -61,7 +74,7 @@ int run_report_merge(const ReportOptions& options, Context& context) {
   if (error) print_error(environment.console, *error);
   report::Run run = make_run(environment, "report", "ok");
   const int exit_code =
-      finish_run(run, environment, error ? &*error : nullptr, merge.run_failures());
+      finish_run(run, environment, error ? &*error : nullptr, merge_failures(merge));
   const report::Report report = merge_report(std::move(run), merge);
   if (list) {
     const auto hosts = merge.excluded_hosts();
@@ -155,7 +168,10 @@ Runner add_report(CLI::App& app) {
                     "compare (exit 1 if slower), merge (exit 1 for a straggler or a failed run) or "
                     "render (exit 0 once written; it shows the verdict of the run)");
   add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
-  add_text(app, "--effect", "SHARE", *effect, "compare: smaller changes are ignored, default 3%");
+  add_text(
+      app, "--effect", "SHARE", *effect,
+      "compare: smaller changes are ignored, default 3%, of checks 5%; of calls under 100 us half "
+      "the rate");
   add_text(app, "--exclude-list", "FILE", options->exclude_list,
            "merge: write the hosts with stragglers to FILE, on one line with commas");
   return {[options, effect](Context& context) {
