@@ -157,9 +157,14 @@ class Expectations(Check):
             self.assertEqual(result.returncode, code, result)
             self.assertIn(message, result.stderr)
         # The last one ended after the measurements: its code is in every format.
-        for output in ("table", "csv", "markdown", "html", "junit", "prom", "json"):
+        for output in ("table", "csv", "markdown", "json"):
             text = run(*self.WORDS, "--expect", path, "--format", output).stdout
             self.assertIn("HT-NOT-MEASURED", text, output)
+        written = self.folder / "refused.json"
+        written.write_text(text, encoding="utf-8")
+        for output in ("html", "prom", "junit"):
+            self.assertIn("HT-NOT-MEASURED",
+                          run("report", "render", written, "--format", output).stdout, output)
         failure = json.loads(text)["failures"][0]
         self.assertEqual((failure["code"], failure["action_class"], failure["kind"]),
                          ("HT-NOT-MEASURED", "config", "error"))

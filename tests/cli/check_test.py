@@ -272,7 +272,11 @@ class Faults(Check):
         words = ["check", "--size", "64KiB", "--timeout", "200", "--stage", "copy"]
         environment = fakes(**self.with_nvml())
         text = {output: run(*words, "--format", output, environment=environment).stdout
-                for output in ("table", "csv", "markdown", "html", "prom")}
+                for output in ("table", "csv", "markdown", "json")}
+        written = self.folder / "accepted.json"
+        written.write_text(text["json"], encoding="utf-8")
+        for output in ("html", "prom"):
+            text[output] = run("report", "render", written, "--format", output).stdout
         for output in ("table", "markdown", "html"):
             self.assertIn("Clocks (median), power and temperature", text[output], output)
             self.assertIn("1.98 GHz", text[output], output)
