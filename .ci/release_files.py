@@ -44,7 +44,7 @@ def read(archive, what, prefix):
             files[name] = member.linkname.encode()
             continue
         data = archive.extractfile(member).read()
-        runs = "/bin/" in f"/{name}" or re.search(r"\.so\.[\d.]+$", name)
+        runs = "/bin/" in f"/{name}" or re.search(r"\.so\.[\d.]+$|/recipes/(slurm/)?\w+$", name)
         modes = (0o755, 0o644) if ".so." in name else (0o755,) if runs else (0o644,)
         expect(member.mode in modes, f"{what}: mode {member.mode:o} of {name}")
         if name.endswith(".gz"):

@@ -43,6 +43,7 @@ ELSEWHERE = {
     r"packaging/symbols.py ": "the test `package symbols`, without --update",
     r"c\+\+ |\./example ": "the test `pkg-config consumer`",
     r"srun |scontrol ": "slurm_test.py",
+    r"sudo (cp|systemctl) .*(systemd/|hiptool-check)": "recipes_test.py, in other folders",
     r"export HIPTOOL_CPU_DEVICES": "the environment of the commands here",
     r"meson test -C build (base|--suite)|ninja -C build( clang-tidy)?$": "whoever makes a change",
 }
@@ -336,7 +337,8 @@ class Configurations(CliTest):
 
     def documents(self, key, forms=DOCUMENTS):
         texts = [block for document in forms for block in blocks_of(document, "yaml")]
-        found = [document for document in map(self.yaml.safe_load, texts) if key in document]
+        found = [document for text in texts for document in self.yaml.safe_load_all(text)
+                 if key in document]
         self.assertTrue(found, key)
         return found
 
@@ -353,31 +355,43 @@ class Configurations(CliTest):
     def test_kubernetes(self):
         kinds = {}
         for document in self.documents("apiVersion"):
-            kinds[document["kind"]] = document
-            pod = document["spec"]["template"]["spec"]
-            mounts = [mount["name"] for container in pod["containers"]
-                      for mount in container["volumeMounts"]]
-            self.assertEqual(mounts, [volume["name"] for volume in pod["volumes"]])
-            self.assertTrue(all(container["image"] for container in pod["containers"]))
-            for container in pod["containers"]:
-                rights = container["securityContext"]
-                self.assertEqual((rights["allowPrivilegeEscalation"], rights["capabilities"],
-                                  rights["readOnlyRootFilesystem"], rights.get("privileged")),
-                                 (False, {"drop": ["ALL"]}, True, None))
-                # The image's user, except where the document says why it is root.
-                rights = {**pod.get("securityContext", {}), **rights}
-                self.assertEqual(rights["seccompProfile"], {"type": "RuntimeDefault"})
-                self.assertEqual((rights["runAsUser"], rights.get("runAsNonRoot")),
-                                 {"Job": (self.user(), True),
-                                  "DaemonSet": (0, None)}[document["kind"]])
-            with self.subTest(kind=document["kind"]):
+            kinds.setdefault(document["kind"], []).append(document)
+            if document["kind"] in ("Job", "DaemonSet"):
+                self.check_pod(document)
+            with self.subTest(kind=document["kind"], name=document["metadata"]["name"]):
                 schemas = needed("kubernetes_validate")
                 schemas.validate(document, schemas.latest_version(), strict=True)
                 cases.asserted()
-        self.assertEqual(set(kinds), {"Job", "DaemonSet"})
-        spec = kinds["DaemonSet"]["spec"]
-        self.assertEqual(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
-        self.assertEqual(kinds["Job"]["spec"]["template"]["spec"]["restartPolicy"], "Never")
+        self.assertEqual(set(kinds), {"Job", "DaemonSet", "ServiceAccount", "ClusterRoleBinding",
+                                      "ConfigMap"})
+        for daemons in kinds["DaemonSet"]:
+            spec = daemons["spec"]
+            self.assertEqual(spec["selector"]["matchLabels"],
+                             spec["template"]["metadata"]["labels"])
+        for job in kinds["Job"]:
+            self.assertEqual(job["spec"]["template"]["spec"]["restartPolicy"], "Never")
+
+    def check_pod(self, document):
+        """Volumes, and the rights of our containers."""
+        pod = document["spec"]["template"]["spec"]
+        containers = [*pod.get("initContainers", []), *pod["containers"]]
+        mounts = {mount["name"] for container in containers
+                  for mount in container.get("volumeMounts", [])}
+        self.assertEqual(mounts, {volume["name"] for volume in pod["volumes"]})
+        self.assertTrue(all(container["image"] for container in containers))
+        own = [container for container in containers if "/hiptool:" in container["image"]]
+        self.assertTrue(own)
+        for container in own:
+            rights = container["securityContext"]
+            self.assertEqual((rights["allowPrivilegeEscalation"], rights["capabilities"],
+                              rights["readOnlyRootFilesystem"], rights.get("privileged")),
+                             (False, {"drop": ["ALL"]}, True, None))
+            # The image's user, except where the document says why it is root.
+            rights = {**pod.get("securityContext", {}), **rights}
+            self.assertEqual(rights["seccompProfile"], {"type": "RuntimeDefault"})
+            is_root = document["metadata"]["name"] == "hiptool-metrics"
+            self.assertEqual((rights["runAsUser"], rights.get("runAsNonRoot")),
+                             (0, None) if is_root else (self.user(), True))
 
     @staticmethod
     def user():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The Slurm recipes of docs/ci.md on a cluster of this machine alone: munged, slurmctld and slurmd
-with their own folders and ports, which need neither root nor an installed configuration. Exits 77
-where Slurm is not installed."""
+"""The Slurm recipes of docs/ci.md and packaging/recipes on a cluster of this machine alone: munged,
+slurmctld and slurmd with their own folders and ports, which need neither root nor an installed
+configuration. Its GPUs are device files. Exits 77 where Slurm is not installed."""
 import getpass
 import os
 import re
@@ -15,6 +15,7 @@ import docs_test
 import program
 
 DOCUMENT = docs_test.ROOT / "docs" / "ci.md"
+RECIPES = docs_test.ROOT / "packaging" / "recipes" / "slurm"
 DAEMONS = {name: shutil.which(name, path="/usr/sbin:/sbin:" + os.environ["PATH"])
            for name in ("munged", "slurmctld", "slurmd", "srun")}
 
@@ -38,7 +39,11 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 NodeHostName={host} Port={ports[1]} CPUs={cpus}
+GresTypes=gpu
+NodeName={host} NodeAddr=127.0.0.1 NodeHostName={host} Port={ports[1]} CPUs={cpus} Gres=gpu:2
+Prolog={folder}/prolog
+PrologFlags=Alloc
+Epilog={folder}/epilog
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
@@ -95,6 +100,11 @@ class Slurm(program.CliTest):
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
             folder=self.folder, user=getpass.getuser(), host=self.host,
             ports=free_ports(2), cpus=max(2, os.cpu_count())), encoding="utf-8")
+        (self.folder / "gres.conf").write_text(
+            f"NodeName={self.host} Name=gpu File=/dev/zero\n"
+            f"NodeName={self.host} Name=gpu File=/dev/null\n", encoding="utf-8")
+        for name in ("prolog", "epilog"):
+            self.recipe(name, "echo 'accepted: 2 GPUs, 3 stages each'")
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(stat.S_IRUSR)
@@ -107,6 +117,22 @@ class Slurm(program.CliTest):
         self.start(DAEMONS["slurmd"], "-D", "-N", self.host)
         self.wait_for(lambda: self.state() == "idle", "the node is not idle")
 
+    def recipe(self, name, hiptool):
+        """Lets Slurm run the recipe of that name, with a hiptool of this text."""
+        folder = self.folder / f"bin-{name}"
+        folder.mkdir(exist_ok=True)
+        (folder / "hiptool").write_text(f"#!/bin/sh\n{hiptool}\n", encoding="utf-8")
+        file = self.folder / name
+        file.write_text(f"#!/bin/sh\nexport PATH={folder}:{self.environment['PATH']}\n"
+                        f"exec {RECIPES}/{name}\n", encoding="utf-8")
+        for each in (file, folder / "hiptool"):
+            each.chmod(0o755)
+
+    def reason(self):
+        """Why the node is drained."""
+        return subprocess.run(["sinfo", "-h", "-o", "%E"], env=self.environment, text=True,
+                              capture_output=True, check=False).stdout.strip()
+
     def state(self):
         return subprocess.run(["sinfo", "-h", "-o", "%T"], env=self.environment, text=True,
                               capture_output=True, check=False).stdout.strip()
@@ -118,7 +144,7 @@ class Slurm(program.CliTest):
         lines = [line for block in docs_test.BLOCK.findall(section)
                  for line in re.sub(r" *\\\n *", " ", block[1]).splitlines()]
         self.assertEqual([line.split()[0] for line in lines],
-                         ["srun", "hiptool", "srun", "scontrol", "hiptool"])
+                         ["srun", "hiptool", "srun", "scontrol"])
         check = docs_test.made_smaller(lines[0])
         check = check.replace("-N 16 --ntasks-per-node=1 --gpus-per-node=8",
                               "-N 1 --ntasks-per-node=2")
@@ -126,8 +152,7 @@ class Slurm(program.CliTest):
         return [check, *lines[1:]]
 
     def test_a_good_node(self):
-        check, merge, without, _, prolog = self.lines()
-        self.shell(prolog)
+        check, merge, without, _ = self.lines()
         self.shell(check)
         self.assertEqual(sorted(file.name for file in self.work.glob("*.json")),
                          ["out.0.json", "out.1.json"])
@@ -136,7 +161,7 @@ class Slurm(program.CliTest):
         self.assertIn(socket.gethostname(), self.shell(without).stdout)
 
     def test_a_node_that_is_refused(self):
-        check, merge, _, drain, _ = self.lines()
+        check, merge, _, drain = self.lines()
         self.shell(check.replace("--export", "--write-expect good.json --export"))
         expected = (self.work / "good.0.json").read_text(encoding="utf-8")
         (self.work / "better.json").write_text(
@@ -145,6 +170,43 @@ class Slurm(program.CliTest):
         self.shell(merge, (1,))
         self.shell(drain)
         self.assertIn(self.state(), ("drained", "draining"))
+
+    def job(self):
+        """A job of two GPUs, which leaves a file."""
+        file = self.folder / "ran"
+        script = f"#!/bin/sh\ntouch {file}\n"
+        return file, subprocess.run(
+            ["sbatch", "--gres=gpu:2", "-o", "/dev/null"], input=script, env=self.environment,
+            cwd=self.work, text=True, capture_output=True, check=True)
+
+    def test_a_prolog_that_accepts_or_cannot_look_lets_the_job_run(self):
+        for hiptool in ("echo 'accepted: 2 GPUs, 3 stages each'", "exit 3", "exit 127"):
+            with self.subTest(hiptool):
+                self.recipe("prolog", hiptool)
+                file, _ = self.job()
+                self.wait_for(file.exists, "the job did not run")
+                self.assertEqual(self.reason(), "none")
+                self.wait_for(lambda: self.state() == "idle", "the node is not idle")
+                file.unlink()
+
+    def test_a_prolog_that_refuses_drains_the_node_with_the_code_and_requeues_the_job(self):
+        self.recipe("prolog", "echo 'refused: nvidia:1: copy: 3 GB/s [HT-COPY-RATE]'; exit 1")
+        file, _ = self.job()
+        self.wait_for(lambda: self.state() in ("drained", "draining"), "the node is not drained")
+        self.wait_for(lambda: self.jobs() == "PENDING", "the job is not requeued")
+        self.assertEqual(self.reason(), "hiptool: HT-COPY-RATE: nvidia:1: copy: 3 GB/s")
+        self.assertFalse(file.exists())
+
+    def test_an_epilog_that_refuses_drains_the_node_after_the_job(self):
+        self.recipe("epilog", "echo 'refused: nvidia:0: left [HT-MEMORY-LEFT]'; exit 1")
+        file, _ = self.job()
+        self.wait_for(lambda: self.state() == "drained", "the node is not drained")
+        self.assertTrue(file.exists())
+        self.assertEqual(self.reason(), "hiptool: HT-MEMORY-LEFT: nvidia:0: left")
+
+    def jobs(self):
+        return subprocess.run(["squeue", "-h", "-o", "%T"], env=self.environment, text=True,
+                              capture_output=True, check=False).stdout.strip()
 
 
 if __name__ == "__main__":

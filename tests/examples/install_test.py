@@ -88,6 +88,9 @@ def expected_files(stage):
               for path in [*include.glob("*.hpp"), *include.glob("*.def")]}
     files |= {pathlib.Path("share/hiptool/schemas", path.name)
               for path in (ROOT / "tests/schema").glob("*.schema.json")}
+    recipes = ROOT / "packaging/recipes"
+    files |= {pathlib.Path("share/hiptool/recipes", path.relative_to(recipes))
+              for path in recipes.rglob("*") if path.is_file()}
     tool = prefix / "bin/hiptool"
     words = subprocess.run([tool, "help"], check=True, capture_output=True, text=True).stdout
     commands = re.findall(r"^  ([a-z][a-z-]+)  ", words, re.MULTILINE)
@@ -105,6 +108,8 @@ def check_files(stage):
     assert installed == expected, (f"missing {sorted(map(str, expected - installed))}, "
                                    f"not expected {sorted(map(str, installed - expected))}")
     subprocess.run([prefix / "bin/hiptool", "--version"], check=True)
+    for name in ("verdict", "slurm/prolog"):
+        assert os.access(prefix / "share/hiptool/recipes" / name, os.X_OK), name
     page = (prefix / "share/man/man1/hiptool-load.1").read_text("utf-8")
     assert "hiptool\\-load \\-" in page, page[:200]
     print(len(installed), "files")
