@@ -20,11 +20,11 @@ constexpr const char* operation = "parse kernel arguments";
 constexpr std::size_t pointer_bytes = 8;
 constexpr const char* forms =
     "write i32:5, f32:2.5, bytes:0a00ff for a struct, or buf:f32:1024:zeros (also iota, value:V, "
-    "random:SEED, file:PATH)";
+    "random:SEED, file:PATH, poison)";
 
 // Each is known by its first two letters.
-constexpr std::array<std::string_view, 5> buffer_contents{"zeros", "iota", "value", "random",
-                                                          "file"};
+constexpr std::array<std::string_view, 6> buffer_contents{"zeros",  "iota",   "value",
+                                                          "random", "poison", "file"};
 
 [[noreturn]] void refuse(std::string message, std::string hint = forms) {
   throw Error(ErrorCode::invalid_argument, operation, std::move(message), std::move(hint));
@@ -107,7 +107,8 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
     throw Error(ErrorCode::host_out_of_memory, operation,
                 "'" + argument.text + "' needs more memory than this machine has");
   }
-  argument.bytes = make_content(argument, rest);
+  argument.is_poison = rest == "poison";
+  argument.bytes = make_content(argument, argument.is_poison ? "zeros" : rest);
 }
 
 int hex_digit(char letter) {

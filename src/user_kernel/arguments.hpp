@@ -18,6 +18,7 @@ struct KernelArgument {
   ElementType type = ElementType::i32;
   bool is_buffer = false;
   bool is_raw = false;           ///< bytes of any type, such as a struct
+  bool is_poison = false;        ///< a buffer whose first contents the kernel must not use
   std::uint64_t count = 1;       ///< elements of a buffer
   std::vector<std::byte> bytes;  ///< the value, or the initial contents of the buffer
 };
@@ -27,8 +28,9 @@ struct KernelArgument {
 inline constexpr std::size_t most_argument_bytes = 32764;
 
 /// TYPE:VALUE, bytes:HEX for structs (in memory order, blanks and underscores are ignored), or
-/// buf:TYPE:COUNT:zeros|iota|value:VALUE|random:SEED|file:PATH. Of a file that is longer than the
-/// buffer the first bytes are taken. Blocks while it reads a file.
+/// buf:TYPE:COUNT:zeros|iota|value:VALUE|random:SEED|file:PATH|poison. Of a file that is longer
+/// than the buffer the first bytes are taken; `bytes` of poison are zeros. Blocks while it reads a
+/// file.
 ///
 /// Throws Error(invalid_argument) with the text for another form, a value out of the range of its
 /// type, a struct above most_argument_bytes and a buffer without elements; Error(input_failed) for

@@ -3,137 +3,40 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
-#include "hiptool/buffer.hpp"
-#include "hiptool/copy.hpp"
+#include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
+#include "user_kernel/cache_flush.hpp"
 
 namespace hiptool::user_kernel {
 namespace {
 
 constexpr const char* run_operation = "run kernel";
-constexpr std::size_t guard_bytes = 4096;  // a multiple of every alignment of memory
-
-/// The contents before and after each buffer. No two consecutive bytes are equal, so that hardly
-/// any write leaves them unchanged.
-std::vector<std::byte> make_guard() {
-  std::vector<std::byte> guard(guard_bytes);
-  for (std::size_t i = 0; i < guard.size(); ++i) guard[i] = static_cast<std::byte>(0xa5 + 37 * i);
-  return guard;
-}
-
-/// The buffers of one run, with guards before and after each, and the argument values of a launch.
-class DeviceArguments {
- public:
-  DeviceArguments(const Device& device, const std::vector<KernelArgument>& given,
-                  const StreamRef& stream)
-      : given_(given),
-        stream_(stream),
-        guard_(make_guard()),
-        values_(given.size()),
-        guarded_(given.size()) {
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i].is_buffer) {
-        guarded_[i] = Buffer(device, given[i].bytes.size() + 2 * guard_bytes);
-        void* const address = buffer(i).address();
-        values_[i].resize(1);
-        std::memcpy(values_[i].data(), &address, sizeof(address));
-      } else {
-        values_[i].resize((given[i].bytes.size() + sizeof(Aligned) - 1) / sizeof(Aligned));
-        std::memcpy(values_[i].data(), given[i].bytes.data(), given[i].bytes.size());
-      }
-      addresses_.push_back(values_[i].data());
-    }
-    fill();
-  }
-  DeviceArguments(const DeviceArguments&) = delete;
-  DeviceArguments& operator=(const DeviceArguments&) = delete;
-
-  void fill() const {
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      if (!given_[i].is_buffer) continue;
-      copy_h2d(before(i), guard_, stream_);
-      copy_h2d(buffer(i), given_[i].bytes, stream_);
-      copy_h2d(behind(i), guard_, stream_);
-    }
-    stream_.synchronize();
-  }
-
-  std::vector<std::byte> read(std::size_t argument) const { return read(buffer(argument)); }
-
-  /// Counts the changed bytes of the guards.
-  std::vector<OutsideWrite> find_outside_writes() const {
-    std::vector<OutsideWrite> found;
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      if (!given_[i].is_buffer) continue;
-      OutsideWrite write;
-      write.argument = i;
-      write.before_bytes = changed_bytes(read(before(i)));
-      write.behind_bytes = changed_bytes(read(behind(i)));
-      if (write.before_bytes + write.behind_bytes > 0) found.push_back(write);
-    }
-    return found;
-  }
-
-  std::span<void* const> addresses() const { return addresses_; }
-
- private:
-  Buffer before(std::size_t i) const { return guarded_[i].view(0, guard_bytes); }
-  Buffer buffer(std::size_t i) const {
-    return guarded_[i].view(guard_bytes, given_[i].bytes.size());
-  }
-  Buffer behind(std::size_t i) const {
-    return guarded_[i].view(guard_bytes + given_[i].bytes.size(), guard_bytes);
-  }
-
-  std::vector<std::byte> read(const Buffer& from) const {
-    std::vector<std::byte> bytes(from.size_bytes());
-    copy_d2h(bytes, from, stream_);
-    stream_.synchronize();
-    return bytes;
-  }
-
-  std::uint64_t changed_bytes(const std::vector<std::byte>& read_back) const {
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < guard_.size(); ++i) count += read_back[i] != guard_[i] ? 1u : 0u;
-    return count;
-  }
-
-  /// The largest alignment of a type that kernels take.
-  struct alignas(16) Aligned {
-    std::byte bytes[16];
-  };
-
-  const std::vector<KernelArgument>& given_;
-  StreamRef stream_;
-  std::vector<std::byte> guard_;
-  std::vector<std::vector<Aligned>> values_;
-  std::vector<Buffer> guarded_;
-  std::vector<void*> addresses_;
-};
 
 /// Everything that a launched kernel uses, and its run.
 struct Running {
-  Running(const Kernel& launched, const UserKernelRun& given)
+  Running(const Kernel& launched, const UserKernelRun& given, std::uint64_t repeat,
+          const std::shared_ptr<CacheFlush>& cache)
       : kernel(launched),
         run(given),
         stream(kernel.device()),
-        arguments(kernel.device(), run.arguments, stream),
-        timer(stream) {}
+        arguments(kernel.device(), run.arguments, stream, run.seed, repeat),
+        timer(stream),
+        flush(cache) {}
 
   Kernel kernel;
   const UserKernelRun& run;
   Stream stream;
   DeviceArguments arguments;
   KernelTimer timer;
+  std::shared_ptr<CacheFlush> flush;  ///< none: caches are warm
 };
 
 /// Keeps it to the end of the process: nothing can stop its kernel, and releasing the memory that
@@ -158,11 +61,16 @@ bool wait_for(const Stream& stream, const CancelToken* cancel) {
 }
 
 /// The seconds; absent if it was cancelled and the kernel still runs.
-std::optional<double> timed_launch(Running& running) {
+std::optional<double> timed_launch(Running& running, const std::function<void()>& meanwhile) {
+  if (running.flush) {
+    running.flush->queue(running.stream);
+    running.stream.synchronize();  // a timer of the host would count it
+  }
   running.timer.start();
   launch_with_addresses(running.kernel, running.run.config, running.stream,
                         running.arguments.addresses());
   running.timer.stop();
+  if (meanwhile) meanwhile();
   if (!wait_for(running.stream, running.run.cancel)) return std::nullopt;
   const double elapsed_s = running.timer.elapsed_s();
   running.stream.synchronize();  // throws the error of the kernel
@@ -175,6 +83,7 @@ void check(const UserKernelRun& run, const DeviceArguments& arguments, UserKerne
     const std::vector<std::byte> got = arguments.read(expected.argument);
     BufferComparison found = compare_buffer(argument.type, got, expected.bytes, run.tolerance);
     result.checked += argument.count;
+    result.refused_zeros += found.refused_zeros;
     if (found.max_error) {
       result.max_error = std::max(result.max_error.value_or(0), *found.max_error);
     }
@@ -186,64 +95,146 @@ void check(const UserKernelRun& run, const DeviceArguments& arguments, UserKerne
   result.outside = arguments.find_outside_writes();
 }
 
-bool is_within(double got, double expected, double tolerance) {
-  if (std::isnan(got) || std::isnan(expected)) return std::isnan(got) && std::isnan(expected);
-  if (std::isinf(got) || std::isinf(expected)) return got == expected;
-  return std::abs(got - expected) <= tolerance * std::max(1.0, std::abs(expected));
+/// What the first repeat left in the buffers, compared with what the others leave.
+class Repeats {
+ public:
+  Repeats(const UserKernelRun& run, const DeviceArguments& arguments) : run_(run) {
+    for (std::size_t i = 0; i < run.arguments.size(); ++i) {
+      const KernelArgument& argument = run.arguments[i];
+      first_.push_back(argument.is_buffer ? arguments.read(i) : std::vector<std::byte>());
+      untouched_.push_back(argument.is_poison ? untouched(i, first_[i], arguments.contents(i))
+                                              : std::vector<bool>());
+    }
+  }
+
+  /// Notes the first difference.
+  void compare(std::uint64_t repeat, const DeviceArguments& arguments, UserKernelResult& result) {
+    for (std::size_t i = 0; i < run_.arguments.size(); ++i) {
+      const KernelArgument& argument = run_.arguments[i];
+      if (!argument.is_buffer) continue;
+      const std::vector<std::byte> got = arguments.read(i);
+      std::vector<bool> both(argument.count);
+      if (argument.is_poison) {
+        both = untouched(i, got, arguments.contents(i));
+        for (std::size_t j = 0; j < both.size(); ++j) both[j] = both[j] && untouched_[i][j];
+        untouched_[i] = both;
+      }
+      if (!result.difference) note_difference(repeat, i, got, both, result);
+    }
+  }
+
+  void finish(UserKernelResult& result) {
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < run_.arguments.size(); ++i) {
+      Unwritten unwritten;
+      unwritten.argument = i;
+      const std::size_t size = size_bytes(run_.arguments[i].type);
+      for (std::size_t j = 0; j < untouched_[i].size(); ++j) {
+        if (!untouched_[i][j]) continue;
+        if (unwritten.count++ == 0) unwritten.first_index = j;
+        std::memset(first_[i].data() + j * size, 0, size);
+      }
+      if (unwritten.count > 0) result.unwritten.push_back(unwritten);
+      all.insert(all.end(), first_[i].begin(), first_[i].end());
+    }
+    result.digest = base::xxh3_64(all.data(), all.size());
+  }
+
+ private:
+  /// Which elements still have their poison.
+  std::vector<bool> untouched(std::size_t argument, std::span<const std::byte> got,
+                              std::span<const std::byte> poison) const {
+    const std::size_t size = size_bytes(run_.arguments[argument].type);
+    std::vector<bool> marks(run_.arguments[argument].count);
+    for (std::size_t j = 0; j < marks.size(); ++j) {
+      marks[j] = std::memcmp(got.data() + j * size, poison.data() + j * size, size) == 0;
+    }
+    return marks;
+  }
+
+  void note_difference(std::uint64_t repeat, std::size_t argument, std::span<const std::byte> got,
+                       const std::vector<bool>& is_left_out, UserKernelResult& result) const {
+    const ElementType type = run_.arguments[argument].type;
+    const std::size_t size = size_bytes(type);
+    for (std::size_t j = 0; j < is_left_out.size(); ++j) {
+      const auto one = got.subspan(j * size, size);
+      const auto other = std::span(first_[argument]).subspan(j * size, size);
+      if (is_left_out[j] || std::ranges::equal(one, other)) continue;
+      if (!result.difference) {
+        result.difference.emplace();
+        result.difference->repeat = repeat;
+        WrongData& wrong = result.difference->wrong;
+        wrong.argument = argument;
+        wrong.first_index = j;
+        wrong.expected = value_of(type, other);
+        wrong.got = value_of(type, one);
+        wrong.xor_bits = bits_of(type, one) ^ bits_of(type, other);
+      }
+      ++result.difference->wrong.count;
+    }
+  }
+
+  const UserKernelRun& run_;
+  std::vector<std::vector<std::byte>> first_;
+  std::vector<std::vector<bool>> untouched_;
+};
+
+/// The next repeat, in other memory than the one before where there is enough.
+std::unique_ptr<Running> next_repeat(std::unique_ptr<Running> before, std::uint64_t repeat) {
+  const Kernel kernel = before->kernel;
+  const UserKernelRun& run = before->run;
+  const std::shared_ptr<CacheFlush> flush = before->flush;
+  try {
+    return std::make_unique<Running>(kernel, run, repeat, flush);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+  }
+  before.reset();
+  return std::make_unique<Running>(kernel, run, repeat, flush);
 }
 
 }  // namespace
 
-BufferComparison compare_buffer(ElementType type, std::span<const std::byte> got,
-                                std::span<const std::byte> expected,
-                                std::optional<double> tolerance) {
-  BufferComparison found;
-  const std::size_t size = size_bytes(type);
-  if (is_real(type)) found.max_error = 0;
-  for (std::size_t i = 0; i < got.size() / size; ++i) {
-    const auto one = got.subspan(i * size, size);
-    const auto other = expected.subspan(i * size, size);
-    const std::uint64_t bits = bits_of(type, one) ^ bits_of(type, other);
-    if (bits == 0) continue;
-    bool is_right = false;
-    if (is_real(type)) {
-      const double error = std::abs(real_of(type, one) - real_of(type, other));
-      if (std::isfinite(error)) found.max_error = std::max(*found.max_error, error);
-      is_right = tolerance && is_within(real_of(type, one), real_of(type, other), *tolerance);
-    }
-    if (is_right) continue;
-    if (!found.wrong) {
-      found.wrong.emplace();
-      found.wrong->first_index = i;
-      found.wrong->expected = value_of(type, other);
-      found.wrong->got = value_of(type, one);
-      found.wrong->xor_bits = bits;
-    }
-    ++found.wrong->count;
-  }
-  return found;
-}
-
-UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run) {
-  auto running = std::make_unique<Running>(kernel, run);
-  const auto launch_once = [&running] {
-    const auto elapsed_s = timed_launch(*running);
+UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run,
+                                 const ThrottleQuestion& throttled) {
+  const auto flush = run.is_cold ? std::make_shared<CacheFlush>(kernel.device()) : nullptr;
+  auto running = std::make_unique<Running>(kernel, run, 0, flush);
+  UserKernelResult result;
+  std::string reason;
+  const auto launch_once = [&] {
+    const auto elapsed_s = timed_launch(*running, [&] {
+      if (throttled) reason = throttled();
+    });
     if (elapsed_s) return *elapsed_s;
     leave_behind(std::move(running));
     throw Error(ErrorCode::cancelled, run_operation, "run kernel: cancelled while the kernel ran");
   };
-  UserKernelResult result;
+  const auto add_sample = [&](double elapsed_s) {
+    result.samples_s.push_back(elapsed_s);
+    if (throttled) result.throttle_reasons.push_back(reason);
+  };
   result.is_device_time = running->timer.is_device_time();
+  result.flush_bytes = flush ? flush->size_bytes() : 0;
   const double first_s = launch_once();
+  if (run.samples == 1) add_sample(first_s);
   check(run, running->arguments, result);
   for (const std::size_t argument : run.outputs) {
     result.outputs.push_back({argument, running->arguments.read(argument)});
   }
-  if (run.samples == 1) result.samples_s.push_back(first_s);
+  if (run.repeats > 1) {
+    Repeats repeats(run, running->arguments);
+    for (std::uint64_t repeat = 1; repeat < run.repeats; ++repeat) {
+      if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
+      running = next_repeat(std::move(running), repeat);
+      launch_once();
+      repeats.compare(repeat, running->arguments, result);
+    }
+    repeats.finish(result);
+  }
   while (result.samples_s.size() < run.samples) {
     if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
     running->arguments.fill();
-    result.samples_s.push_back(launch_once());
+    add_sample(launch_once());
   }
   return result;
 }

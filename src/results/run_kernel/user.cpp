@@ -81,6 +81,42 @@ Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& wor
   return outputs;
 }
 
+Value rtol_value(const UserKernelRun& run) {
+  if (!run.tolerance || run.tolerance->of_larger) return {};
+  return run.tolerance->relative;
+}
+
+/// The samples during which the clocks were held down; absent if nobody was asked.
+Value throttled_value(const user_kernel::UserKernelResult& result) {
+  if (result.throttle_reasons.empty()) return {};
+  report::Array samples;
+  for (std::size_t i = 0; i < result.throttle_reasons.size(); ++i) {
+    if (result.throttle_reasons[i].empty()) continue;
+    samples.push_back(
+        report::Object{{"sample", std::uint64_t{i}}, {"reason", result.throttle_reasons[i]}});
+  }
+  return samples;
+}
+
+Value unwritten_value(const user_kernel::UserKernelResult& result) {
+  return report::array_of(result.unwritten, [](const user_kernel::Unwritten& one) {
+    return report::Object{{"argument", std::uint64_t{one.argument}},
+                          {"count", one.count},
+                          {"first_index", one.first_index}};
+  });
+}
+
+Value difference_value(const user_kernel::UserKernelResult& result) {
+  if (!result.difference) return {};
+  const report::WrongData& wrong = result.difference->wrong;
+  return report::Object{{"repeat", result.difference->repeat},
+                        {"argument", std::uint64_t{wrong.argument}},
+                        {"first_index", *wrong.first_index},
+                        {"first", wrong.expected},
+                        {"got", wrong.got},
+                        {"count", wrong.count}};
+}
+
 report::Object details_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
                           const UserKernelOutcome& outcome) {
   const user_kernel::UserKernelResult& result = outcome.result;
@@ -93,7 +129,19 @@ report::Object details_of(const UserKernelRun& run, const std::vector<OutputWord
           {"shared_bytes", run.config.shared_bytes},
           {"outside", outside_value(result.outside)},
           {"outputs", outputs_value(run, words, result)},
-          {"timer", result.is_device_time ? "events" : "host"}};
+          {"timer", result.is_device_time ? "events" : "host"},
+          {"cache", run.is_cold ? "cold" : "warm"},
+          {"flush_bytes", result.flush_bytes},
+          {"rtol", rtol_value(run)},
+          {"atol",
+           run.tolerance && !run.tolerance->of_larger ? Value(run.tolerance->absolute) : Value()},
+          {"refused_zeros", result.refused_zeros},
+          {"throttled", throttled_value(result)},
+          {"repeats", run.repeats},
+          {"seed", run.repeats > 1 ? Value(run.seed) : Value()},
+          {"digest", result.digest ? Value(base::to_hex(*result.digest)) : Value()},
+          {"unwritten", unwritten_value(result)},
+          {"difference", difference_value(result)}};
 }
 
 report::Measurement measurement_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
@@ -118,9 +166,42 @@ report::Measurement measurement_of(const UserKernelRun& run, const std::vector<O
   measured.flops_per_s = rate_of_count(run.flops, measured.samples_s);
   if (!run.expected.empty()) measured.checked = result.checked;
   measured.max_error = result.max_error.value_or(0);
-  if (result.max_error) measured.tolerance = run.tolerance.value_or(0);
+  const bool is_of_larger = !run.tolerance || run.tolerance->of_larger;
+  if (result.max_error && is_of_larger) {
+    measured.tolerance = run.tolerance ? *run.tolerance->of_larger : 0;
+  }
   measured.details = details_of(run, words, outcome);
   return measured;
+}
+
+std::string zeros_text(const user_kernel::UserKernelResult& result) {
+  if (result.refused_zeros == 0) return {};
+  return fmt::format(
+      "; {} within the tolerance, as the output of a kernel that writes nothing would be",
+      base::count_of(result.refused_zeros, "zero"));
+}
+
+/// ", cold cache, 3 of 20 samples throttled (power cap), median of the others 5 us"
+std::string conditions_text(const UserKernelRun& run, const user_kernel::UserKernelResult& result) {
+  std::string text = run.is_cold ? ", cold cache" : "";
+  std::vector<double> others;
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < result.throttle_reasons.size(); ++i) {
+    if (result.throttle_reasons[i].empty()) {
+      others.push_back(result.samples_s[i]);
+    } else {
+      base::add_once(reasons, result.throttle_reasons[i]);
+    }
+  }
+  if (reasons.empty()) return text;
+  const std::size_t count = result.samples_s.size();
+  text += fmt::format(", {} of {} throttled ({})", count - others.size(),
+                      base::count_of(count, "sample"), base::first_of(reasons, 3));
+  if (!others.empty()) {
+    text += ", median of the others " +
+            report::format_value(base::median(others), report::Unit::duration);
+  }
+  return text;
 }
 
 report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& outcome) {
@@ -128,24 +209,52 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
   const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
   if (result.wrong) {
     const report::WrongData& wrong = *result.wrong;
-    return report::failure_line(fmt::format(
-        "wrong result of {}: {} of {} of argument {} differ, first at {}: "
-        "expected {}, got {}, xor 0x{:x}; reading again {}",
-        subject, wrong.count, base::plain_count_of(run.arguments[wrong.argument].count, "element"),
-        wrong.argument, *wrong.first_index,
-        report::format_value(wrong.expected, report::Unit::none),
-        report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
-        wrong.reread_agrees ? "gives the same"
-                            : "gives something else, so memory or copy is at fault"));
+    return report::failure_line(
+        fmt::format("wrong result of {}: {} of {} of argument {} differ, first at {}: "
+                    "expected {}, got {}, xor 0x{:x}; reading again {}",
+                    subject, wrong.count,
+                    base::plain_count_of(run.arguments[wrong.argument].count, "element"),
+                    wrong.argument, *wrong.first_index,
+                    report::format_value(wrong.expected, report::Unit::none),
+                    report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+                    wrong.reread_agrees ? "gives the same"
+                                        : "gives something else, so memory or copy is at fault") +
+        zeros_text(result));
   }
   const std::string time =
       report::format_value(base::median(result.samples_s), report::Unit::duration) +
-      rates_text(run, result);
+      rates_text(run, result) + conditions_text(run, result);
+  const std::string same =
+      run.repeats > 1 ? fmt::format(", {} repeats with the same results", run.repeats) : "";
   if (run.expected.empty()) {
-    return {report::Tone::plain, fmt::format("ran {} in {}, result not checked", subject, time)};
+    return {run.repeats > 1 ? report::Tone::good : report::Tone::plain,
+            fmt::format("ran {} in {}{}{}", subject, time, same,
+                        run.repeats > 1 ? "" : ", result not checked")};
   }
-  return {report::Tone::good, fmt::format("ran {} in {}, {} as expected", subject, time,
-                                          base::plain_count_of(result.checked, "element"))};
+  return {report::Tone::good, fmt::format("ran {} in {}, {} as expected{}", subject, time,
+                                          base::plain_count_of(result.checked, "element"), same)};
+}
+
+void add_repeats(const UserKernelRun& run, const UserKernelOutcome& outcome,
+                 std::vector<report::Line>& verdict) {
+  const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
+  for (const user_kernel::Unwritten& one : outcome.result.unwritten) {
+    const KernelArgument& argument = run.arguments[one.argument];
+    verdict.push_back(report::failure_line(
+        fmt::format("wrong: {} did not write {} of {} of argument {} ({}), the first at {}",
+                    subject, one.count, base::plain_count_of(argument.count, "element"),
+                    one.argument, argument.text, one.first_index)));
+  }
+  if (!outcome.result.difference) return;
+  const report::WrongData& wrong = outcome.result.difference->wrong;
+  verdict.push_back(report::failure_line(fmt::format(
+      "wrong: {} gave another result in repeat {}: {} of {} of argument {} differ, first at {}: "
+      "{}, "
+      "before {}",
+      subject, outcome.result.difference->repeat + 1, wrong.count,
+      base::plain_count_of(run.arguments[wrong.argument].count, "element"), wrong.argument,
+      *wrong.first_index, report::format_value(wrong.got, report::Unit::none),
+      report::format_value(wrong.expected, report::Unit::none))));
 }
 
 /// The cause is a buffer that is too small, or a kernel that does not check its index.
@@ -216,9 +325,10 @@ report::Report user_kernel_report(report::Run head, const UserKernelRun& run,
   std::vector<report::Measurement> measurements;
   for (const UserKernelOutcome& outcome : outcomes) {
     measurements.push_back(measurement_of(run, outputs, outcome));
-    const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
-    if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
+    const bool has_other_fault = !outcome.result.wrong && !outcome.result.is_right();
+    if (!has_other_fault) report.verdict.push_back(verdict_line(run, outcome));
     add_outside(run, outcome, report.verdict);
+    add_repeats(run, outcome, report.verdict);
     add_printed(run, outputs, outcome, report.notes);
   }
   // Devices with wrong results come first.

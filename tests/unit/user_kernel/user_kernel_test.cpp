@@ -46,6 +46,28 @@ void change_at(void* const* arguments) {
   bytes[place] = static_cast<unsigned char>(~bytes[place]);
 }
 
+/// Writes its number to all 8 bytes but those of a bit mask: the first arguments are the buffer,
+/// the mask and how often it was launched before, which is where it may differ.
+int launches = 0;
+int differs_at = -1;
+void write_some(void* const* arguments) {
+  unsigned char* bytes = nullptr;
+  unsigned char left_out = 0;
+  std::memcpy(&bytes, arguments[0], sizeof(bytes));
+  std::memcpy(&left_out, arguments[1], sizeof(left_out));
+  for (int i = 0; i < 8; ++i) {
+    if ((left_out >> i & 1) == 0) bytes[i] = static_cast<unsigned char>(i);
+  }
+  if (launches++ == differs_at) bytes[3] = 99;
+}
+
+/// Adds one to each of 8 bytes: the result depends on what was there.
+void add_to_all(void* const* arguments) {
+  unsigned char* bytes = nullptr;
+  std::memcpy(&bytes, arguments[0], sizeof(bytes));
+  for (int i = 0; i < 8; ++i) ++bytes[i];
+}
+
 std::atomic<bool> is_running{false};
 std::atomic<bool> may_end{false};
 
@@ -63,6 +85,9 @@ Kernel test_kernel(const Device& device, const char* name = "user_kernel_test_ad
     hip::cpu::register_kernel(
         {"user_kernel_test_change", Arguments{{0, 8, true}, {8, 4, false}}, &change_at});
     hip::cpu::register_kernel({"user_kernel_test_wait", Arguments{}, &wait_until_told});
+    hip::cpu::register_kernel(
+        {"user_kernel_test_some", Arguments{{0, 8, true}, {8, 1, false}}, &write_some});
+    hip::cpu::register_kernel({"user_kernel_test_all", Arguments{{0, 8, true}}, &add_to_all});
     return true;
   }();
   static_cast<void>(is_registered);
@@ -207,6 +232,138 @@ TEST_CASE("writes outside of a buffer are found on both of its sides") {
     CHECK(result.outside[0].before_bytes == one.before_bytes);
     CHECK(result.outside[0].behind_bytes == one.behind_bytes);
   }
+}
+
+TEST_CASE("repeats begin with poison, and elements that keep it are found") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_some");
+  for (const std::uint64_t seed : {1u, 2u, 12345u}) {
+    for (const int left_out : {0, 0x24, 0xff}) {
+      CAPTURE(seed);
+      CAPTURE(left_out);
+      UserKernelRun run;
+      run.arguments.push_back(parse_kernel_argument("buf:u8:8:poison"));
+      run.arguments.push_back(parse_kernel_argument("u8:" + std::to_string(left_out)));
+      run.seed = seed;
+      run.repeats = 3;
+      const UserKernelResult result = run_user_kernel(kernel, run);
+      CHECK_FALSE(result.difference);
+      CHECK(result.is_right() == (left_out == 0));
+      REQUIRE(result.unwritten.size() == (left_out == 0 ? 0 : 1));
+      if (left_out == 0) continue;
+      CHECK(result.unwritten[0].argument == 0);
+      CHECK(result.unwritten[0].count == (left_out == 0x24 ? 2 : 8));
+      CHECK(result.unwritten[0].first_index == (left_out == 0x24 ? 2 : 0));
+    }
+  }
+}
+
+TEST_CASE("the digest of repeats is that of the results alone") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_some");
+  UserKernelRun run;
+  run.arguments.push_back(parse_kernel_argument("buf:u8:8:poison"));
+  run.arguments.push_back(parse_kernel_argument("u8:4"));
+  run.repeats = 2;
+  const auto first = run_user_kernel(kernel, run).digest;
+  run.seed = 7;
+  REQUIRE(first);
+  CHECK(run_user_kernel(kernel, run).digest == first);
+  run.arguments[1] = parse_kernel_argument("u8:0");
+  CHECK(run_user_kernel(kernel, run).digest != first);
+  run.repeats = 1;
+  CHECK_FALSE(run_user_kernel(kernel, run).digest);
+}
+
+TEST_CASE("a repeat with another result is found") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_some");
+  UserKernelRun run;
+  run.arguments.push_back(parse_kernel_argument("buf:u8:8:poison"));
+  run.arguments.push_back(parse_kernel_argument("u8:0"));
+  run.repeats = 3;
+  for (const std::uint64_t repeat : {1u, 2u}) {
+    launches = 0;
+    differs_at = static_cast<int>(repeat);
+    const UserKernelResult result = run_user_kernel(kernel, run);
+    differs_at = -1;
+    CHECK_FALSE(result.is_right());
+    REQUIRE(result.difference);
+    CHECK(result.difference->repeat == repeat);
+    CHECK(result.difference->wrong.argument == 0);
+    CHECK(result.difference->wrong.first_index == 3);
+    CHECK(result.difference->wrong.count == 1);
+    CHECK(std::get<std::uint64_t>(result.difference->wrong.got.data()) == 99);
+    CHECK(std::get<std::uint64_t>(result.difference->wrong.expected.data()) == 3);
+  }
+}
+
+TEST_CASE("a kernel that uses the poison gives other results, given contents the same") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_all");
+  UserKernelRun run;
+  run.repeats = 2;
+  run.arguments.push_back(parse_kernel_argument("buf:u8:8:poison"));
+  CHECK(run_user_kernel(kernel, run).difference);
+  run.arguments[0] = parse_kernel_argument("buf:u8:8:iota");
+  CHECK(run_user_kernel(kernel, run).is_right());
+}
+
+TEST_CASE("repeats are in new memory, and in the same where there is no more") {
+  test::CpuDevices devices;
+  const Kernel kernel = test_kernel(devices[0]);
+  UserKernelRun run = add_run();
+  run.repeats = 3;
+  const std::uint64_t before = devices.table().count("hipMalloc");
+  CHECK(run_user_kernel(kernel, run).is_right());
+  CHECK(devices.table().count("hipMalloc") == before + 3);
+  devices.table().fail("hipMalloc", hip::hipErrorOutOfMemory, 2);
+  CHECK(run_user_kernel(kernel, run).is_right());
+}
+
+TEST_CASE("caches are flushed before every launch") {
+  test::CpuDevices devices;
+  const Kernel kernel = test_kernel(devices[0]);
+  UserKernelRun run = add_run();
+  run.samples = 5;
+  const auto fills = [&] { return devices.table().count("hipMemsetAsync"); };
+  const std::uint64_t before = fills();
+  CHECK(run_user_kernel(kernel, run).flush_bytes == 0);
+  CHECK(fills() == before);
+  run.is_cold = true;
+  const UserKernelResult result = run_user_kernel(kernel, run);
+  CHECK(result.is_right());
+  CHECK(result.flush_bytes >= 64u << 20);
+  CHECK(fills() == before + 6);
+  const auto trace = devices.table().trace();
+  std::string_view before_launch;
+  std::string_view last;
+  for (const std::string_view call : trace) {
+    if (call == "hipMemsetAsync" || call == "hipMemcpyAsync") last = call;
+    if (call == "hipModuleLaunchKernel") before_launch = last;
+  }
+  CHECK(before_launch == "hipMemsetAsync");
+  devices.table().fail("hipMalloc", hip::hipErrorOutOfMemory);
+  CHECK_THROWS_WITH_AS(run_user_kernel(kernel, run),
+                       doctest::Contains("a cold cache needs another"), Error);
+}
+
+TEST_CASE("samples are marked with why the clocks are held down") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  UserKernelRun run = add_run();
+  run.samples = 4;
+  int asked = 0;
+  const UserKernelResult result =
+      run_user_kernel(kernel, run, [&] { return std::string(++asked == 3 ? "power cap" : ""); });
+  CHECK(asked == 5);  // the launch that is checked, and the samples
+  CHECK(result.throttle_reasons == std::vector<std::string>{"", "power cap", "", ""});
+  run.samples = 1;
+  asked = 2;
+  CHECK(run_user_kernel(kernel, run, [&] {
+          return std::string(++asked == 3 ? "power cap" : "");
+        }).throttle_reasons == std::vector<std::string>{"power cap"});
+  CHECK(run_user_kernel(kernel, run).throttle_reasons.empty());
 }
 
 TEST_CASE("a kernel that does not end is left behind when the run is cancelled") {

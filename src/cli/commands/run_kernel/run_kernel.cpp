@@ -33,7 +33,6 @@ std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
           {"--shape", !options.shape.empty()},
           {"--layout", !options.layouts.empty()},
           {"--sweep", options.sweep.has_value()},
-          {"--seed", !options.seed.empty()},
           {"--lib", !options.libraries.empty()},
           {"--shapes", !options.shapes.empty()},
           {"--transpose", options.transpose.has_value()},
@@ -49,6 +48,7 @@ std::vector<Use> uses_of_launch(const RunKernelOptions& options) {
           {"--out", !options.outputs.empty()},
           {"--expect", !options.expected.empty()},
           {"--tolerance", !options.tolerance.empty()},
+          {"--cache", options.cache.has_value()},
           {"--bytes", options.bytes > 0},
           {"--flops", options.flops > 0}};
 }
@@ -150,7 +150,11 @@ Runner add_run_kernel(CLI::App& app) {
                         fmt::join(layout_names(), ", ")));
   add_choice(app, "--sweep", "WHICH", options->sweep, {"quick", "full"},
              "judge operations with every type, layout and many shapes, without timing");
-  add_text(app, "--seed", "N", options->seed, "of the data of operations; 1 if not given");
+  add_text(
+      app, "--seed", "N", options->seed,
+      "of the data of operations, 1 if not given; with --module: launch and check three times, "
+      "with new buffers, and poison from N where --arg says poison; exit 5 if results differ "
+      "or elements keep the poison");
   add_texts(app, "--lib", "LIST", options->libraries,
             "of matmul, conv2d, avg_pool2d and max_pool2d: own (if not given), all, or libraries; "
             "of matmul own-exact, rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, "
@@ -184,13 +188,19 @@ Runner add_run_kernel(CLI::App& app) {
            "dynamic shared memory of a block, none if not given", 0);
   add_texts(app, "--arg", "TYPE:VALUE", options->arguments,
             "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64; 0x... is bits), "
-            "bytes:HEX for a struct, or buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED or "
-            "file:PATH; types are compared with the source's or the image's");
+            "bytes:HEX for a struct, or buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED, "
+            "file:PATH or poison (an output that the kernel must fill); types are compared with "
+            "the source's or the image's");
   add_texts(app, "--out", "I:FILE", options->outputs,
             "write buffer I (arguments count from 0) to a file, or I:print:N to show N elements");
   add_texts(app, "--expect", "I:FILE", options->expected, "exit 5 unless buffer I is that file");
   add_text(app, "--tolerance", "T", options->tolerance,
-           "of --expect for reals: T times the larger of 1 and the expected; 0 if not given");
+           "of --expect for each real: T times the larger of 1 and the expected, or "
+           "rtol=R,atol=A: A plus R times the expected; 0 if not given; zeros in place of values "
+           "never pass");
+  add_choice(app, "--cache", "WHICH", options->cache, {"cold", "warm"},
+             "cold: before each launch of --module write more than the caches hold; warm if not "
+             "given");
   add_size(app, "--bytes", options->bytes,
            "bytes that a launch reads and writes, for a rate in the result");
   add_count(app, "--flops", options->flops,
@@ -214,7 +224,7 @@ std::vector<OptionRule> rules_of_run_kernel() {
   }
   // Alone, --module prints what is in the file, and opens no device.
   const std::vector<OptionUse> launch{"--grid", "--block", "--arg"};
-  for (const char* option : {"--samples", "--device", "--platform", "--shared"}) {
+  for (const char* option : {"--samples", "--seed", "--device", "--platform", "--shared"}) {
     rules.push_back({option, launch, {}, {"--module"}});
   }
   return rules;

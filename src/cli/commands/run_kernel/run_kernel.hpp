@@ -22,7 +22,7 @@ struct RunKernelOptions {
   std::string shape;                 ///< "4096x4096", of conv2d "n8c64h56w56:k64r3s3"
   std::vector<std::string> layouts;  ///< comma-separated lists
   std::optional<std::string> sweep;  ///< "quick" or "full"
-  std::string seed;                  ///< a whole number; empty: 1
+  std::string seed;                  ///< a whole number; empty: 1; of the user's own: also repeats
   // Matrix products and convolutions.
   std::vector<std::string> libraries;    ///< comma-separated lists: "own", "cublas", "all"
   std::string shapes;                    ///< "traps" or a file
@@ -38,7 +38,8 @@ struct RunKernelOptions {
   std::vector<std::string> arguments;
   std::vector<std::string> outputs;   ///< "I:print:N" or "I:FILE"
   std::vector<std::string> expected;  ///< "I:FILE"
-  std::string tolerance;
+  std::string tolerance;              ///< "1e-6", or "rtol=1e-3,atol=1e-6"
+  std::optional<std::string> cache;   ///< "cold" or "warm"
   std::uint64_t bytes = 0;  ///< that a launch moves, for a rate; 0: unknown, as the next one
   std::uint64_t flops = 0;
   // Of both.

@@ -18,6 +18,7 @@
 #include "hiptool/error.hpp"
 #include "results/run_kernel/report.hpp"
 #include "user_kernel/cpu_compile.hpp"
+#include "user_kernel/throttle_watch.hpp"
 #include "user_kernel/user_image.hpp"
 #include "user_kernel/user_kernel.hpp"
 
@@ -90,6 +91,8 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   }
   run.config.shared_bytes = static_cast<std::uint32_t>(options.shared_bytes);
   run.tolerance = parse_tolerance(options.tolerance);
+  run.is_cold = options.cache == "cold";
+  run.seed = parse_seed(options.seed);
   run.samples = std::max<std::uint64_t>(options.samples, 1);
   run.bytes = options.bytes;
   run.flops = options.flops;
@@ -103,6 +106,10 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
     run.expected.push_back({word.argument, read_expected(word, buffer.bytes.size())});
   }
   plan_outputs(options, plan);
+  // Two repeats tell poison that stayed from an equal result.
+  const bool has_poison = std::any_of(run.arguments.begin(), run.arguments.end(),
+                                      [](const auto& one) { return one.is_poison; });
+  run.repeats = !options.seed.empty() ? 3 : has_poison ? 2 : 1;
   return plan;
 }
 
@@ -195,7 +202,10 @@ user_kernel::UserKernelResult run_watched(const Context& context, const Kernel& 
                                           const std::string& name, const Plan& plan) {
   const PrintsToError prints;
   if (kernel.device().platform() != Platform::cpu) {
-    return user_kernel::run_user_kernel(kernel, plan.run);
+    user_kernel::ThrottleWatch watch(kernel.device(), context.environment.system_root);
+    user_kernel::ThrottleQuestion throttled;
+    if (watch.can_read()) throttled = [&watch] { return watch.reasons(); };
+    return user_kernel::run_user_kernel(kernel, plan.run, throttled);
   }
   const FaultsEndWith faults(
       [&](KernelEnd end) { return last_words(context, name, kernel.device().id(), end); },

@@ -135,13 +135,28 @@ std::string file_of_argument(const std::string& text) {
   return rest.starts_with(file) ? rest.substr(file.size()) : std::string();
 }
 
-std::optional<double> parse_tolerance(const std::string& text) {
+std::optional<user_kernel::Tolerance> parse_tolerance(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  const auto tolerance = base::parse_number<double>(text);
-  if (!tolerance || !std::isfinite(*tolerance) || *tolerance < 0) {
-    refuse("--tolerance", text, "write a number from 0, such as 1e-6");
+  constexpr const char* hint =
+      "write a number from 0, such as 1e-6, or rtol=1e-3,atol=1e-6 (relative and absolute)";
+  const auto parse = [&](std::string_view word) {
+    const auto number = base::parse_number<double>(word);
+    if (!number || !std::isfinite(*number) || *number < 0) refuse("--tolerance", text, hint);
+    return *number;
+  };
+  if (text.find('=') == std::string::npos) return user_kernel::Tolerance(parse(text));
+  std::optional<double> relative;
+  std::optional<double> absolute;
+  for (const std::string& word : split_list(text, "--tolerance")) {
+    const std::string_view value =
+        std::string_view(word).substr(std::min(word.size(), std::string_view("rtol=").size()));
+    std::optional<double>& which = word.starts_with("rtol=") ? relative : absolute;
+    if (which || !(word.starts_with("rtol=") || word.starts_with("atol="))) {
+      refuse("--tolerance", text, hint);
+    }
+    which = parse(value);
   }
-  return tolerance;
+  return user_kernel::Tolerance(relative.value_or(0), absolute.value_or(0));
 }
 
 }  // namespace hiptool::cli

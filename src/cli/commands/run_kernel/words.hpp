@@ -43,7 +43,7 @@ ExpectWord parse_expect(const std::string& text);
 std::string file_of_indexed(const std::string& text);
 std::string file_of_argument(const std::string& text);
 
-/// A number from 0; absent for an empty text.
-std::optional<double> parse_tolerance(const std::string& text);
+/// A number from 0, or "rtol=R,atol=A" with one or both in any order; absent for an empty text.
+std::optional<user_kernel::Tolerance> parse_tolerance(const std::string& text);
 
 }  // namespace hiptool::cli
