@@ -381,7 +381,11 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
     if (large) problems.push_back(*large);
     const std::size_t rated = problems.size();
     if (context.level > CheckLevel::quick) {
-      for (const measure::Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
+      for (const measure::Trap& trap : traps_of(kind)) {
+        // Sizes that are given are for a check of little memory and time.
+        if (context.size_bytes > 0 && measure::is_large_product(trap.problem)) continue;
+        problems.push_back(trap.problem);
+      }
     }
     for (const std::string& name : measure::implementations_of(kind, device.platform())) {
       if (!measure::is_library(name)) continue;
@@ -390,7 +394,7 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
       for (std::size_t i = 0; i < problems.size(); ++i) {
         measure::Problem problem = problems[i];
         context.cancel->throw_if_cancelled("check");
-        measure::shrink_to_fit(problem, device.memory().free_bytes);
+        measure::fit_trap(problem, device.is_host_memory(), device.memory().free_bytes);
         heart.step(name + " on " + device.id(), 2);
         const measure::LibraryResult result =
             compute_by_library(device, context.child, problem, name, options);

@@ -255,6 +255,26 @@ class Shapes(Products):
         self.assertEqual([one["shape"] for one in document["measurements"]], ["512x512x512"])
         self.assertIn("ROCm/TheRock#7271", document["measurements"][0]["trap"])
 
+    def test_our_kernels_on_the_longest_trap(self):
+        """With few terms, so that it fits into the time of a fake."""
+        one = self.results("--shape", "600000x1x2", "--transpose", "nt", "--samples", "1",
+                           "--device", "nvidia:0")["own"]
+        self.assertEqual((one["status"], one["wrong"], one["checked"]), ("ok", None, 1200000))
+
+    def test_a_product_that_the_device_has_no_memory_for(self):
+        file = self.folder / "shapes"
+        file.write_text("1x134217728x16 nt f32\n256x5326464x48 bf16\n64x64x64\n", "utf-8")
+        results = run("run-kernel", "matmul", "--shapes", str(file), "--lib", "own,cublas",
+                      "--samples", "1", "--device", "nvidia:0", "--format", "json",
+                      environment=fakes(FAKE_CUDA_MEMORY_GIB="2"))
+        self.assertEqual(results.returncode, 0, results.stderr)
+        document = self.assert_document(results.stdout, "run-kernel.schema.json")
+        self.assertEqual([one["status"] for one in document["measurements"]],
+                         ["skipped"] * 4 + ["ok"] * 2)
+        for one in document["measurements"][:4]:
+            self.assertRegex(one["reason"], f"^not possible here: {one['shape']} needs [0-9.]+ GiB "
+                             r"of the device's memory; 2\.00 GiB are free$")
+
     def test_samples_of_large_products(self):
         real = clean_environment()
         words = ("--samples", "1", "--lib", "openblas", *CPU)

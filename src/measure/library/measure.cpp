@@ -11,6 +11,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "measure/kernel/rates.hpp"
+#include "measure/library/large_product.hpp"
 #include "measure/library/pool_judge.hpp"
 #include "measure/library/product_judge.hpp"
 #include "measure/peak.hpp"
@@ -76,6 +77,13 @@ class LibraryRun {
       throw;
     }
     note(file);
+    if (is_large()) {
+      const std::string missing = missing_memory(problem_, memory_bytes());
+      if (!missing.empty()) {
+        throw Error(ErrorCode::unsupported, result_.library,
+                    "not possible here: " + shape_word(problem_) + " " + missing);
+      }
+    }
     const std::uint64_t size = element_size_bytes(types_of(problem_).dtype);
     a_.emplace(device_, a_count(problem_) * size);
     b_.emplace(device_, b_count(problem_) * size);
@@ -83,7 +91,7 @@ class LibraryRun {
     step("preparing " + result_.library);
     computation_->prepare();
     for (const DataKind kind : {DataKind::whole, DataKind::random}) {
-      if (!judge(kind)) return;
+      if (!(is_large() ? judge_large(kind) : judge(kind))) return;
     }
     step("timing");
     sample();
@@ -102,6 +110,39 @@ class LibraryRun {
   }
 
   void queue() const { computation_->queue(a_->inner(), b_->inner(), c_->inner()); }
+
+  std::uint64_t memory_bytes() const {
+    const std::uint64_t free_bytes = device_.memory().free_bytes;
+    return std::min(free_bytes, device_.info().memory_total_bytes.value_or(free_bytes));
+  }
+
+  bool is_large() const { return is_large_product(problem_, options_.large_bytes); }
+
+  /// The same with data of which the host keeps a part; one call each.
+  bool judge_large(DataKind kind) {
+    const LargeProduct product(*matmul_of(problem_), kind, options_.seed);
+    a_->poison(stream_);
+    b_->poison(stream_);
+    c_->poison(stream_);
+    product.write(a_->inner(), b_->inner(), stream_);
+    step("the large product of " + std::string(to_string(kind)));
+    queue();
+    stream_.synchronize();
+    step("judging the large product of " + std::string(to_string(kind)));
+    Judgement judged = product.judge(c_->inner(), stream_, options_.judge_s, options_.cancel);
+    if (judged.wrong && judged.wrong->first_index) {
+      judged.wrong->reread_agrees = product.is_still_wrong(c_->inner(), *judged.wrong, stream_);
+    }
+    if (!take(std::move(judged), kind, "")) return false;
+    std::string damage;
+    if (!c_->has_intact_guards()) damage = "wrote outside of the result";
+    if (!a_->has_intact_guards() || !b_->has_intact_guards() ||
+        !product.is_intact(a_->inner(), b_->inner(), stream_)) {
+      damage = "changed A or B";
+    }
+    if (!damage.empty()) refuse(kind, damage);
+    return damage.empty();
+  }
 
   /// False if a result was wrong.
   bool judge(DataKind kind) {
@@ -138,13 +179,17 @@ class LibraryRun {
             ? judge_pooling(*pool, data, found)
             : judge_problem(problem_, data, found, options_.judge_s,
                             computation_->may_transform() ? Transforms::allowed : Transforms::none);
+    if (judged.wrong) judged.wrong->reread_agrees = c_->read() == found;
+    return take(std::move(judged), data.kind, reason);
+  }
+
+  bool take(Judgement judged, DataKind kind, const char* reason) {
     result_.checked += judged.checked;
     result_.max_error = std::max(result_.max_error, judged.max_error);
-    if (data.kind == DataKind::random) result_.judged_share = judged.share;
+    if (kind == DataKind::random) result_.judged_share = judged.share;
     result_.terms_per_s = reference_terms_per_s(types_of(problem_).dtype);
     if (!judged.wrong) return true;
-    judged.wrong->reread_agrees = c_->read() == found;
-    refuse(data.kind, reason);
+    refuse(kind, reason);
     result_.wrong = std::move(judged.wrong);
     result_.where = std::move(judged.where);
     result_.counts_all = judged.counts_all && judged.share == 1;

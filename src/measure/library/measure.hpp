@@ -13,6 +13,7 @@
 #include "hiptool/device.hpp"
 #include "measure/kernel/family.hpp"
 #include "measure/library/compute.hpp"
+#include "measure/library/large_product.hpp"
 #include "measure/library/problem.hpp"
 #include "report/tree.hpp"
 
@@ -23,6 +24,7 @@ struct LibraryOptions {
   std::optional<std::size_t> samples;  ///< timed; absent: until the noise is low
   double warm_up_s = 0;                ///< before the timed calls, at least; see SamplingOptions
   double judge_s = 5;  ///< for the comparison of one result; what takes longer is judged in part
+  std::uint64_t large_bytes = large_data_bytes;  ///< of is_large_product()
   const CancelToken* cancel = nullptr;
   /// Called with each step that may hang before it starts: "opening cublas". May be empty.
   std::function<void(const std::string& step)> on_step;

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "measure/library/large_product.hpp"
 #include "measure/library/shape.hpp"
 
 namespace hiptool::measure {
@@ -60,6 +61,21 @@ std::vector<Trap> product_traps() {
       make_product_trap("svod#108",
                         "hipBLASLt on gfx1151: illegal access, bf16 to f32, M 2048, N 4096, K 64",
                         "4096x2048x64", "nn", DType::bf16, DType::f32),
+      // N and K are those of ROCm/legacy-rocm-build#6116.
+      make_product_trap("ROCm/legacy-rocm-build#6595",
+                        "rocBLAS and hipBLASLt on gfx1201: f32 wrong from row 524288 on, M 600000",
+                        "600000x512x512", "nt", DType::f32, DType::f32),
+      make_product_trap(
+          "ROCm/rocm-libraries#9184",
+          "rocBLAS on gfx1201: the end is not written where grid.y is more than 65536",
+          "16x8650752x16", "nn", DType::f32, DType::f32),
+      make_product_trap("NVIDIA/raft#3097",
+                        "cuBLASLt 13.6: f32 fails from 2^31 elements of A on, 134217728 x 16",
+                        "1x134217728x16", "nt", DType::f32, DType::f32),
+      make_product_trap(
+          "ROCm/hipBLASLt#2299",
+          "hipBLASLt on gfx950: bf16 does not write parts of D above 2 GiB, M 5326464, N 256, K 48",
+          "256x5326464x48", "nn", DType::bf16, DType::bf16),
       make_product_trap("ROCm/ROCm#5722", "rocBLAS of ROCm 7.1: 8-bit products wrong with K = 1",
                         "256x256x1", "nn", DType::i8, DType::i32),
   };
@@ -318,6 +334,17 @@ std::string shrink_to_fit(Problem& problem, std::uint64_t free_bytes) {
   if (bytes_of(problem) == needed) return {};
   return "reported as " + shape + ", which needs " + format_size(needed) + "; " +
          format_size(free_bytes) + " are free";
+}
+
+std::string fit_trap(Problem& problem, bool is_host, std::uint64_t free_bytes) {
+  if (!is_large_product(problem)) return shrink_to_fit(problem, free_bytes);
+  if (!is_host) return {};
+  // They are about how GPUs count; a host would take minutes.
+  constexpr std::uint64_t most_on_host_bytes = std::uint64_t{64} << 20;
+  const std::string shape = shape_word(problem);
+  const std::string needed = format_size(bytes_of(problem));
+  shrink_to_fit(problem, most_on_host_bytes);
+  return "reported as " + shape + ", which needs " + needed + "; made for GPUs";
 }
 
 std::vector<Problem> parse_shapes(std::string_view text, const std::string& path,

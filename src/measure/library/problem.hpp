@@ -155,6 +155,10 @@ const std::vector<Trap>& traps_of(ProblemKind kind);
 /// fit into so many bytes. The reason if it was changed, else empty.
 std::string shrink_to_fit(Problem& problem, std::uint64_t free_bytes);
 
+/// The same for the shape of a trap. One of is_large_product() stays as it is on a GPU, since a
+/// smaller one shows nothing, and is cut to 64 MiB on a host.
+std::string fit_trap(Problem& problem, bool is_host, std::uint64_t free_bytes);
+
 /// The shapes of a file, one a line: a shape, then in any order types and, of products, "tn" and
 /// "batch=8"; blank lines and "#" comments are skipped. What a line leaves out is as in `usual`;
 /// `dtypes` are those that lines without a type are run with. Throws Error(invalid_argument) that

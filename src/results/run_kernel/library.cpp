@@ -96,7 +96,14 @@ void add_result_notes(const LibraryResult& result, std::vector<report::Line>& no
                                               "bound",
                                               result.id)});
   }
-  if (was_library_judged(result) && result.judged_share < 1) {
+  if (was_library_judged(result) && result.judged_share < 1 &&
+      measure::is_large_product(result.problem)) {
+    notes.push_back(
+        {Tone::plain,
+         fmt::format("{}: of random numbers {} of the elements were judged (the ends, and "
+                     "where indices need more bits), of whole numbers all",
+                     result.id, format_share(result.judged_share))});
+  } else if (was_library_judged(result) && result.judged_share < 1) {
     notes.push_back(
         {Tone::plain,
          fmt::format("{}: of random numbers {} of the elements were judged ({} and "

@@ -287,7 +287,7 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
     Problem problem = problem_on(plan, task, device);
     std::string scaled;
     if (!task.trap.empty()) {
-      scaled = measure::shrink_to_fit(problem, device.memory().free_bytes);
+      scaled = measure::fit_trap(problem, device.is_host_memory(), device.memory().free_bytes);
     }
     const std::size_t first = results.size();
     for (const std::string& name : names) {
