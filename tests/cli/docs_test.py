@@ -216,6 +216,20 @@ class Documents(CliTest):
                         if not target.exists()]
         self.assertEqual(missing, [])
 
+    def test_each_feature_of_the_table_is_shown_by_a_test(self):
+        text = (ROOT / "docs" / "tested.md").read_text(encoding="utf-8")
+        section = text[text.index("## What a node is examined for"):].split("\n## ")[0]
+        rows = re.findall(r"^\| (?!feature)([^|]+) \| ([^|]+) \| ?([^|]*?) ?\|$", section,
+                          re.MULTILINE)
+        self.assertGreaterEqual(len(rows), 20)
+        for feature, answer, test in rows:
+            with self.subTest(feature):
+                self.assertEqual(answer.startswith("yes"), bool(test))
+                if test:
+                    file, name = re.fullmatch(r"`([^`]+)`: `([^`]+)`", test).groups()
+                    cases_of = re.findall(r"def (\w+)|TEST_CASE\w*\(\s*(?:\w+, )?\"(.*?)\"",
+                                          (ROOT / file).read_text(encoding="utf-8"))
+                    self.assertTrue(any(name in one for pair in cases_of for one in pair), test)
 
     def test_anchors_of_links(self):
         def anchors(text):
