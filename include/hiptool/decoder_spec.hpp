@@ -16,7 +16,14 @@ enum class RopePairs {
   halves,      ///< (i, i + d/2): "NEOX" in ggml; all files of Hugging Face, qwen2 and qwen3
 };
 
-enum class RopeScaling { none, linear, yarn, llama3, longrope };
+enum class RopeScaling {
+  none,
+  linear,
+  yarn,
+  llama3,
+  longrope,
+  dynamic,  ///< none up to original_context; beyond it every token changes the base: not computed
+};
 
 /// A rotary embedding (Su et al. 2021). Pair i of position p turns by p x f(i), where
 /// f(i) = base^(-2i / dimensions) changed as `scaling` says; cosine and sine are then multiplied by
@@ -28,7 +35,7 @@ struct RopeSpec {
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;            ///< linear, yarn, llama3: frequencies are divided by it
   double attention_factor = 1;  ///< yarn, longrope: already computed where files leave it out
-  std::uint64_t original_context = 0;  ///< yarn, llama3, longrope: tokens before scaling
+  std::uint64_t original_context = 0;  ///< yarn, llama3, longrope, dynamic: tokens before scaling
   double beta_fast = 32;               ///< yarn: turns in the original context: above, unscaled
   double beta_slow = 1;                ///< yarn: below, divided by the factor
   bool truncates = true;               ///< yarn: the limits of the ramp are whole numbers
@@ -105,7 +112,7 @@ struct DecoderSpec {
   [[nodiscard]] HIPTOOL_API static DecoderSpec read(const ModelFile& model);
 };
 
-/// "none", "linear", "yarn", "llama3", "longrope".
+/// "none", "linear", "yarn", "llama3", "longrope", "dynamic".
 [[nodiscard]] HIPTOOL_API std::string_view to_string(RopeScaling scaling) noexcept;
 
 }  // namespace hiptool

@@ -67,7 +67,8 @@ class HIPTOOL_API ModelRuntime {
   /// Before anything is queued: Error(invalid_argument) for options out of range and a
   /// specification that does not fit the tensors, Error(not_found) for a tensor that is not on the
   /// device, Error(unsupported) for a type without kernels and for heads of more than 256
-  /// elements, each naming the tensor; Error(out_of_memory) when memory_bytes() are not free.
+  /// elements, each naming the tensor, and for more context than RopeScaling::dynamic allows;
+  /// Error(out_of_memory) when memory_bytes() are not free.
   ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec);
   ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec,
                const Options& options);

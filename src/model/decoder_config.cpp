@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -223,9 +224,17 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
   } else if (type == "longrope") {
     rope.scaling = RopeScaling::longrope;
     read_longrope(fields, context_length, rope);
+  } else if (type == "dynamic") {
+    // _compute_dynamic_ntk_parameters: a sequence of so many tokens has the unscaled base.
+    rope.scaling = RopeScaling::dynamic;
+    rope.factor = fields.required_positive("factor");
+    if (context_length > 0) {
+      rope.original_context = std::min(rope.original_context, context_length);
+    }
   } else {
     fields.refuse(fields.find("rope_type") != nullptr ? "rope_type" : "type",
-                  "which is not supported", "use default, linear, yarn, llama3 or longrope");
+                  "which is not supported",
+                  "use default, linear, yarn, llama3, longrope or dynamic");
   }
 }
 

@@ -70,6 +70,7 @@ std::string_view to_string(RopeScaling scaling) noexcept {
     case RopeScaling::yarn: return "yarn";
     case RopeScaling::llama3: return "llama3";
     case RopeScaling::longrope: return "longrope";
+    case RopeScaling::dynamic: return "dynamic";
   }
   return "none";
 }

@@ -49,11 +49,17 @@ Tensor feed_prompt(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
   }
 }
 
-}  // namespace
+/// What the steps of one or several runtimes leave.
+struct DecodedSteps {
+  std::vector<std::uint64_t> digests;  // of the logits of each
+  double time_s = 0;                   // of those with one token
+  std::uint64_t timed = 0;
+};
 
-void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
-                   std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
-                   DecodedTokens& result) {
+// Appends ids to result.ids until there are `count`: first one after the prompt.
+void decode_steps(ModelRuntime& runtime, std::span<const std::uint32_t> prompt, std::uint64_t count,
+                  const SamplingOptions& sampling, const CancelToken& cancel, DecodedTokens& result,
+                  DecodedSteps& steps) {
   const Backend& backend = runtime.backend();
   runtime.observe([&](const DecoderStage& stage) {
     // A token may take seconds on a processor, where layers are slow enough to be waited for.
@@ -61,28 +67,69 @@ void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
       wait_for(stage.stream, cancel);
     }
   });
-  std::vector<std::uint64_t> digests;
   KernelTimer timer(backend.stream());
   bool is_slow = true;
+  const std::size_t first = result.ids.size();
   while (result.ids.size() < count) {
     cancel.throw_if_cancelled("decode");
     const auto start = DecodeClock::now();
-    if (result.ids.size() == 1) timer.start();
-    const Tensor logits = result.ids.empty() ? feed_prompt(runtime, prompt, cancel)
-                                             : runtime.decode_step(std::span(result.ids).last(1));
+    const bool is_first = result.ids.size() == first;
+    if (result.ids.size() == first + 1) timer.start();
+    const Tensor logits = is_first ? feed_prompt(runtime, prompt, cancel)
+                                   : runtime.decode_step(std::span(result.ids).last(1));
     if (is_slow) wait_for(backend.stream(), cancel);
     const std::vector<float> values = logits.to_host<float>(backend.stream());
     is_slow = seconds_since(start) > longest_wait_s;
-    digests.push_back(base::xxh3_64(values.data(), values.size() * sizeof(float)));
+    steps.digests.push_back(base::xxh3_64(values.data(), values.size() * sizeof(float)));
     result.ids.push_back(sample_token(values, sampling, runtime.position() - 1));
   }
-  if (count > 1) {
+  if (count > first + 1) {
     timer.stop();
-    result.step_time_s = timer.elapsed_s() / static_cast<double>(count - 1);
+    steps.time_s += timer.elapsed_s();
+    steps.timed += count - first - 1;
   }
   backend.synchronize();
   runtime.observe({});
-  result.logits_digest = base::xxh3_64(digests.data(), digests.size() * sizeof(std::uint64_t));
+}
+
+void summarise(const DecodedSteps& steps, DecodedTokens& result) {
+  if (steps.timed > 0) result.step_time_s = steps.time_s / static_cast<double>(steps.timed);
+  result.logits_digest =
+      base::xxh3_64(steps.digests.data(), steps.digests.size() * sizeof(std::uint64_t));
+}
+
+}  // namespace
+
+void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
+                   std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
+                   DecodedTokens& result) {
+  DecodedSteps steps;
+  decode_steps(runtime, prompt, count, sampling, cancel, result, steps);
+  summarise(steps, result);
+}
+
+void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
+                   std::span<const std::uint32_t> prompt, std::uint64_t count,
+                   const SamplingOptions& sampling, const CancelToken& cancel,
+                   DecodedTokens& result) {
+  const std::uint64_t all = prompt.size() + count;
+  const std::uint64_t original = rope.original_context;
+  // The last id is not fed, so that of the first ids so many come from short sequences.
+  const bool begins_short = rope.scaling == RopeScaling::longrope && prompt.size() <= original;
+  const std::uint64_t of_short =
+      begins_short ? std::min<std::uint64_t>(count, original - prompt.size() + 1) : count;
+  DecodedSteps steps;
+  {
+    ModelRuntime runtime = make_runtime(begins_short ? std::min(all, original) : all);
+    decode_steps(runtime, prompt, of_short, sampling, cancel, result, steps);
+  }
+  if (of_short < count) {
+    std::vector<std::uint32_t> fed(prompt.begin(), prompt.end());
+    fed.insert(fed.end(), result.ids.begin(), result.ids.end());
+    ModelRuntime runtime = make_runtime(all);
+    decode_steps(runtime, fed, count, sampling, cancel, result, steps);
+  }
+  summarise(steps, result);
 }
 
 std::vector<std::uint32_t> default_prompt(std::uint64_t vocabulary) {

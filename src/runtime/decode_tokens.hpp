@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +27,18 @@ struct DecodedTokens {
 /// block for long.
 void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
                    std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
+                   DecodedTokens& result);
+
+/// Makes a runtime for so many tokens of context.
+using MakeRuntime = std::function<ModelRuntime(std::uint64_t context_tokens)>;
+
+/// The same with runtimes that are made for it. With longrope each id is what a computation of all
+/// tokens before it gives: short divisors while they are at most RopeSpec::original_context, then
+/// long ones, with which those before are computed once more (as Phi3ForCausalLM of transformers
+/// does in prepare_inputs_for_generation). So the first ids do not depend on `count`.
+void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
+                   std::span<const std::uint32_t> prompt, std::uint64_t count,
+                   const SamplingOptions& sampling, const CancelToken& cancel,
                    DecodedTokens& result);
 
 /// The prompt of a model for which there is none: eight ids, (7 i^2 + 3 i + 1) modulo the

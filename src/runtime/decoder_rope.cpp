@@ -30,7 +30,8 @@ ops::RopeOptions rope_options(const RopeSpec& rope, std::vector<double> divisors
   const auto original = static_cast<double>(rope.original_context);
   switch (rope.scaling) {
     case RopeScaling::none:
-    case RopeScaling::longrope: break;
+    case RopeScaling::longrope:
+    case RopeScaling::dynamic: break;
     case RopeScaling::linear: options.linear_factor = rope.factor; break;
     case RopeScaling::yarn:
       options.yarn = {rope.factor, original, rope.beta_fast, rope.beta_slow, rope.truncates};

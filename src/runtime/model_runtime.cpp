@@ -82,6 +82,15 @@ void require_heads(const DecoderSpec& spec) {
               "use a model with smaller heads");
 }
 
+void require_rope(const RopeSpec& rope, std::uint64_t context_tokens) {
+  if (rope.scaling != RopeScaling::dynamic || context_tokens <= rope.original_context) return;
+  throw Error(ErrorCode::unsupported, "make runtime",
+              "a context of " + base::plain_count_of(context_tokens, "token") + ": beyond " +
+                  std::to_string(rope.original_context) +
+                  " the model's dynamic rope scaling changes with each token",
+              "use a shorter prompt, and fewer tokens after it");
+}
+
 }  // namespace
 
 struct ModelRuntime::State {
@@ -106,6 +115,7 @@ struct ModelRuntime::State {
         chunk_tokens(runtime::decoder_chunk_tokens(options)) {
     static_cast<void>(memory_bytes(spec, options));  // refuses options
     require_heads(spec);
+    require_rope(spec.rope, context_tokens);
     backends = backends_in_use(all, spec, find);
     places = runtime::find_places(backends, spec, find);
     runtime::check_weights(backends, places, spec, find);

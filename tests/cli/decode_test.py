@@ -42,6 +42,52 @@ class Decode(CliTest):
         self.assertNotEqual(rest["logits_digest"], found["logits_digest"])
         self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
 
+    def test_long_divisors_from_the_first_id_that_needs_them(self):
+        # Scaled beyond 32 tokens: the ids of up to 32 tokens and those of more differ in their
+        # divisors, and each is that of all tokens before it.
+        for name in ("m.gguf", "m.safetensors"):
+            path = self.make(name, "--architecture", "llama", "--rope", "longrope", "--dtype",
+                             "F16")
+            prompt = [(11 * i + 5) % 331 for i in range(29)]
+            listed = ",".join(map(str, prompt))
+            found = self.decode(path, 9, "--prompt-ids", listed)
+            for count in (1, 4, 5, 8):
+                part = self.decode(path, count, "--prompt-ids", listed)
+                self.assertEqual(part["ids"], found["ids"][:count])
+                before = ",".join(map(str, prompt + found["ids"][:count]))
+                self.assertEqual(self.decode(path, 1, "--prompt-ids", before)["ids"],
+                                 found["ids"][count:count + 1])
+            self.assertGreater(found["tokens_per_s"], 0)
+            sampled = ("--prompt-ids", listed, "--temperature", "1", "--seed", "3")
+            self.assertEqual(self.decode(path, 3, *sampled)["ids"],
+                             self.decode(path, 12, *sampled)["ids"][:3])
+
+    def test_dynamic_scaling_is_none_up_to_the_trained_context(self):
+        path = self.make("m.safetensors", "--architecture", "llama", "--dtype", "BF16")
+        config = self.folder / "config.json"
+        known = json.loads(config.read_text())
+        trained = known["max_position_embeddings"]
+        prompt = ",".join(str(17 * i % 331) for i in range(trained - 3))
+        without = self.decode(path, 3, "--prompt-ids", prompt)
+        known["rope_theta"] = known.pop("rope_parameters")["rope_theta"]
+        known["rope_scaling"] = {"type": "dynamic", "factor": 2.0}
+        config.write_text(json.dumps(known))
+        found = self.decode(path, 3, "--prompt-ids", prompt)
+        self.assertEqual((found["ids"], found["logits_digest"]),
+                         (without["ids"], without["logits_digest"]))
+        longer = prompt + ",5,6,7"
+        proved = run("prove", path, "--device", "cpu", "--prompt-ids", longer, "--layers", "0")
+        self.assertEqual(proved.returncode, 0, proved.stderr)
+        for words in (["load", path, "--device", "cpu", "--decode", "4", "--prompt-ids", prompt],
+                      ["prove", path, "--device", "cpu", "--prompt-ids", longer + ",8"],
+                      ["prove", path, "--write-golden", str(self.folder / "golden"),
+                       "--prompt-ids", longer + ",8"]):
+            refused = run(*words)
+            self.assertEqual(refused.returncode, 4, refused.stderr)
+            text = " ".join(refused.stderr.split())
+            self.assertIn(f"beyond {trained} ", text)
+            self.assertIn("dynamic rope scaling changes with each token", text)
+
     def test_more_tokens_than_the_model_was_trained_for(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "Q8_0")
         trained = json.loads(run("inspect", path, "--format", "json").stdout)

@@ -55,7 +55,8 @@ std::vector<double> rope_frequencies(const RopeSpec& rope, std::span<const doubl
   }
   switch (rope.scaling) {
     case RopeScaling::none:
-    case RopeScaling::longrope: break;
+    case RopeScaling::longrope:
+    case RopeScaling::dynamic: break;
     case RopeScaling::linear:
       for (double& frequency : frequencies) frequency /= rope.factor;
       break;

@@ -389,6 +389,11 @@ TEST_CASE("decoder spec: rotary embeddings of a config.json, old and new") {
   CHECK(found.long_divisors == std::vector<double>{3.5, 4});
   CHECK(found.attention_factor == doctest::Approx(std::sqrt(1.5)));
   CHECK(config_with("rope_scaling", {{"type", "linear"}, {"factor", 2.0}}).read().rope.factor == 2);
+  const RopeSpec dynamic =
+      config_with("rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}).read().rope;
+  CHECK(dynamic.scaling == RopeScaling::dynamic);
+  CHECK(dynamic.original_context == 64);
+  CHECK(to_string(dynamic.scaling) == "dynamic");
 }
 
 TEST_CASE("decoder spec: windows of a config.json") {
@@ -432,8 +437,9 @@ TEST_CASE("decoder spec: refused members of a config.json are named with their v
   check_refusal(config_with("attention_bias", true),
                 "'model.layers.0.self_attn.q_proj.bias' is missing");
   check_refusal(config_with("mlp_bias", true), "'model.layers.0.mlp.gate_proj.bias' is missing");
-  check_refusal(config_with("rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}),
-                "'rope_scaling.type' is \"dynamic\"");
+  check_refusal(config_with("rope_scaling", {{"type", "ntk"}, {"factor", 2.0}}),
+                "'rope_scaling.type' is \"ntk\"");
+  check_refusal(config_with("rope_scaling", {{"type", "dynamic"}}), "'rope_scaling.factor'");
   check_refusal(config_with("rope_scaling", {{"type", "linear"}}),
                 "'rope_scaling.factor' is absent");
   check_refusal(config_with("rope_scaling", {{"type", "linear"}, {"factor", 2.0}, {"twist", 3}}),

@@ -64,15 +64,18 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
   for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids =
       prompt.empty() ? runtime::default_prompt(spec.vocabulary) : std::move(prompt);
-  ModelRuntime::Options options;
-  options.context_tokens = outcome.prompt_ids.size() + count;
-  ModelRuntime decoder = make_decoder(backends, model, spec, options);
+  const auto make_runtime = [&](std::uint64_t context_tokens) {
+    ModelRuntime::Options options;
+    options.context_tokens = context_tokens;
+    return make_decoder(backends, model, spec, options);
+  };
   outcome.sampling = sampling;
   outcome.wanted = count;
   outcome.trained_tokens = spec.context_length;
   runtime::DecodedTokens found;
   try {
-    runtime::decode_tokens(decoder, outcome.prompt_ids, count, sampling, cancel, found);
+    runtime::decode_tokens(make_runtime, spec.rope, outcome.prompt_ids, count, sampling, cancel,
+                           found);
   } catch (...) {
     outcome.ids = found.ids;
     throw;
