@@ -26,6 +26,24 @@ std::uint64_t original_context_of(const RopeSpec& rope) {
   return is_used ? rope.original_context : 0;
 }
 
+/// Numbers that no kind of scaling but one reads are as in a description without them.
+RopeSpec used_numbers(RopeSpec rope) {
+  const RopeSpec unused;
+  if (rope.scaling != RopeScaling::yarn) {
+    rope.beta_fast = unused.beta_fast;
+    rope.beta_slow = unused.beta_slow;
+    rope.truncates = unused.truncates;
+  }
+  if (rope.scaling != RopeScaling::llama3) {
+    rope.low_frequency_factor = unused.low_frequency_factor;
+    rope.high_frequency_factor = unused.high_frequency_factor;
+  }
+  const bool has_factor = rope.scaling == RopeScaling::linear ||
+                          rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::llama3;
+  if (!has_factor) rope.factor = unused.factor;
+  return rope;
+}
+
 /// Numbers and names as bytes, each with its length or in eight bytes, so that no two descriptions
 /// give the same.
 class Description {
@@ -102,7 +120,7 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
       {"attention scale", text_of(spec.attention_scale)},
       {"rope scaling", std::string(to_string(spec.rope.scaling))},
       {"rope base", text_of(spec.rope.base)},
-      {"rope factor", text_of(spec.rope.factor)},
+      {"rope factor", text_of(used_numbers(spec.rope).factor)},
       {"rope attention factor", text_of(spec.rope.attention_factor)}};
   for (const auto& [name, number] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
            {"layers", spec.layers.size()},
@@ -165,7 +183,8 @@ std::string different_setting(std::string_view text, const DecoderSpec& spec) {
 
 namespace {
 
-std::uint64_t numbers_digest_with(const DecoderSpec& spec, std::uint64_t original_context) {
+std::uint64_t numbers_digest_with(const DecoderSpec& spec, const RopeSpec& rope,
+                                  std::uint64_t original_context) {
   Description all;
   all.add(spec.architecture);
   for (const std::uint64_t number :
@@ -175,7 +194,7 @@ std::uint64_t numbers_digest_with(const DecoderSpec& spec, std::uint64_t origina
   all.add(spec.norm_epsilon);
   all.add(spec.attention_scale);
   all.add(static_cast<std::uint64_t>(spec.gate));
-  all.add(spec.rope, original_context);
+  all.add(rope, original_context);
   all.add(spec.embedding_tensor);
   all.add(spec.output_norm);
   all.add(spec.output);
@@ -186,11 +205,11 @@ std::uint64_t numbers_digest_with(const DecoderSpec& spec, std::uint64_t origina
 }  // namespace
 
 std::uint64_t numbers_digest(const DecoderSpec& spec) {
-  return numbers_digest_with(spec, original_context_of(spec.rope));
+  return numbers_digest_with(spec, used_numbers(spec.rope), original_context_of(spec.rope));
 }
 
 std::uint64_t first_numbers_digest(const DecoderSpec& spec) {
-  return numbers_digest_with(spec, spec.rope.original_context);
+  return numbers_digest_with(spec, spec.rope, spec.rope.original_context);
 }
 
 }  // namespace hiptool::reference

@@ -8,15 +8,22 @@ namespace {
 
 constexpr int k_elements = 256;
 
+// Planes of two bits: 32 elements from the byte on.
+int two_bits(const std::uint8_t* quants, int group, int element) {
+  return quants[group / 4 * 32 + element] >> (group % 4 * 2) & 3;
+}
+
 void q2_k_block(const std::uint8_t* block, double* values) {
   const std::uint8_t* scales = block;       // 16: scale in the low half, minimum in the high one
   const std::uint8_t* quants = block + 16;  // two parts of 32 bytes with four planes of 2 bits
   const double scale = half_at(block + 80);
   const double minimum = half_at(block + 82);
-  for (int i = 0; i < k_elements; ++i) {
-    const int quant = quants[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
-    const int both = scales[i / 16];
-    values[i] = scale * (both & 15) * quant - minimum * (both >> 4);
+  for (int half = 0; half < 16; ++half) {
+    const double factor = scale * (scales[half] & 15);
+    const double less = minimum * (scales[half] >> 4);
+    for (int i = 0; i < 16; ++i) {
+      values[16 * half + i] = factor * two_bits(quants, half / 2, half % 2 * 16 + i) - less;
+    }
   }
 }
 
@@ -31,10 +38,13 @@ void q3_k_block(const std::uint8_t* block, double* values) {
   const std::uint8_t* high = block;         // bit i / 32 of byte i % 32: clear means minus 4
   const std::uint8_t* quants = block + 32;  // as in Q2_K
   const double scale = half_at(block + 108);
-  for (int i = 0; i < k_elements; ++i) {
-    int quant = quants[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
-    if ((high[i % 32] >> (i / 32) & 1) == 0) quant -= 4;
-    values[i] = scale * q3_k_scale(block + 96, i / 16) * quant;
+  for (int half = 0; half < 16; ++half) {
+    const double factor = scale * q3_k_scale(block + 96, half);
+    for (int i = 0; i < 16; ++i) {
+      const int element = half % 2 * 16 + i;
+      const int is_high = high[element] >> (half / 2) & 1;
+      values[16 * half + i] = factor * (two_bits(quants, half / 2, element) - 4 + 4 * is_high);
+    }
   }
 }
 
@@ -51,16 +61,20 @@ ScaleAndMinimum q4_k_pair(const std::uint8_t* packed, int number) {
 }
 
 // Of Q4_K and Q5_K: 32 bytes hold two groups of 32, the first in the low halves.
-int nibble_of_group(const std::uint8_t* quants, int element) {
-  return quants[element / 64 * 32 + element % 32] >> (element / 32 % 2 * 4) & 15;
+int nibble_of_group(const std::uint8_t* quants, int group, int element) {
+  return quants[group / 2 * 32 + element] >> (group % 2 * 4) & 15;
 }
 
 void q4_k_block(const std::uint8_t* block, double* values) {
   const double scale = half_at(block);
   const double minimum = half_at(block + 2);
-  for (int i = 0; i < k_elements; ++i) {
-    const ScaleAndMinimum pair = q4_k_pair(block + 4, i / 32);
-    values[i] = scale * pair.scale * nibble_of_group(block + 16, i) - minimum * pair.minimum;
+  for (int group = 0; group < 8; ++group) {
+    const ScaleAndMinimum pair = q4_k_pair(block + 4, group);
+    const double factor = scale * pair.scale;
+    const double less = minimum * pair.minimum;
+    for (int i = 0; i < 32; ++i) {
+      values[32 * group + i] = factor * nibble_of_group(block + 16, group, i) - less;
+    }
   }
 }
 
@@ -68,22 +82,29 @@ void q5_k_block(const std::uint8_t* block, double* values) {
   const double scale = half_at(block);
   const double minimum = half_at(block + 2);
   const std::uint8_t* fifth = block + 16;  // bit i / 32 of byte i % 32
-  for (int i = 0; i < k_elements; ++i) {
-    const ScaleAndMinimum pair = q4_k_pair(block + 4, i / 32);
-    const int quant = nibble_of_group(block + 48, i) | (fifth[i % 32] >> (i / 32) & 1) << 4;
-    values[i] = scale * pair.scale * quant - minimum * pair.minimum;
+  for (int group = 0; group < 8; ++group) {
+    const ScaleAndMinimum pair = q4_k_pair(block + 4, group);
+    const double factor = scale * pair.scale;
+    const double less = minimum * pair.minimum;
+    for (int i = 0; i < 32; ++i) {
+      const int quant = nibble_of_group(block + 48, group, i) | (fifth[i] >> group & 1) << 4;
+      values[32 * group + i] = factor * quant - less;
+    }
   }
 }
 
 void q6_k_block(const std::uint8_t* block, double* values) {
   const double scale = half_at(block + 208);
-  for (int i = 0; i < k_elements; ++i) {
-    const int half = i / 128;
-    const int group = i % 128 / 32;
-    const int low = block[64 * half + 32 * (group % 2) + i % 32] >> (group / 2 * 4) & 15;
-    const int high = block[128 + 32 * half + i % 32] >> (2 * group) & 3;
-    const int factor = static_cast<std::int8_t>(block[192 + i / 16]);
-    values[i] = scale * factor * ((low | high << 4) - 32);
+  for (int part = 0; part < 16; ++part) {
+    const int half = part / 8;  // of the block
+    const int group = part % 8 / 2;
+    const std::uint8_t* low = block + 64 * half + 32 * (group % 2) + part % 2 * 16;
+    const std::uint8_t* high = block + 128 + 32 * half + part % 2 * 16;
+    const double factor = scale * static_cast<std::int8_t>(block[192 + part]);
+    for (int i = 0; i < 16; ++i) {
+      const int quant = (low[i] >> (group / 2 * 4) & 15) | (high[i] >> (2 * group) & 3) << 4;
+      values[16 * part + i] = factor * (quant - 32);
+    }
   }
 }
 

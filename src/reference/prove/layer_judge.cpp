@@ -97,11 +97,12 @@ void LayerJudge::compare(const char* stage, const std::string& tensor,
 // Compares the device's, and returns its own.
 std::vector<double> LayerJudge::product(const char* stage, const MatrixSpec& matrix,
                                         const char* input, const std::vector<double>& own) {
-  const Bounded all = reference_.product(matrix, joined(device_->at(input), own));
+  const std::vector<double>& inputs = device_->at(input);
+  const Bounded all = reference_.product(matrix, joined(inputs, own),
+                                         inputs.size() / static_cast<std::size_t>(matrix.columns));
   const std::vector<double>& found = device_->at(stage);
   const std::span<const double> values(all.values);
-  compare(stage, matrix.weight, values.first(found.size()),
-          std::span(all.bounds).first(found.size()), found);
+  compare(stage, matrix.weight, values.first(found.size()), all.bounds, found);
   if (after_product_) after_product_(reference_.tensor(matrix.weight).size_bytes);
   const auto rest = values.subspan(found.size());
   return {rest.begin(), rest.end()};

@@ -39,6 +39,13 @@ ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
       cancel_(options.cancel),
       caches_(spec_.layers.size()) {
   check_weights();
+  if (spec_.rope.scaling == RopeScaling::dynamic &&
+      options.sequence_tokens > spec_.rope.original_context) {
+    throw Error(ErrorCode::input_failed, "compute the reference",
+                model.path().string() + ": beyond " + std::to_string(spec_.rope.original_context) +
+                    " tokens its dynamic rope scaling changes with each token",
+                "use a shorter prompt");
+  }
   frequencies_ =
       rope_frequencies(spec_.rope, chosen_divisors(spec_.rope, weights_, options.sequence_tokens));
 }
@@ -95,11 +102,12 @@ Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double
   return bounded_norms(inputs, weights_.vector(weight), spec_.norm_epsilon);
 }
 
-Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs) const {
+Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs,
+                                  std::size_t bounded_inputs) const {
   Bounded result;
-  result.values = weights_.product(matrix, inputs, &result.bounds);
+  result.values = weights_.product(matrix, inputs, &result.bounds, bounded_inputs);
   const auto terms = static_cast<std::size_t>(matrix.columns) + (matrix.bias.empty() ? 0u : 1u);
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
+  for (std::size_t i = 0; i < result.bounds.size(); ++i) {
     result.bounds[i] = sum_bound(terms, std::sqrt(result.bounds[i]), result.values[i]);
   }
   return result;

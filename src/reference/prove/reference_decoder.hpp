@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -86,8 +87,9 @@ class ReferenceDecoder {
   // Single stages, of any inputs.
 
   Bounded norm(const std::string& weight, std::span<const double> inputs) const;
-  /// W x + b of each of the inputs.
-  Bounded product(const MatrixSpec& matrix, std::span<const double> inputs) const;
+  /// W x + b of each of the inputs; bounds of the first so many.
+  Bounded product(const MatrixSpec& matrix, std::span<const double> inputs,
+                  std::size_t bounded_inputs = std::numeric_limits<std::size_t>::max()) const;
   /// Heads after their norm (an empty name: none) and their rotation.
   Bounded rotated(std::span<const double> heads, const std::string& norm_weight,
                   std::span<const std::uint64_t> positions) const;

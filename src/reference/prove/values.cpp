@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "reference/prove/values.hpp"
 
+#include <bit>
 #include <cassert>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -11,13 +11,18 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
+// 2^exponent, of a normal number.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 // Sign, exponent and mantissa as a number, whatever the highest exponent means.
 double finite_float(std::uint32_t bits, int exponent_bits, int mantissa_bits, int bias) {
   const std::uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
   const auto exponent = static_cast<int>(bits >> mantissa_bits & ((1u << exponent_bits) - 1));
   const bool is_normal = exponent > 0;
-  const double whole = mantissa + (is_normal ? std::ldexp(1.0, mantissa_bits) : 0.0);
-  const double magnitude = std::ldexp(whole, (is_normal ? exponent : 1) - bias - mantissa_bits);
+  const std::uint32_t whole = mantissa | (is_normal ? 1u << mantissa_bits : 0u);
+  const double magnitude = whole * power_of_two((is_normal ? exponent : 1) - bias - mantissa_bits);
   return (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -magnitude : magnitude;
 }
 
@@ -52,21 +57,28 @@ void f8_e5m2_fnuz_value(const std::uint8_t* block, double* value) {
   *value = *block == 0x80 ? not_a_number : finite_float(*block, 5, 2, 16);
 }
 
-BlockToDoubles float_function(std::string_view type) noexcept {
-  if (type == "F32") return f32_value;
-  if (type == "F16") return f16_value;
-  if (type == "BF16") return bf16_value;
-  if (type == "F64") return f64_value;
-  if (type == "F8_E4M3") return f8_e4m3_value;
-  if (type == "F8_E5M2") return f8_e5m2_value;
-  if (type == "F8_E4M3FNUZ") return f8_e4m3_fnuz_value;
-  if (type == "F8_E5M2FNUZ") return f8_e5m2_fnuz_value;
+// One of the functions above for each element.
+template <BlockToDoubles Function, std::size_t Bytes>
+void floats_to_doubles(const std::uint8_t* bytes, std::span<double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) Function(bytes + Bytes * i, &values[i]);
+}
+
+using FloatsFunction = void (*)(const std::uint8_t* bytes, std::span<double> values);
+
+FloatsFunction float_function(std::string_view type) noexcept {
+  if (type == "F32") return floats_to_doubles<f32_value, 4>;
+  if (type == "F16") return floats_to_doubles<f16_value, 2>;
+  if (type == "BF16") return floats_to_doubles<bf16_value, 2>;
+  if (type == "F64") return floats_to_doubles<f64_value, 8>;
+  if (type == "F8_E4M3") return floats_to_doubles<f8_e4m3_value, 1>;
+  if (type == "F8_E5M2") return floats_to_doubles<f8_e5m2_value, 1>;
+  if (type == "F8_E4M3FNUZ") return floats_to_doubles<f8_e4m3_fnuz_value, 1>;
+  if (type == "F8_E5M2FNUZ") return floats_to_doubles<f8_e5m2_fnuz_value, 1>;
   return nullptr;
 }
 
-BlockToDoubles block_function(std::string_view type) {
-  for (const auto find :
-       {float_function, small_block_function, k_block_function, iq_block_function}) {
+BlockToDoubles block_function(std::string_view type) noexcept {
+  for (const auto find : {small_block_function, k_block_function, iq_block_function}) {
     if (const BlockToDoubles function = find(type)) return function;
   }
   return nullptr;
@@ -85,18 +97,34 @@ double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) noe
   return (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -infinity : infinity;
 }
 
-bool has_values(ElementType type) noexcept { return block_function(type.name()) != nullptr; }
+bool has_values(ElementType type) noexcept {
+  return float_function(type.name()) != nullptr || block_function(type.name()) != nullptr;
+}
+
+ToDoubles::ToDoubles(ElementType type) noexcept
+    : floats_(float_function(type.name())),
+      block_(block_function(type.name())),
+      block_bytes_(type.block_bits() / 8),
+      block_elements_(static_cast<std::size_t>(type.block_elements())) {
+  assert(floats_ != nullptr || block_ != nullptr);
+}
+
+void ToDoubles::operator()(std::span<const std::byte> blocks,
+                           std::span<double> values) const noexcept {
+  const std::size_t count = blocks.size() / block_bytes_;
+  assert(values.size() == count * block_elements_);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(blocks.data());
+  if (floats_ != nullptr) {
+    floats_(bytes, values);
+    return;
+  }
+  for (std::size_t block = 0; block < count; ++block) {
+    block_(bytes + block * block_bytes_, values.data() + block * block_elements_);
+  }
+}
 
 void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<double> values) {
-  const BlockToDoubles function = block_function(type.name());
-  assert(function != nullptr);
-  const std::size_t block_bytes = type.block_bits() / 8;
-  const std::size_t count = blocks.size() / block_bytes;
-  assert(values.size() == count * type.block_elements());
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(blocks.data());
-  for (std::size_t block = 0; block < count; ++block) {
-    function(bytes + block * block_bytes, values.data() + block * type.block_elements());
-  }
+  ToDoubles{type}(blocks, values);
 }
 
 }  // namespace hiptool::reference

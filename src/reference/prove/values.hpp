@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,21 @@ void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<d
 /// One block of a type to its elements. Bytes are those of the file.
 using BlockToDoubles = void (*)(const std::uint8_t* block, double* values);
 
+/// The same of many calls with one type, which is looked up once.
+class ToDoubles {
+ public:
+  explicit ToDoubles(ElementType type) noexcept;
+  void operator()(std::span<const std::byte> blocks, std::span<double> values) const noexcept;
+
+ private:
+  using FloatsToDoubles = void (*)(const std::uint8_t* bytes, std::span<double> values);
+
+  FloatsToDoubles floats_;  // null for quantised types
+  BlockToDoubles block_;    // null for the others
+  std::size_t block_bytes_;
+  std::size_t block_elements_;
+};
+
 /// The function for a quantised type, or null.
 BlockToDoubles small_block_function(std::string_view type) noexcept;  ///< 32 to 128 elements
 BlockToDoubles k_block_function(std::string_view type) noexcept;  ///< Q2_K to Q6_K, TQ1_0, TQ2_0
@@ -37,7 +53,12 @@ inline std::uint32_t bits_32(const std::uint8_t* bytes) noexcept {
 /// An IEEE 754 number of fewer bits; those with the highest exponent are infinite and NaN.
 double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) noexcept;
 inline double half_at(const std::uint8_t* bytes) noexcept {
-  return small_float(bits_16(bytes), 5, 10);
+  const std::uint32_t bits = bits_16(bytes);
+  const std::uint32_t exponent = bits >> 10 & 31;
+  if (exponent == 0 || exponent == 31) return small_float(bits, 5, 10);
+  // The same number with a wider exponent and mantissa.
+  const std::uint64_t magnitude = (bits & 0x7FFF) + ((1023u - 15u) << 10);
+  return std::bit_cast<double>(std::uint64_t{bits & 0x8000} << 48 | magnitude << 42);
 }
 
 }  // namespace hiptool::reference

@@ -14,6 +14,7 @@
 #include "load/verify/digest.hpp"
 #include "model/parts.hpp"
 #include "reference/prove/parallel.hpp"
+#include "reference/prove/row_products.hpp"
 #include "reference/prove/values.hpp"
 
 namespace hiptool::reference {
@@ -21,32 +22,7 @@ namespace {
 
 constexpr std::uint64_t chunk_bytes = 1u << 20;
 
-// Eight sums, so that a processor can add two or four at a time; in the same order everywhere.
-double dot_product(const double* left, const double* right, std::size_t count) {
-  std::array<double, 8> sums{};
-  std::size_t at = 0;
-  for (; at + 8 <= count; at += 8) {
-    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += left[at + lane] * right[at + lane];
-  }
-  for (; at < count; ++at) sums[at % 8] += left[at] * right[at];
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
-// The same of the squares of the terms.
-double square_product(const double* left, const double* right, std::size_t count) {
-  std::array<double, 8> sums{};
-  std::size_t at = 0;
-  for (; at + 8 <= count; at += 8) {
-    for (std::size_t lane = 0; lane < 8; ++lane) {
-      const double term = left[at + lane] * right[at + lane];
-      sums[lane] += term * term;
-    }
-  }
-  for (; at < count; ++at) sums[0] += left[at] * right[at] * left[at] * right[at];
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
-// NaN where any of them is not finite; in eight sums, as above.
+// NaN where any of them is not finite; in eight sums, which a processor adds two at a time.
 double sum_of_zeros(const std::vector<double>& values) {
   std::array<double, 8> sums{};
   std::size_t at = 0;
@@ -103,6 +79,7 @@ struct Weights::Rows {
   std::uint64_t offset;
   std::uint64_t columns;
   std::uint64_t row_bytes;
+  ToDoubles read_values;
 
   std::vector<std::byte> read(std::uint64_t first, std::uint64_t count) const {
     std::vector<std::byte> bytes(static_cast<std::size_t>(count * row_bytes));
@@ -110,6 +87,22 @@ struct Weights::Rows {
     file->read_at(bytes, begin);
     if (weights->seen_->add(tensor, begin, bytes)) return bytes;
     throw changed(weights->model_, *tensor, "was read twice, with different bytes");
+  }
+
+  /// Columns of some rows from the first one on, of bytes of whole rows.
+  void to_piece(std::span<const std::byte> bytes, std::size_t first, std::size_t count,
+                std::size_t column, std::vector<double>& piece) const {
+    const std::size_t width =
+        std::min(RowProducts::piece_columns, static_cast<std::size_t>(columns) - column);
+    const auto elements = static_cast<std::size_t>(type.block_elements());
+    const std::size_t block_bytes = type.block_bits() / 8;
+    piece.resize(count * width);
+    for (std::size_t row = 0; row < count; ++row) {
+      const std::size_t offset =
+          (first + row) * static_cast<std::size_t>(row_bytes) + column / elements * block_bytes;
+      read_values(bytes.subspan(offset, width / elements * block_bytes),
+                  std::span(piece).subspan(row * width, width));
+    }
   }
 };
 
@@ -153,7 +146,8 @@ Weights::Rows Weights::rows_of(const std::string& tensor, std::uint64_t columns)
           info.type,
           info.file_offset,
           columns,
-          columns / info.type.block_elements() * block_bytes};
+          columns / info.type.block_elements() * block_bytes,
+          ToDoubles(info.type)};
 }
 
 void Weights::require_finite(const std::string& tensor, const std::vector<double>& values,
@@ -198,6 +192,18 @@ void Weights::require_unchanged(std::span<const std::uint64_t> digests) const {
   }
 }
 
+void Weights::require_finite(const MatrixSpec& matrix, const std::vector<double>& piece,
+                             std::uint64_t row, std::uint64_t column) const {
+  if (sum_of_zeros(piece) == 0) return;
+  const std::uint64_t width =
+      std::min<std::uint64_t>(RowProducts::piece_columns, matrix.columns - column);
+  for (std::size_t at = 0; at < piece.size(); at += static_cast<std::size_t>(width)) {
+    const std::vector<double> part(piece.begin() + static_cast<std::ptrdiff_t>(at),
+                                   piece.begin() + static_cast<std::ptrdiff_t>(at + width));
+    require_finite(matrix.weight, part, (row + at / width) * matrix.columns + column);
+  }
+}
+
 std::vector<double> Weights::vector(const std::string& tensor) const {
   const std::uint64_t count = find(tensor).elements;
   const Rows rows = rows_of(tensor, count);
@@ -215,12 +221,26 @@ std::vector<double> Weights::row(const MatrixSpec& matrix, std::uint64_t row) co
   return values;
 }
 
+std::uint64_t Weights::rows_at_a_time(std::uint64_t rows, std::uint64_t row_bytes) const {
+  // Threads that are done early take what is left, in reads that are worth their call.
+  constexpr std::uint64_t pieces_of_thread = 4;
+  constexpr std::uint64_t least_bytes = 1u << 16;
+  const std::uint64_t fair = rows / (pieces_of_thread * threads_) + 1;
+  const std::uint64_t least = least_bytes / row_bytes + 1;
+  const std::uint64_t wanted = std::max(fair, least);
+  const std::uint64_t whole = (wanted + RowProducts::most_rows - 1) / RowProducts::most_rows;
+  return std::max<std::uint64_t>(1,
+                                 std::min(whole * RowProducts::most_rows, chunk_bytes / row_bytes));
+}
+
 std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const double> inputs,
-                                     std::vector<double>* squares) const {
+                                     std::vector<double>* squares, std::size_t squared) const {
   const Rows rows = rows_of(matrix.weight, matrix.columns);
   const auto columns = static_cast<std::size_t>(matrix.columns);
   const auto height = static_cast<std::size_t>(matrix.rows);
   const std::size_t tokens = inputs.size() / columns;
+  if (squares == nullptr) squared = 0;
+  squared = std::min(squared, tokens);
   std::vector<double> outputs(tokens * height);
   if (!matrix.bias.empty()) {
     const std::vector<double> bias = vector(matrix.bias);
@@ -230,27 +250,31 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
     }
   }
   if (squares != nullptr) {
-    *squares = outputs;
+    squares->assign(outputs.begin(),
+                    outputs.begin() + static_cast<std::ptrdiff_t>(squared * height));
     for (double& bias : *squares) bias *= bias;
   }
-  const auto step =
-      static_cast<std::size_t>(std::max<std::uint64_t>(1, chunk_bytes / rows.row_bytes));
+  const auto step = static_cast<std::size_t>(rows_at_a_time(height, rows.row_bytes));
   run_parallel(threads_, (height + step - 1) / step, [&](std::size_t chunk) {
-    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
-    const std::size_t first = chunk * step;
-    const std::size_t end = std::min(height, first + step);
-    const std::vector<std::byte> bytes = rows.read(first, end - first);
-    std::vector<double> values(columns);
-    for (std::size_t row = first; row < end; ++row) {
-      const auto row_bytes = static_cast<std::size_t>(rows.row_bytes);
-      to_doubles(rows.type, std::span(bytes).subspan((row - first) * row_bytes, row_bytes), values);
-      require_finite(matrix.weight, values, row * columns);
+    const std::size_t end = std::min(height, (chunk + 1) * step);
+    const std::vector<std::byte> bytes = rows.read(chunk * step, end - chunk * step);
+    RowProducts products(inputs, columns, squared);
+    std::vector<double> piece;
+    for (std::size_t first = chunk * step; first < end; first += RowProducts::most_rows) {
+      if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
+      const std::size_t count = std::min(RowProducts::most_rows, end - first);
+      products.start();
+      for (std::size_t column = 0; column < columns; column += RowProducts::piece_columns) {
+        rows.to_piece(bytes, first - chunk * step, count, column, piece);
+        require_finite(matrix, piece, first, column);
+        products.add(piece, count);
+      }
       for (std::size_t token = 0; token < tokens; ++token) {
-        outputs[token * height + row] +=
-            dot_product(values.data(), inputs.data() + token * columns, columns);
-        if (squares == nullptr) continue;
-        (*squares)[token * height + row] +=
-            square_product(values.data(), inputs.data() + token * columns, columns);
+        for (std::size_t row = 0; row < count; ++row) {
+          outputs[token * height + first + row] += products.sum(row, token);
+          if (token >= squared) continue;
+          (*squares)[token * height + first + row] += products.sum_of_squares(row, token);
+        }
       }
     }
   });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,9 +34,10 @@ class Weights {
   std::vector<double> vector(const std::string& tensor) const;
   std::vector<double> row(const MatrixSpec& matrix, std::uint64_t row) const;
   /// W x + b for each of the inputs: tokens x columns to tokens x rows. `squares`: gets the sums of
-  /// the squares of the terms; null: they are not computed.
+  /// the squares of the terms, for the first `squared` of the inputs; null: they are not computed.
   std::vector<double> product(const MatrixSpec& matrix, std::span<const double> inputs,
-                              std::vector<double>* squares = nullptr) const;
+                              std::vector<double>* squares = nullptr,
+                              std::size_t squared = std::numeric_limits<std::size_t>::max()) const;
 
   /// Reads everything again that was read so far, and compares it with the bytes that were used
   /// then. `digests`, unless empty: those of VerifyResult::tensor_digests, which the tensors that
@@ -48,8 +51,12 @@ class Weights {
   struct Rows;  // where the rows of a tensor are
   class Seen;   // digests of the bytes that were read
   Rows rows_of(const std::string& tensor, std::uint64_t columns) const;
+  std::uint64_t rows_at_a_time(std::uint64_t rows, std::uint64_t row_bytes) const;
   void require_finite(const std::string& tensor, const std::vector<double>& values,
                       std::uint64_t first) const;
+  // Of a piece of some rows.
+  void require_finite(const MatrixSpec& matrix, const std::vector<double>& piece, std::uint64_t row,
+                      std::uint64_t column) const;
 
   ModelFile model_;
   std::vector<base::File> files_;

@@ -311,6 +311,11 @@ TEST_CASE("golden: a model with another setting is named with it; the trained co
   other.rope.original_context *= 2;  // where a GGUF without scaling has the context
   CHECK(other.rope.scaling == RopeScaling::none);
   CHECK(reference::read_golden(file.path(), other).layers() == 3);
+  other.rope.beta_fast = 16;  // what only a scaling reads that this model has not
+  other.rope.truncates = false;
+  other.rope.high_frequency_factor = 2;
+  other.rope.factor = 3;
+  CHECK(reference::read_golden(file.path(), other).layers() == 3);
   const auto refusal = [&](const DecoderSpec& spec) -> std::string {
     try {
       reference::read_golden(file.path(), spec);
@@ -324,6 +329,10 @@ TEST_CASE("golden: a model with another setting is named with it; the trained co
   other.rope.base = 20000;
   CHECK(refusal(other).find("is the golden of a model with rope base 10000, where this model has "
                             "20000") != std::string::npos);
+  other = sample.sample.spec;
+  other.rope.scaling = RopeScaling::linear;
+  other.rope.factor = 3;
+  CHECK(refusal(other).find("with rope factor 1, where this model has 3") != std::string::npos);
   other = sample.sample.spec;
   other.layers[1].window = 7;
   CHECK(refusal(other).find("with window 0, where this model has 0,7,0") != std::string::npos);
