@@ -62,6 +62,23 @@ class Decode(CliTest):
             self.assertEqual(self.decode(path, 3, *sampled)["ids"],
                              self.decode(path, 12, *sampled)["ids"][:3])
 
+    def test_short_divisors_while_all_tokens_are_within_the_original_context(self):
+        path = self.make("m.safetensors", "--architecture", "llama", "--rope", "longrope",
+                         "--dtype", "F16")
+        config = self.folder / "config.json"
+        known = json.loads(config.read_text())
+        prompt = ",".join(str(11 * i % 331) for i in range(29))
+        digests = []
+        for original in (32, 1000):   # of a sequence that is never long
+            known["rope_parameters"].update(original_max_position_embeddings=original,
+                                            attention_factor=1.25)
+            known.pop("original_max_position_embeddings", None)
+            config.write_text(json.dumps(known))
+            digests.append([self.decode(path, count, "--prompt-ids", prompt)["logits_digest"]
+                            for count in (4, 5)])
+        self.assertEqual(digests[0][0], digests[1][0])   # 29 and three more
+        self.assertNotEqual(digests[0][1], digests[1][1])
+
     def test_dynamic_scaling_is_none_up_to_the_trained_context(self):
         path = self.make("m.safetensors", "--architecture", "llama", "--dtype", "BF16")
         config = self.folder / "config.json"

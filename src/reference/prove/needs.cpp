@@ -18,26 +18,69 @@ namespace {
 constexpr double prove_time_s = 28e-9;
 constexpr double golden_time_s = 12.5e-9;
 
+// The largest number of elements that a token has in one stage of a layer.
+std::uint64_t widest_stage(const DecoderSpec& spec) {
+  std::uint64_t widest = spec.embedding;
+  for (const DecoderLayer& layer : spec.layers) {
+    for (const MatrixSpec* matrix :
+         {&layer.q, &layer.k, &layer.v, &layer.attention_output, &layer.gate, &layer.up}) {
+      widest = std::max({widest, matrix->rows, matrix->columns});
+    }
+  }
+  return widest;
+}
+
+/// An upper limit, for values in double: each thread has a stack, rows of a matrix as the file has
+/// them and a piece of them as numbers; tokens have the device's values of each stage of a layer,
+/// the reference's and bounds; two sequences have keys and values; the last tokens have logits,
+/// which are compared with the device's.
+std::uint64_t host_bytes_of(const DecoderSpec& spec, std::uint64_t tokens, std::uint64_t threads) {
+  constexpr std::uint64_t thread_bytes = 3u << 20;
+  constexpr std::uint64_t stages_at_once = 24;
+  constexpr std::uint64_t logits_at_once = 6;
+  std::uint64_t cached = 0;
+  for (const DecoderLayer& layer : spec.layers) {
+    cached += 2 * layer.kv_heads * (spec.key_length + spec.value_length);
+  }
+  const std::uint64_t of_token =
+      2 * cached + stages_at_once * widest_stage(spec) + logits_at_once * spec.vocabulary;
+  return threads * thread_bytes + tokens * of_token * sizeof(double);
+}
+
+std::string refusal_of(const Error& error, const ModelFile& model) {
+  std::string reason = error.cause();
+  for (const std::string& part :
+       {model.path().string() + ": ", model.files().front().path.parent_path().string() + "/"}) {
+    if (reason.starts_with(part)) reason.erase(0, part.size());
+  }
+  return reason;
+}
+
 }  // namespace
 
-std::optional<Needs> prove_needs(const ModelFile& model) {
-  const bool has_kernels = std::ranges::all_of(model.tensors(), [](const TensorInfo& tensor) {
-    return has_values(tensor.type) && model::find_gguf_type(tensor.type.name()) != nullptr;
-  });
-  if (!has_kernels) return std::nullopt;
+Provability provability(const ModelFile& model) {
+  for (const TensorInfo& tensor : model.tensors()) {
+    const std::string_view type = tensor.type.name();
+    if (has_values(tensor.type) && model::find_gguf_type(type) != nullptr) continue;
+    return {std::nullopt, "tensor '" + tensor.name + "' is of type " + std::string(type) +
+                              ", for which there are no kernels"};
+  }
   try {
     const DecoderSpec spec = DecoderSpec::read(model);
     const ReferenceDecoder reference(model, spec);  // checks the types of all weights
+    constexpr std::uint64_t tokens = 8;
     ModelRuntime::Options options;
-    options.context_tokens = 8;
-    const double threads = std::max(1u, std::thread::hardware_concurrency());
+    options.context_tokens = tokens;
+    const std::uint64_t threads = std::max(1u, std::thread::hardware_concurrency());
     const auto weights = static_cast<double>(model.parameters());
-    return Needs{ModelRuntime::memory_bytes(spec, options), weights * prove_time_s / threads,
-                 weights * golden_time_s / threads};
+    return {Needs{ModelRuntime::memory_bytes(spec, options), host_bytes_of(spec, tokens, threads),
+                  weights * prove_time_s / static_cast<double>(threads),
+                  weights * golden_time_s / static_cast<double>(threads)},
+            {}};
   } catch (const Error& error) {
     const ErrorCode code = error.code();
     if (code != ErrorCode::input_failed && code != ErrorCode::invalid_argument) throw;
-    return std::nullopt;
+    return {std::nullopt, refusal_of(error, model)};
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hiptool/load_report.hpp"
@@ -15,6 +16,7 @@
 #include "load/manifest/manifest.hpp"
 #include "reference/prove/needs.hpp"
 #include "reference/prove/prove.hpp"
+#include "reference/prove/self_test.hpp"
 
 namespace hiptool::results {
 
@@ -49,6 +51,9 @@ struct ProveOutcome {
   reference::ProveResult result;
   std::string checked_golden;  ///< its path, where the device was compared with one
   std::string written_golden;
+  std::string written_logits;  ///< a path, as the next ones
+  std::vector<std::pair<std::size_t, std::string>> written_layers = {};
+  std::vector<reference::PlantedFault> self_test = {};  ///< of a device that is right
 };
 
 /// The results of a `load` so far: the library's report and the fields that the command adds.

@@ -6,19 +6,20 @@
 #include <cmath>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "results/load/report.hpp"
+#include "results/model/needs.hpp"
 
 namespace hiptool::results {
 namespace {
 
 using reference::LayerResult;
 using reference::LogitsResult;
+using reference::PlantedFault;
 using reference::WrongValue;
 using report::Array;
 using report::Object;
@@ -32,6 +33,12 @@ std::string count_of_layers(std::size_t first, std::size_t end) {
   return fmt::format("layers {} to {}", first, end - 1);
 }
 
+std::string tensor_name(std::string name) {
+  constexpr std::string_view suffix = ".weight";
+  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  return name;
+}
+
 // "blk.7.ffn_down (Q4_1)", or the name of a stage that has no weights.
 std::string place_of(const WrongValue& wrong) {
   if (wrong.tensor.empty()) {
@@ -39,10 +46,7 @@ std::string place_of(const WrongValue& wrong) {
     std::replace(words.begin(), words.end(), '_', ' ');
     return words;
   }
-  constexpr std::string_view suffix = ".weight";
-  std::string name = wrong.tensor;
-  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  return name + " (" + wrong.type + ")";
+  return tensor_name(wrong.tensor) + " (" + wrong.type + ")";
 }
 
 // What is known of the computation before it.
@@ -70,14 +74,6 @@ std::string wrong_text(const ProveOutcome& prove) {
       is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
   if (wrong.repeats) text += *wrong.repeats ? "; again: the same" : "; again: other values";
   return text;
-}
-
-// An estimate has one or two digits.
-std::string about(double time_s) {
-  if (time_s < 1) return "1 s";
-  if (time_s < 120) return fmt::format("{:.0f} s", time_s);
-  if (time_s < 7200) return fmt::format("{:.0f} min", time_s / 60);
-  return fmt::format("{:.0f} h", time_s / 3600);
 }
 
 // A wrong number in the metadata gives the same wrong values everywhere.
@@ -108,6 +104,46 @@ report::Value wrong_step_value(const reference::WrongValue& wrong) {
   };
 }
 
+namespace {
+
+Value planted_value(const PlantedFault& fault) {
+  return Object{{"fault", std::string(to_string(fault.kind))},
+                {"layer", std::uint64_t{fault.layer}},
+                {"tensor", fault.tensor},
+                {"dtype", fault.type},
+                {"device", fault.device},
+                {"row", fault.row},
+                {"caught", fault.is_named()},
+                {"wrong", fault.found ? wrong_step_value(*fault.found) : Value()}};
+}
+
+std::string planted_text(const PlantedFault& fault) {
+  std::string text =
+      fmt::format("{} in layer {}, {} ({}), row {}, on {}: ", to_string(fault.kind), fault.layer,
+                  tensor_name(fault.tensor), fault.type, fault.row, fault.device);
+  if (fault.is_named()) {
+    return text + fmt::format("found: expected {:.6g}, got {:.6g}, bound {:.2g}",
+                              fault.found->expected, fault.found->got, fault.found->bound);
+  }
+  if (!fault.found) return text + "MISSED: all three layers were called right";
+  return text + "MISSED: the proof named " +
+         (fault.found->layer ? fmt::format("layer {}, ", *fault.found->layer) : std::string()) +
+         place_of(*fault.found) + ", row " + std::to_string(fault.found->row);
+}
+
+std::string self_test_text(const ProveOutcome& prove) {
+  if (prove.self_test.empty()) return {};
+  return fmt::format("; self-test: {} of {} found", prove.self_test.size() - missed_faults(prove),
+                     base::count_of(prove.self_test.size(), "planted fault"));
+}
+
+}  // namespace
+
+std::size_t missed_faults(const ProveOutcome& prove) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(prove.self_test, [](const auto& one) { return !one.is_named(); }));
+}
+
 report::Value prove_value(const ProveOutcome& prove) {
   const auto layer_value = [](const LayerResult& layer) {
     return Object{{"layer", std::uint64_t{layer.layer}},
@@ -130,30 +166,31 @@ report::Value prove_value(const ProveOutcome& prove) {
     golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
                     {"written", report::text_or_absent(prove.written_golden)}};
   }
+  Value written;
+  if (!prove.written_logits.empty()) {
+    Array layers;
+    for (const auto& [layer, path] : prove.written_layers) {
+      layers.push_back(Object{{"layer", std::uint64_t{layer}}, {"path", path}});
+    }
+    written = Object{{"logits", prove.written_logits}, {"layers", std::move(layers)}};
+  }
   const bool has_one = prove.devices.size() == 1;
-  return Object{{"device", has_one ? Value(prove.devices.front()) : Value()},
-                {"devices", Array(prove.devices.begin(), prove.devices.end())},
-                {"prompt_ids", Array(prove.prompt_ids.begin(), prove.prompt_ids.end())},
-                {"layers", report::array_of(prove.result.layers, layer_value)},
-                {"first_wrong",
-                 prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
-                {"logits", std::move(logits)},
-                {"golden", std::move(golden)}};
-}
-
-report::Value needs_value(const reference::Needs& needs) {
-  return Object{{"device_bytes", needs.device_bytes},
-                {"host_time_s", needs.host_time_s},
-                {"golden_time_s", needs.golden_time_s}};
+  return Object{
+      {"device", has_one ? Value(prove.devices.front()) : Value()},
+      {"devices", Array(prove.devices.begin(), prove.devices.end())},
+      {"prompt_ids", Array(prove.prompt_ids.begin(), prove.prompt_ids.end())},
+      {"layers", report::array_of(prove.result.layers, layer_value)},
+      {"first_wrong",
+       prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
+      {"logits", std::move(logits)},
+      {"golden", std::move(golden)},
+      {"written", std::move(written)},
+      {"self_test",
+       prove.self_test.empty() ? Value() : report::array_of(prove.self_test, planted_value)}};
 }
 
 report::Line needs_line(const reference::Needs& needs) {
-  return {report::Tone::plain,
-          fmt::format("prove   a proof needs {} on the device besides the weights, and about {} of "
-                      "this host's {}; --write-golden about {}",
-                      format_size(needs.device_bytes), about(needs.host_time_s),
-                      base::count_of(std::max(1u, std::thread::hardware_concurrency()), "core"),
-                      about(needs.golden_time_s))};
+  return {report::Tone::plain, "prove   " + needs_text(needs)};
 }
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
@@ -172,7 +209,8 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   if (!result.logits) {
     return {report::Tone::good,
             fmt::format("proved: {} of {} {} right on {}; {}", layers_text(prove), name,
-                        result.layers.size() == 1 ? "computes" : "compute", on, assumption)};
+                        result.layers.size() == 1 ? "computes" : "compute", on, assumption) +
+                self_test_text(prove)};
   }
   const LogitsResult& logits = *result.logits;
   const std::string figures =
@@ -183,7 +221,8 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
     return {report::Tone::good,
             fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "
                         "only, {}",
-                        name, on, figures, layers_text(prove), assumption)};
+                        name, on, figures, layers_text(prove), assumption) +
+                self_test_text(prove)};
   }
   const std::string what =
       logits.repeats ? figures + "; all layers are right"
@@ -219,6 +258,17 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove) {
                     logits.max_error, logits.bound, logits.deviation));
   }
   if (!prove.checked_golden.empty()) add("golden  " + prove.checked_golden);
+  if (!prove.written_logits.empty()) {
+    add(fmt::format("wrote   {}: the device's logits, {} x vocabulary, f32", prove.written_logits,
+                    prove.prompt_ids.size()));
+  }
+  for (const auto& [layer, path] : prove.written_layers) {
+    add(fmt::format("wrote   {}: the output of layer {}", path, layer));
+  }
+  for (const PlantedFault& fault : prove.self_test) {
+    lines.push_back({fault.is_named() ? report::Tone::plain : report::Tone::bad,
+                     "planted " + planted_text(fault)});
+  }
   if (prove.result.first_wrong) {
     const WrongValue& wrong_one = *prove.result.first_wrong;
     add(fmt::format("wrong   {} of {} of {} at token {}, bound {:.2g}",

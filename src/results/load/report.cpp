@@ -15,6 +15,7 @@
 #include "report/fields.hpp"
 #include "report/text.hpp"
 #include "results/load/table.hpp"
+#include "results/model/needs.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -192,7 +193,8 @@ report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
   const std::string failed_check = failed_check_text(outcome);
   if (failed_check.empty()) return line;
   const bool is_only_nan = std::all_of(outcome.self_test.begin(), outcome.self_test.end(),
-                                       [](const FaultResult& fault) { return fault.is_caught; });
+                                       [](const FaultResult& fault) { return fault.is_caught; }) &&
+                           (!outcome.prove || missed_faults(*outcome.prove) == 0);
   if (error != nullptr && is_only_nan)
     return {Tone::bad, line.text + "; " + failed_check, line.names_failure};
   return {Tone::bad, failed_check + "; " + line.text};

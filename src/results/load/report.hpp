@@ -138,11 +138,12 @@ std::string zeros_text(const LoadOutcome& outcome);
 
 /// The field `prove` of `hiptool.load/2`.
 report::Value prove_value(const ProveOutcome& prove);
+/// The faults of its self-test that the proof did not name.
+std::size_t missed_faults(const ProveOutcome& prove);
 /// Its field `first_wrong`.
 report::Value wrong_step_value(const reference::WrongValue& wrong);
 
-/// The field `prove_needs`, and the same for people.
-report::Value needs_value(const reference::Needs& needs);
+/// What a proof needs, for people.
 report::Line needs_line(const reference::Needs& needs);
 
 /// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".

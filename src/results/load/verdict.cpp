@@ -2,6 +2,7 @@
 #include "base/contains.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -21,6 +22,10 @@ std::vector<const FaultResult*> missed_faults(const LoadOutcome& outcome) {
     if (!fault.is_caught) missed.push_back(&fault);
   }
   return missed;
+}
+
+std::size_t missed_by_proof(const LoadOutcome& outcome) {
+  return outcome.prove ? missed_faults(*outcome.prove) : 0;
 }
 
 bool has_bad_values(const LoadOutcome& outcome) {
@@ -61,10 +66,21 @@ std::string missed_faults_text(const LoadOutcome& outcome) {
                      base::count_of(outcome.self_test.size(), "planted fault"), text);
 }
 
+std::string missed_by_proof_text(const LoadOutcome& outcome) {
+  std::vector<std::string> missed;
+  for (const reference::PlantedFault& fault : outcome.prove->self_test) {
+    if (!fault.is_named()) missed.push_back(std::string(to_string(fault.kind)));
+  }
+  return fmt::format("self-test missed {} of {}: {}; do not trust the proof", missed.size(),
+                     base::count_of(outcome.prove->self_test.size(), "planted fault"),
+                     fmt::join(missed, ", "));
+}
+
 }  // namespace
 
 int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
   const bool is_wrong = outcome.status == LoadStatus::mismatch || !missed_faults(outcome).empty() ||
+                        missed_by_proof(outcome) > 0 ||
                         (outcome.prove && !outcome.prove->result.is_right());
   if (is_wrong && (error == nullptr || error->code() != ErrorCode::cancelled)) {
     return report::exit_code_of(ErrorCode::data_mismatch);
@@ -83,6 +99,18 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
                         report::FailureKind::self_test,
                         {.device = fault->device, .tensor = fault->tensor}});
   }
+  if (missed_by_proof(outcome) > 0) {
+    for (const reference::PlantedFault& fault : outcome.prove->self_test) {
+      if (fault.is_named()) continue;
+      failures.push_back(
+          {fmt::format("self-test of the proof: {} on {} in layer {}, tensor {}",
+                       to_string(fault.kind), fault.device, fault.layer, fault.tensor),
+           "named",
+           "not named",
+           report::FailureKind::self_test,
+           {.device = fault.device, .tensor = fault.tensor}});
+    }
+  }
   if (!has_bad_values(outcome)) return failures;
   for (const ValueFinding& finding : outcome.values->findings) {
     const TensorInfo& tensor = outcome.model->tensors()[finding.tensor];
@@ -99,6 +127,7 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
 
 std::string failed_check_text(const LoadOutcome& outcome) {
   if (!missed_faults(outcome).empty()) return missed_faults_text(outcome);
+  if (missed_by_proof(outcome) > 0) return missed_by_proof_text(outcome);
   return has_bad_values(outcome) ? bad_values_text(outcome) : std::string();
 }
 

@@ -9,6 +9,7 @@
 #include "report/document.hpp"
 #include "report/fields.hpp"
 #include "results/model/facts.hpp"
+#include "results/model/needs.hpp"
 #include "results/model/summary.hpp"
 
 namespace hiptool::results {
@@ -46,6 +47,14 @@ Array parts_value(const ModelFacts& facts) {
                            {"sha256_source", hash ? Value(hash->source) : Value()}});
   }
   return parts;
+}
+
+Value provability_value(const ModelFacts& facts) {
+  if (!facts.provability) return {};
+  const auto& needs = facts.provability->needs;
+  return Object{{"is_possible", needs.has_value()},
+                {"refusal", report::text_or_absent(facts.provability->refusal)},
+                {"needs", needs ? needs_value(*needs) : Value()}};
 }
 
 Array warnings_value(const ModelFacts& facts) {
@@ -112,6 +121,7 @@ Value model_document(const ModelFacts& facts, const InspectionLists& lists) {
   fields.emplace_back("chat_templates", templates_value(facts.tokenizer));
   fields.emplace_back("layer_groups", layers_value(facts));
   fields.emplace_back("parts", parts_value(facts));
+  fields.emplace_back("prove", provability_value(facts));
   fields.emplace_back("warnings", warnings_value(facts));
   if (lists.metadata || !lists.key.empty()) {
     Array metadata = report::objects_of(full_metadata_table(facts, lists.key));

@@ -82,6 +82,9 @@ ModelFacts read_facts(std::string path, ModelFile model) {
   for (const ModelPart& part : model.files()) {
     facts.hashes.push_back(model::find_file_hash(part));
   }
+  if (facts.model.kind() == ModelKind::model && !facts.model.tensors().empty()) {
+    facts.provability = reference::provability(facts.model);
+  }
   return facts;
 }
 

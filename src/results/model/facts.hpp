@@ -13,6 +13,7 @@
 #include "model/layer_sizes.hpp"
 #include "model/published_hash.hpp"
 #include "model/tokenizer_info.hpp"
+#include "reference/prove/needs.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::results {
@@ -35,6 +36,8 @@ struct ModelFacts {
   std::vector<model::LayerGroup> layers;
   /// By index of ModelFile::files().
   std::vector<std::optional<model::FileHash>> hashes;
+  /// Absent for what is no model by itself, and without tensors.
+  std::optional<reference::Provability> provability = {};
 };
 
 /// A path that could not be read.

@@ -18,6 +18,7 @@
 #include "report/fields.hpp"
 #include "report/text.hpp"
 #include "results/model/facts.hpp"
+#include "results/model/needs.hpp"
 #include "results/model/summary.hpp"
 
 namespace hiptool::results {
@@ -135,6 +136,16 @@ void add_tokenizer(const ModelFacts& facts, FactRows& rows) {
   }
 }
 
+void add_provability(const ModelFacts& facts, FactRows& rows) {
+  if (!facts.provability) return;
+  rows.row("prove");
+  if (facts.provability->needs) {
+    rows.add("", needs_text(*facts.provability->needs));
+  } else {
+    rows.add("not possible:", rows.shown(facts.provability->refusal));
+  }
+}
+
 void add_hash(const ModelFacts& facts, FactRows& rows) {
   if (facts.hashes.size() != 1 || !facts.hashes.front()) return;
   rows.row("sha256").add("", facts.hashes.front()->sha256);
@@ -203,6 +214,7 @@ report::Table facts_table(const ModelFacts& facts, bool unicode) {
   if (facts.quantization_version && has_quantised) {
     rows.row("quantised").add("version", std::to_string(*facts.quantization_version));
   }
+  add_provability(facts, rows);
   add_hash(facts, rows);
   return rows.take();
 }

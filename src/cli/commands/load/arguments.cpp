@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_file.hpp"
+#include "cli/commands/load/device_values.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/sampling.hpp"
@@ -16,6 +17,7 @@
 #include "load/manifest/manifest_text.hpp"
 #include "load/verify/verify_mode.hpp"
 #include "model/published_hash.hpp"
+#include "report/npy.hpp"
 #include "results/load/report.hpp"
 
 namespace hiptool::cli {
@@ -39,7 +41,8 @@ void check_paths(const LoadArguments& options) {
                                     std::pair("--write-manifest", &options.write_manifest),
                                     std::pair("--check-manifest", &options.check_manifest),
                                     std::pair("--write-golden", &options.write_golden),
-                                    std::pair("--check-golden", &options.check_golden)}) {
+                                    std::pair("--check-golden", &options.check_golden),
+                                    std::pair("--write-logits", &options.write_logits)}) {
     if (value->empty()) continue;
     throw usage_error(std::string(name) + " is for one model, and several PATHs are given",
                       "run `hiptool " + options.command + "` once for each model");
@@ -134,7 +137,8 @@ int run_one(const LoadArguments& options, Context& context) {
 
 // The ranks of a job must not overwrite each other's files.
 void name_outputs(LoadArguments& options, const Context& context) {
-  for (std::string* file : {&options.trace, &options.write_manifest, &options.write_golden}) {
+  for (std::string* file :
+       {&options.trace, &options.write_manifest, &options.write_golden, &options.write_logits}) {
     if (file->empty()) continue;
     *file = name_for_this_rank(*file, context.environment, context.quiet).string();
   }
@@ -159,6 +163,13 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   add_output(options.write_golden, "--write-golden", [](const std::filesystem::path& path) {
     return base::names_format(path, "hiptool.golden/");
   });
+  add_output(options.write_logits, "--write-logits", report::is_npy);
+  if (!options.write_logits.empty()) {
+    const auto named = name_for_this_rank(options.write_logits, environment, true);
+    for (const std::size_t layer : options.observed) {
+      files.outputs.push_back({observed_path(named.string(), layer), "--observe", report::is_npy});
+    }
+  }
   files.force = options.force;
   return files;
 }

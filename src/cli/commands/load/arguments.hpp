@@ -23,9 +23,10 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
 struct ProofTexts {
   std::string prompt_ids;
   std::string layers;
+  std::string observe;
 };
 
-/// --layers, --write-golden and --check-golden of a proof.
+/// --layers, the goldens and the files of the device's values of a proof.
 void add_proof_options(CLI::App& app, LoadArguments& options, ProofTexts& texts);
 
 void parse_proof_options(const ProofTexts& texts, LoadArguments& options);

@@ -110,31 +110,33 @@ Runner add_load(CLI::App& app) {
            "check values and scales on the device for NaN and infinity, exit 1 if there are any; "
            "also name tensors that hold nothing but zeros");
   add_flag(app, "--force", options->force,
-           "let --write-manifest and --write-golden replace any file; without it they replace only "
-           "earlier ones of their kind");
+           "let --write-manifest, --write-golden, --write-logits and --observe replace any file; "
+           "without it they replace only earlier ones of their kind");
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
-  return {
-      [options, split, verify, io, texts](Context& context) {
-        parse_proof_options(*texts, *options);
-        if (!split->empty()) {
-          options->split = parse_split(*split);
-        } else if (options->decode > 0 || options->prove) {
-          options->split.kind = SplitKind::layer;  // a layer computes on one device
-        }
-        options->verify = parse_verify(verify->value_or("auto"));
-        options->io = parse_io(io->value_or("auto"));
-        return run_load(*options, context);
-      },
-      [options](const Environment& environment) { return files_of_load(*options, environment); },
-      // A fit also reports the splits over other devices that would hold the model.
-      [options] { return !options->dry_run && options->context == 0; }};
+  return {[options, split, verify, io, texts](Context& context) {
+            parse_proof_options(*texts, *options);
+            if (!split->empty()) {
+              options->split = parse_split(*split);
+            } else if (options->decode > 0 || options->prove) {
+              options->split.kind = SplitKind::layer;  // a layer computes on one device
+            }
+            options->verify = parse_verify(verify->value_or("auto"));
+            options->io = parse_io(io->value_or("auto"));
+            return run_load(*options, context);
+          },
+          [options, texts](const Environment& environment) {
+            parse_proof_options(*texts, *options);  // a file for each observed layer
+            return files_of_load(*options, environment);
+          },
+          // A fit also reports the splits over other devices that would hold the model.
+          [options] { return !options->dry_run && options->context == 0; }};
 }
 
 /// What is known from the options that are given; the checks above know their values. What is said
 /// first comes first.
 std::vector<OptionRule> rules_of_load() {
   std::vector<OptionRule> rules{
-      {"--force", {"--write-manifest", "--write-golden"}},
+      {"--force", {"--write-manifest", "--write-golden", "--write-logits"}},
       {"--prove", {}, {"--decode"}, {}, "--prove and --decode are two runs", "give one of them"},
       {"--prove",
        {},

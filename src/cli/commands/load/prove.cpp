@@ -9,9 +9,11 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "cli/commands/load/decoding.hpp"
+#include "cli/commands/load/device_values.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "hiptool/error.hpp"
+#include "reference/prove/self_test.hpp"
 #include "runtime/decode_tokens.hpp"
 
 namespace hiptool::cli {
@@ -23,14 +25,14 @@ std::vector<std::uint32_t> prompt_of(const DecoderSpec& spec, std::vector<std::u
 
 }  // namespace
 
-std::vector<std::size_t> parse_layers(const std::string& text) {
+std::vector<std::size_t> parse_layers(const std::string& text, const std::string& option) {
   constexpr std::size_t most = 65536;
   const auto refuse = [&] {
-    throw usage_error("invalid --layers \"" + text + "\"",
+    throw usage_error("invalid " + option + " \"" + text + "\"",
                       "give layers and ranges separated by commas, such as 0,3-5");
   };
   std::map<std::size_t, std::size_t> ranges;  // a list may name the same one thousands of times
-  for (const std::string& word : split_list(text, "--layers")) {
+  for (const std::string& word : split_list(text, option)) {
     const std::size_t dash = word.find('-');
     const auto first = base::parse_number<std::size_t>(word.substr(0, dash));
     const auto last =
@@ -48,12 +50,14 @@ std::vector<std::size_t> parse_layers(const std::string& text) {
 }
 
 void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& prompt,
-                 const std::vector<std::size_t>& layers) {
+                 const std::vector<std::size_t>& layers, const std::vector<std::size_t>& observed) {
   const DecoderSpec spec = DecoderSpec::read(model);
   require_prompt(spec, prompt);
-  if (!layers.empty() && layers.back() >= spec.layers.size()) {
+  for (const auto& [option, chosen] :
+       {std::pair("--layers", &layers), std::pair("--observe", &observed)}) {
+    if (chosen->empty() || chosen->back() < spec.layers.size()) continue;
     throw Error(ErrorCode::out_of_bounds, "prove",
-                "--layers: the model has no layer " + std::to_string(layers.back()),
+                std::string(option) + ": the model has no layer " + std::to_string(chosen->back()),
                 "choose from 0 to " + std::to_string(spec.layers.size() - 1));
   }
   const reference::ReferenceDecoder reference(model, spec, {});
@@ -79,6 +83,16 @@ results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& re
   options.context_tokens = tokens;
   options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
   ModelRuntime decoder = make_decoder(backends, model, spec, options);
+  if (!request.write_logits.empty()) {
+    progress.begin("logits");
+    write_device_values(decoder, outcome.prompt_ids, request.write_logits, request.observed,
+                        cancel);
+    progress.end();
+    outcome.written_logits = request.write_logits;
+    for (const std::size_t layer : request.observed) {
+      outcome.written_layers.push_back({layer, observed_path(request.write_logits, layer)});
+    }
+  }
   reference::ReferenceDecoder reference(model.model(), spec,
                                         {.sequence_tokens = tokens, .cancel = &cancel});
   reference::ProveOptions prove_options;
@@ -98,6 +112,12 @@ results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& re
   outcome.result = request.golden != nullptr
                        ? reference::check_golden(decoder, reference, *request.golden, prove_options)
                        : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
+  progress.end();
+  if (!request.self_test || !outcome.result.is_right()) return outcome;
+  progress.begin("self-test");
+  outcome.self_test = reference::self_test(
+      model, backends, [&] { return make_decoder(backends, model, spec, options); }, reference,
+      outcome.prompt_ids, prove_options);
   progress.end();
   return outcome;
 }

@@ -20,6 +20,9 @@ Runner add_prove(CLI::App& app) {
             "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, "
             "or the name of a model in a local cache, such as org/name or llama3.2:1b");
   add_proof_options(app, *options, *texts);
+  add_flag(app, "--self-test", options->plants_faults,
+           "then plant four faults in the weights on the device, one at a time, and check that the "
+           "proof names each one's layer and tensor; exit 5 if it misses one");
   add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
   add_text(app, "--split", "HOW", *split,
@@ -29,19 +32,22 @@ Runner add_prove(CLI::App& app) {
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--force", options->force,
-           "let --write-golden replace any file; without it it replaces only an earlier golden");
-  return {
-      [options, split, texts](Context& context) {
-        parse_proof_options(*texts, *options);
-        options->split = split->empty() ? LoadSplit{SplitKind::layer, {}} : parse_split(*split);
-        return run_load(*options, context);
-      },
-      [options](const Environment& environment) { return files_of_load(*options, environment); }};
+           "let --write-golden, --write-logits and --observe replace any file; without it they "
+           "replace only an earlier golden or .npy file");
+  return {[options, split, texts](Context& context) {
+            parse_proof_options(*texts, *options);
+            options->split = split->empty() ? LoadSplit{SplitKind::layer, {}} : parse_split(*split);
+            return run_load(*options, context);
+          },
+          [options, texts](const Environment& environment) {
+            parse_proof_options(*texts, *options);  // a file for each observed layer
+            return files_of_load(*options, environment);
+          }};
 }
 
 std::vector<OptionRule> rules_of_prove() {
   std::vector<OptionRule> rules = rules_of_proof(nullptr);
-  rules.insert(rules.begin(), {"--force", {"--write-golden"}});
+  rules.insert(rules.begin(), {"--force", {"--write-golden", "--write-logits"}});
   return rules;
 }
 
@@ -65,6 +71,8 @@ Command prove_command() {
       .examples = {{"hiptool prove model.gguf", "on the largest GPU"},
                    {"hiptool prove model.gguf --device all", "its layers over all GPUs"},
                    {"hiptool prove model.gguf --layers 0-3", "only these layers"},
+                   {"hiptool prove model.gguf --self-test", "see that a fault is found"},
+                   {"hiptool prove model.gguf --write-logits l.npy", "for numpy"},
                    {"hiptool prove model.gguf --write-golden m.golden", "without a device"},
                    {"hiptool prove model.gguf --check-golden m.golden", "with that file"}},
       .formats = usual_formats,

@@ -68,7 +68,7 @@ class LoadRun {
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     if (arguments_.prove) {
-      check_prove(*outcome_.model, arguments_.prompt_ids, arguments_.layers);
+      check_prove(*outcome_.model, arguments_.prompt_ids, arguments_.layers, arguments_.observed);
     }
     read_golden();
     const bool has_manifests =
@@ -142,7 +142,7 @@ class LoadRun {
 
   void plan() {
     plan_devices();
-    outcome_.prove_needs = reference::prove_needs(*outcome_.model);
+    outcome_.prove_needs = reference::provability(*outcome_.model).needs;
     outcome_.is_planned = !outcome_.model->tensors().empty();
     if (!outcome_.is_planned) outcome_.status = LoadStatus::empty;
   }
@@ -231,6 +231,9 @@ class LoadRun {
     request.layers = arguments_.layers;
     request.golden = golden_ ? &*golden_ : nullptr;
     request.golden_path = arguments_.check_golden;
+    request.write_logits = arguments_.write_logits;
+    request.observed = arguments_.observed;
+    request.self_test = arguments_.plants_faults;
     if (outcome_.verification && outcome_.verification->model_digest != 0) {
       request.model_digest = outcome_.verification->model_digest;
     }

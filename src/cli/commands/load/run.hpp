@@ -40,7 +40,10 @@ struct LoadArguments : results::LoadReportOptions {
   std::vector<std::size_t> layers;  ///< to prove; empty: all
   std::string write_golden;         ///< empty: none, as the next one
   std::string check_golden;
-  SamplingArguments sampling;  ///< of --decode
+  std::string write_logits;           ///< empty: none
+  std::vector<std::size_t> observed;  ///< layers whose outputs are written next to it
+  bool plants_faults = false;         ///< `prove --self-test`
+  SamplingArguments sampling;         ///< of --decode
   bool strict = false;
   bool opaque = false;
   bool demo = false;

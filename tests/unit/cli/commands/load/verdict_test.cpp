@@ -21,6 +21,13 @@ hip::hipError_t lose_single_bytes(void* destination, const void* source, std::si
   return inner_api->hipMemcpyAsync(destination, source, size, kind, stream);
 }
 
+// A row that a proof's self-test shortens is the only copy of 32 floats.
+hip::hipError_t lose_short_rows(void* destination, const void* source, std::size_t size,
+                                hip::hipMemcpyKind kind, hip::hipStream_t stream) {
+  if (size == 128 && kind == hip::hipMemcpyHostToDevice) return hip::hipSuccess;
+  return inner_api->hipMemcpyAsync(destination, source, size, kind, stream);
+}
+
 // Read back, the first byte of each copy differs from what the memory holds.
 hip::hipError_t damage_read_back(void* destination, const void* source, std::size_t size,
                                  hip::hipMemcpyKind kind, hip::hipStream_t stream) {
@@ -33,16 +40,21 @@ hip::hipError_t damage_read_back(void* destination, const void* source, std::siz
 
 class LosingBinder final : public hip::Binder {
  public:
+  explicit LosingBinder(decltype(hip::Api::hipMemcpyAsync) copy = lose_single_bytes)
+      : copy_(copy) {}
   hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
     hip::Binding binding = FakeBinder(0).bind(platform, request);
     if (platform != Platform::cpu) return binding;
     static hip::Api api;
     inner_api = binding.api;
     api = *binding.api;
-    api.hipMemcpyAsync = lose_single_bytes;
+    api.hipMemcpyAsync = copy_;
     binding.api = &api;
     return binding;
   }
+
+ private:
+  decltype(hip::Api::hipMemcpyAsync) copy_;
 };
 
 class DamagingBinder final : public hip::Binder {
@@ -95,6 +107,32 @@ void check_exit_5(const std::shared_ptr<hip::Binder>& binder, const std::string&
 TEST_CASE("load: an undetected fault of the self-test is exit 5 for every reader") {
   check_exit_5(std::make_shared<LosingBinder>(), "--self-test", "FAILED: self-test missed 1 of ",
                "verified");
+}
+
+TEST_CASE("prove: a planted fault that is not found is exit 5 for every reader") {
+  const test::TemporaryFolder folder;
+  const std::string model = (folder.path() / "m.gguf").string();
+  const auto file = [&](const std::string& format) {
+    return (folder.path() / ("out." + format)).string();
+  };
+  std::vector<std::string> words{"prove", model, "--device", "cpu:0", "--self-test", "-q"};
+  for (const char* format : {"json", "junit", "prom"}) {
+    words.insert(words.end(), {"--export", std::string(format) + "=" + file(format)});
+  }
+  Machine machine;
+  REQUIRE(machine.run({"make-model", model, "--architecture", "llama", "--dtype", "F32", "-q"}) ==
+          0);
+  CHECK(machine.run(words) == 0);
+  CHECK(contains(start_of(file("json")), "\"exit_code\": 0"));
+  machine.binder = std::make_shared<LosingBinder>(lose_short_rows);
+  machine.out.text.clear();
+  CHECK(machine.run(words) == 5);
+  CAPTURE(machine.out.text);
+  CHECK(starts_with(machine.out.text,
+                    "FAILED: self-test missed 1 of 4 planted faults: short_row; do not "));
+  CHECK(contains(start_of(file("json")), "\"exit_code\": 5,\n  \"passed\": false"));
+  CHECK(contains(start_of(file("prom")), "\nhiptool_success{command=\"prove\"} 0\n"));
+  CHECK(contains(start_of(file("junit")), "self-test of the proof: short_row on cpu:0"));
 }
 
 TEST_CASE("load: bytes that differ on the device are exit 5 for every reader") {
