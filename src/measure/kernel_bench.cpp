@@ -33,28 +33,12 @@ namespace {
 constexpr std::size_t most_repeats = 32;
 constexpr double least_sample_s = 0.0005;
 
-const std::vector<FamilyEntry>& families() {
-  static const std::vector<FamilyEntry> all = [] {
-    std::vector<FamilyEntry> list;
-    add_memory_families(list);
-    add_reduction_families(list);
-    add_unit_families(list);
-    add_fma_family(list);
-    add_gemm_family(list);
-    add_dequantize_family(list);
-    add_memory_tests(list);
-    add_operation_families(list);
-    return list;
-  }();
-  return all;
-}
-
 void check_options(const KernelBenchOptions& options) {
   const auto refuse = [](const std::string& message) {
     throw Error(ErrorCode::invalid_argument, "run kernels", message);
   };
   for (const std::string& dtype : options.dtypes) {
-    const bool is_known = std::ranges::any_of(families(), [&](const FamilyEntry& entry) {
+    const bool is_known = std::ranges::any_of(all_families(), [&](const FamilyEntry& entry) {
       return base::contains(entry.family.dtypes, dtype);
     });
     if (!is_known) refuse("no kernel has the type '" + dtype + "'");
@@ -80,7 +64,7 @@ std::vector<std::string> chosen_types(const KernelBenchOptions& options,
   return chosen;
 }
 
-/// The requested families, each once, in the order of families().
+/// The requested families, each once, in the order of all_families().
 std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   check_options(options);
   const std::vector<std::string>& names = options.names;
@@ -88,7 +72,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   const bool has_ops = base::contains(names, "ops");
   for (const std::string& name : names) {
     const bool is_known = name == "all" || name == "ops" ||
-                          std::ranges::any_of(families(), [&](const FamilyEntry& entry) {
+                          std::ranges::any_of(all_families(), [&](const FamilyEntry& entry) {
                             return entry.family.name == name || entry.family.group == name;
                           });
     if (!is_known) {
@@ -97,7 +81,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
     }
   }
   std::vector<const FamilyEntry*> chosen;
-  for (const FamilyEntry& entry : families()) {
+  for (const FamilyEntry& entry : all_families()) {
     const KernelFamily& family = entry.family;
     if ((all && family.is_in_all) || (has_ops && family.is_operation) ||
         base::contains(names, family.name) || base::contains(names, family.group)) {
@@ -187,15 +171,20 @@ class Bench {
     name_result(result);
     result.elements = figures.elements;
     result.tolerance = figures.tolerance;
-    const auto begin = std::chrono::steady_clock::now();
+    begin_ = std::chrono::steady_clock::now();
+    bool goes_on = true;
     do {
       work->reset();
       work->queue();
       stream_.synchronize();
       if (!judge(*work, result)) return true;
-      sample(entry, *work, figures, result);
+      goes_on = sample(entry, *work, figures, result);
       if (!judge(*work, result)) return true;
-    } while (base::seconds_since(begin) < options_.soak_s);
+    } while (goes_on && base::seconds_since(begin_) < options_.soak_s);
+    if (!goes_on) {
+      result.reason = "interrupted after " + format_duration(base::seconds_since(begin_));
+      if (options_.soak_s > 0) result.reason += " of " + format_duration(options_.soak_s);
+    }
     rate(entry, *work, figures, result);
     return true;
   }
@@ -227,8 +216,30 @@ class Bench {
     return timer_.elapsed_s() / static_cast<double>(repeats);
   }
 
-  void sample(const FamilyEntry& entry, KernelWork& work, const KernelWork::Figures& figures,
+  void tell(const KernelWork::Figures& figures, double run_s, const KernelResult& result) const {
+    if (!options_.on_progress || options_.soak_s <= 0 || run_s <= 0) return;
+    options_.on_progress({result.id, base::seconds_since(begin_), options_.soak_s,
+                          figures.bytes / run_s, figures.flops / run_s});
+  }
+
+  /// False after a cancellation that left some samples, which then count.
+  bool sample(const FamilyEntry& entry, KernelWork& work, const KernelWork::Figures& figures,
               KernelResult& result) {
+    std::vector<double> seen;
+    try {
+      sample_whole(entry, work, figures, result, seen);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::cancelled) throw;
+      if (seen.size() > 1) seen.erase(seen.begin());  // the warm-up
+      if (result.samples_s.empty()) result.samples_s = std::move(seen);
+      if (result.samples_s.empty()) throw;
+      return false;
+    }
+  }
+
+  void sample_whole(const FamilyEntry& entry, KernelWork& work, const KernelWork::Figures& figures,
+                    KernelResult& result, std::vector<double>& seen) {
     std::size_t repeats = figures.repeats;
     if (repeats == 0) {
       const double once_s = std::max(time_runs(work, 1), 1e-7);
@@ -243,8 +254,12 @@ class Bench {
       sampling.most_samples = *options_.samples;
       sampling.most_warm_ups = 1;
     }
-    const auto samples =
-        collect_samples(sampling, [&] { return time_runs(work, repeats) / figures.steps; });
+    const auto samples = collect_samples(sampling, [&] {
+      const double run_s = time_runs(work, repeats);
+      tell(figures, run_s, result);
+      seen.push_back(run_s / figures.steps);
+      return seen.back();
+    });
     result.samples_s.insert(result.samples_s.end(), samples.begin(), samples.end());
     if (!options_.clock_hz) return;
     // Read while there is work, because an idle device lowers its clock.
@@ -312,6 +327,7 @@ class Bench {
   KernelTimer timer_;
   std::optional<Backend> backend_;
   WorkContext context_;
+  std::chrono::steady_clock::time_point begin_;
   std::set<std::tuple<std::string, std::string, std::uint64_t>>
       seen_;  ///< kernel, type and layout, size
 };
@@ -364,6 +380,7 @@ std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
 /// Adds a result and returns true, or adds the size to the result of the size it is rounded to.
 bool run_job(const Job& job, const KernelBenchOptions& options, const Device& device, Bench& bench,
              std::vector<KernelResult>& results) {
+  if (options.cancel != nullptr) options.cancel->throw_if_cancelled("run kernels");
   KernelResult result;
   result.kernel = job.entry->family.name;
   result.kind = job.entry->family.is_operation ? "operation" : "kernel";
@@ -393,6 +410,22 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
 
 }  // namespace
 
+const std::vector<FamilyEntry>& all_families() {
+  static const std::vector<FamilyEntry> all = [] {
+    std::vector<FamilyEntry> list;
+    add_memory_families(list);
+    add_reduction_families(list);
+    add_unit_families(list);
+    add_fma_family(list);
+    add_gemm_family(list);
+    add_dequantize_family(list);
+    add_memory_tests(list);
+    add_operation_families(list);
+    return list;
+  }();
+  return all;
+}
+
 KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory) {
   if (!is_host_memory) return family.is_in_all ? gpu_kernel_defaults : gpu_operation_defaults;
   if (!family.is_operation) return cpu_kernel_defaults;
@@ -402,7 +435,7 @@ KernelDefaults defaults_of(const KernelFamily& family, bool is_host_memory) {
 
 std::vector<KernelFamily> list_kernels() {
   std::vector<KernelFamily> list;
-  for (const FamilyEntry& entry : families()) list.push_back(entry.family);
+  for (const FamilyEntry& entry : all_families()) list.push_back(entry.family);
   return list;
 }
 

@@ -141,6 +141,8 @@ class FmaWork final : public KernelWork {
     return compare_values(out_, 2 * threads(), ValueKind::u32, 0, periodic(std::move(words)));
   }
 
+  std::optional<Buffer> output() const override { return out_; }
+
   std::optional<double> per_clock() const override { return rate_; }
 
  private:

@@ -108,6 +108,8 @@ class GemmWork final : public KernelWork {
     return result;
   }
 
+  std::optional<Buffer> output() const override { return c_; }
+
   std::optional<double> per_clock() const override { return rate_; }
 
  private:

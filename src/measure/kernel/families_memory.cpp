@@ -63,6 +63,11 @@ class StreamWork final : public KernelWork {
                           periodic(std::move(expected)));
   }
 
+  std::optional<Buffer> output() const override {
+    if (operation_ == Operation::nstream) return std::nullopt;  // adds to what was there
+    return out_;
+  }
+
  private:
   bool has_second() const { return operation_ >= Operation::add; }
 

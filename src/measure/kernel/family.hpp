@@ -52,6 +52,15 @@ struct Peak {
 
 struct KernelResult;
 
+/// How far a kernel is that is repeated for a time.
+struct KernelProgress {
+  std::string id;
+  double elapsed_s = 0;
+  double soak_s = 0;
+  double bytes_per_s = 0;  ///< of the last sample; 0: none are counted
+  double flops_per_s = 0;
+};
+
 struct KernelBenchOptions {
   std::vector<std::string> names;   ///< families or groups; "all" (or none), "ops"
   std::vector<std::string> dtypes;  ///< only these; empty: the usual ones of the family
@@ -74,6 +83,8 @@ struct KernelBenchOptions {
   const CancelToken* cancel = nullptr;
   /// Called with each result as soon as it is known; may be empty.
   std::function<void(const KernelResult&, std::size_t done, std::size_t total)> on_result;
+  /// Called after each sample where soak_s is set; may be empty.
+  std::function<void(const KernelProgress&)> on_progress;
   /// Looks up a kernel by its name in the registry; empty: the built-in ones. For tests.
   std::function<Kernel(std::string_view)> find_kernel;
 };

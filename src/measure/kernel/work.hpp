@@ -89,6 +89,9 @@ class KernelWork {
   /// Of an operation: the shape that runs, and the digest of its output after a check.
   virtual std::string shape() const { return {}; }
   virtual std::string digest() const { return {}; }
+  /// What a run writes, where a right run writes the same bytes each time whatever was there
+  /// before: then its digest, which the device computes, judges a run. Absent: only check() does.
+  virtual std::optional<Buffer> output() const { return std::nullopt; }
 };
 
 /// Thrown for a size that is less than the least shape takes.
@@ -104,6 +107,9 @@ struct FamilyEntry {
   std::uint64_t arrays = 1;
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
 };
+
+/// All families, in the order in which they run.
+const std::vector<FamilyEntry>& all_families();
 
 /// Makes a Work from the device, the context and these values.
 template <class Work, class... Values>
