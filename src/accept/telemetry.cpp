@@ -33,6 +33,8 @@ report::Object to_object(const LoadSummary& summary) {
           {"median_memory_clock_hz", summary.median_memory_clock_hz},
           {"most_power_w", summary.most_power_w},
           {"most_temperature_c", summary.most_temperature_c},
+          {"most_memory_temperature_c", summary.most_memory_temperature_c},
+          {"memory_temperature_limit_c", summary.memory_temperature_limit_c},
           {"throttle",
            report::Array(summary.throttle_reasons.begin(), summary.throttle_reasons.end())}};
 }
@@ -67,6 +69,8 @@ void Telemetry::sample() noexcept {
                     reading.memory_clock_hz,
                     reading.power_w,
                     reading.temperature_c,
+                    reading.memory_temperature_c,
+                    reading.memory_temperature_limit_c,
                     std::move(reading.throttle_reasons).value_or(std::vector<std::string>())};
       const std::lock_guard lock(mutex_);
       samples_[place.device].push_back(std::move(sample));
@@ -95,6 +99,8 @@ LoadSummary Telemetry::summary(const std::string& device, TimePoint from, TimePo
     if (sample.memory_clock_hz) memory_clocks.push_back(*sample.memory_clock_hz);
     keep_most(sample.power_w, summary.most_power_w);
     keep_most(sample.temperature_c, summary.most_temperature_c);
+    keep_most(sample.memory_temperature_c, summary.most_memory_temperature_c);
+    keep_most(sample.memory_temperature_limit_c, summary.memory_temperature_limit_c);
     for (const std::string& reason : sample.throttle_reasons) {
       base::add_once(summary.throttle_reasons, reason);
     }

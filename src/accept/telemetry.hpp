@@ -29,6 +29,8 @@ struct LoadSummary {
   std::optional<double> median_memory_clock_hz;
   std::optional<double> most_power_w;
   std::optional<double> most_temperature_c;
+  std::optional<double> most_memory_temperature_c;
+  std::optional<double> memory_temperature_limit_c;
   std::vector<std::string> throttle_reasons;  ///< each once
 };
 
@@ -65,6 +67,8 @@ class Telemetry {
     std::optional<double> memory_clock_hz;
     std::optional<double> power_w;
     std::optional<double> temperature_c;
+    std::optional<double> memory_temperature_c;
+    std::optional<double> memory_temperature_limit_c;
     std::vector<std::string> throttle_reasons;
   };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "accept/watch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -49,6 +51,18 @@ void add_finding(std::vector<StageResult>& results, Fault fault) {
 bool has_code(const StageResult& result, std::string_view code) {
   return std::any_of(result.faults.begin(), result.faults.end(),
                      [code](const Fault& one) { return one.code == code; });
+}
+
+void add_memory_heat(const LoadSummary& summary, StageResult& result) {
+  const auto& most_c = summary.most_memory_temperature_c;
+  const auto& limit_c = summary.memory_temperature_limit_c;
+  if (!most_c || !limit_c || *limit_c <= 0 || *most_c < *limit_c) return;
+  const machine::CodeInfo* const info = machine::find_code(machine::codes::memory_heat);
+  result.faults.push_back(
+      {info->code, "memory-temperature", result.device,
+       fmt::format("the memory reached {:.0f} C, its limit is {:.0f} C", *most_c, *limit_c),
+       info->advice, std::nullopt, *limit_c, *most_c});
+  result.status = StageStatus::failed;
 }
 
 /// Stages that read no sensors of their own see throttling by the hardware here, all see heat.
@@ -164,7 +178,9 @@ void StageWatch::add_telemetry(std::vector<StageResult>& results,
   for (StageResult& result : results) {
     const LoadSummary summary = telemetry_->summary(result.device, last_at_, now);
     if (summary.samples > 0) result.telemetry = to_object(summary);
-    if (result.status != StageStatus::skipped) add_throttling(summary, result);
+    if (result.status == StageStatus::skipped) continue;
+    add_throttling(summary, result);
+    add_memory_heat(summary, result);
   }
   for (StageMeasurement& measured : measurements) {
     report::Array by_device;

@@ -28,6 +28,9 @@ struct SensorReading {
   std::optional<double> clock_hz;  ///< of the multiprocessors, now
   std::optional<double> memory_clock_hz;
   std::optional<double> temperature_c;
+  std::optional<double> memory_temperature_c;
+  /// Of the memory: where the driver begins to lower its clocks, or calls it critical.
+  std::optional<double> memory_temperature_limit_c;
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<double> default_power_limit_w;

@@ -158,6 +158,11 @@ class SysfsSensors final : public Sensors {
     reading.clock_hz = scaled(read_number(folder / "freq1_input"), 1);
     reading.memory_clock_hz = scaled(read_number(folder / "freq2_input"), 1);
     reading.temperature_c = scaled(read_number(folder / "temp1_input"), 1e-3);
+    for (const std::string sensor : {"temp2", "temp3"}) {
+      if (!base::read_small_file(folder / (sensor + "_label")).starts_with("mem")) continue;
+      reading.memory_temperature_c = scaled(read_number(folder / (sensor + "_input")), 1e-3);
+      reading.memory_temperature_limit_c = scaled(read_number(folder / (sensor + "_crit")), 1e-3);
+    }
     auto power = read_number(folder / "power1_average");
     if (!power) power = read_number(folder / "power1_input");
     reading.power_w = scaled(power, 1e-6);

@@ -15,6 +15,8 @@ inline constexpr nvmlReturn_t NVML_ERROR_INSUFFICIENT_SIZE = 7;
 inline constexpr int NVML_CLOCK_SM = 1;
 inline constexpr int NVML_CLOCK_MEM = 2;
 inline constexpr int NVML_TEMPERATURE_GPU = 0;
+inline constexpr int NVML_TEMPERATURE_THRESHOLD_MEM_MAX = 2;
+inline constexpr unsigned NVML_FI_DEV_MEMORY_TEMP = 82;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_CORRECTED = 0;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1;
 inline constexpr int NVML_VOLATILE_ECC = 0;
@@ -100,6 +102,8 @@ static_assert(sizeof(nvmlPciInfo_t) == 68);
        (nvmlDevice_t, int type, unsigned* megahertz))                                           \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetTemperature,                                        \
        (nvmlDevice_t, int sensor, unsigned* celsius))                                           \
+  CALL(optional, nvmlReturn_t, nvmlDeviceGetTemperatureThreshold,                               \
+       (nvmlDevice_t, int threshold, unsigned* celsius))                                        \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetPowerUsage, (nvmlDevice_t, unsigned* milliwatts))   \
   CALL(optional, nvmlReturn_t, nvmlDeviceGetEnforcedPowerLimit,                                 \
        (nvmlDevice_t, unsigned* milliwatts))                                                    \

@@ -90,6 +90,13 @@ class NvmlSensors final : public Sensors {
         scaled(ask<unsigned>(nvml_.nvmlDeviceGetClockInfo, device, NVML_CLOCK_MEM), 1e6);
     reading.temperature_c =
         scaled(ask<unsigned>(nvml_.nvmlDeviceGetTemperature, device, NVML_TEMPERATURE_GPU), 1);
+    if (const auto memory = field(device, 0, NVML_FI_DEV_MEMORY_TEMP)) {
+      reading.memory_temperature_c = static_cast<double>(*memory);
+      reading.memory_temperature_limit_c =
+          scaled(ask<unsigned>(nvml_.nvmlDeviceGetTemperatureThreshold, device,
+                               NVML_TEMPERATURE_THRESHOLD_MEM_MAX),
+                 1);
+    }
     reading.power_w = scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerUsage, device), 1e-3);
     auto bits = ask<unsigned long long>(nvml_.nvmlDeviceGetCurrentClocksEventReasons, device);
     if (!bits) {  // its name before r535
@@ -181,7 +188,7 @@ class NvmlSensors final : public Sensors {
     add(field(device, link, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS), reading.link_corrected_errors);
   }
 
-  /// A counter of a link by its number.
+  /// A field of the device, or a counter of a link, by its number.
   std::optional<std::uint64_t> field(nvmlDevice_t device, unsigned link, unsigned id) const {
     nvmlFieldValue_t value{};
     value.fieldId = id;

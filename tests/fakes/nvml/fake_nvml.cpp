@@ -7,7 +7,8 @@
 /// turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT" (corrected,
 /// uncorrected, remapped, replays, nvlink, crc) that are added to the counters, FAKE_NVML_NVLINK5
 /// lets links have counters by number alone; readings last as long as the file FAKE_NVML_HANG
-/// exists, and then make one of that name with ".reached" after it.
+/// exists, and then make one of that name with ".reached" after it; FAKE_NVML_MEMORY_C is the
+/// temperature of the memory, whose limit is 95.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -111,6 +112,10 @@ nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, int type, unsigned* megahertz)
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t, int, unsigned* celsius) {
   return answer(celsius, 41);
 }
+nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t, int threshold, unsigned* celsius) {
+  if (threshold != NVML_TEMPERATURE_THRESHOLD_MEM_MAX) return not_supported;
+  return answer(celsius, 95);
+}
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t, unsigned* milliwatts) {
   return answer(milliwatts, 75500);
 }
@@ -188,6 +193,13 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
   for (int i = 0; i < count; ++i) {
     nvmlFieldValue_t& one = values[i];
+    if (one.fieldId == NVML_FI_DEV_MEMORY_TEMP) {
+      const char* const celsius = std::getenv("FAKE_NVML_MEMORY_C");
+      one.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+      one.nvmlReturn = celsius == nullptr ? not_supported : NVML_SUCCESS;
+      if (celsius != nullptr) one.value.uiVal = static_cast<unsigned>(std::atoi(celsius));
+      continue;
+    }
     const char* const name =
         one.fieldId == NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS ? "nvlink" : "crc";
     one.valueType = 3;  // unsigned long long

@@ -33,6 +33,12 @@ TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
   tree.write(gpu + "hwmon/hwmon4/freq1_input", "2100000000\n");
   tree.write(gpu + "hwmon/hwmon4/freq2_input", "1300000000\n");
   tree.write(gpu + "hwmon/hwmon4/temp1_input", "46000\n");
+  tree.write(gpu + "hwmon/hwmon4/temp2_label", "junction\n");
+  tree.write(gpu + "hwmon/hwmon4/temp2_input", "61000\n");
+  tree.write(gpu + "hwmon/hwmon4/temp2_crit", "110000\n");
+  tree.write(gpu + "hwmon/hwmon4/temp3_label", "mem\n");
+  tree.write(gpu + "hwmon/hwmon4/temp3_input", "58000\n");
+  tree.write(gpu + "hwmon/hwmon4/temp3_crit", "105000\n");
   tree.write(gpu + "hwmon/hwmon4/power1_average", "151000000\n");
   tree.write(gpu + "hwmon/hwmon4/power1_cap", "550000000\n");
   tree.write(gpu + "hwmon/hwmon4/power1_cap_default", "750000000\n");
@@ -50,6 +56,8 @@ TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
   CHECK(reading.clock_hz == 2.1e9);
   CHECK(reading.memory_clock_hz == 1.3e9);
   CHECK(reading.temperature_c == 46);
+  CHECK(reading.memory_temperature_c == 58);
+  CHECK(reading.memory_temperature_limit_c == 105);
   CHECK(reading.power_w == doctest::Approx(151));
   CHECK(reading.power_limit_w == doctest::Approx(550));
   CHECK(reading.default_power_limit_w == doctest::Approx(750));

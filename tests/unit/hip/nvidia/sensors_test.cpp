@@ -32,6 +32,16 @@ SensorLibrary open_fake() { return open_sensors(fake_library("FAKE_NVML")); }
 
 }  // namespace
 
+TEST_CASE("nvml: the temperature of the memory and its limit, where it has both") {
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  CHECK_FALSE(library.sensors->read_load("0000:65:00.0").memory_temperature_c.has_value());
+  const Variable hot("FAKE_NVML_MEMORY_C", "83");
+  const SensorReading reading = library.sensors->read_load("0000:65:00.0");
+  CHECK(reading.memory_temperature_c == 83);
+  CHECK(reading.memory_temperature_limit_c == 95);
+}
+
 TEST_CASE("nvml: everything it says, in base units") {
   const SensorLibrary library = open_fake();
   REQUIRE(library.sensors);
