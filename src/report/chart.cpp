@@ -71,13 +71,13 @@ class SizePlot {
     for (const ChartSeries& series : chart.series) {
       for (const ChartPoint& point : series.points) {
         largest = std::max(largest, point.per_s);
-        const double place = std::log2(static_cast<double>(point.size_bytes));
+        const double place = place_of(point);
         first_ = std::min(first_, place);
         last_ = std::max(last_, place);
       }
     }
-    first_ = std::floor(first_);
-    last_ = std::max(std::ceil(last_), first_ + 1);
+    first_ = chart.is_over_time ? 0 : std::floor(first_);
+    last_ = chart.is_over_time ? std::max(last_, 1e-3) : std::max(std::ceil(last_), first_ + 1);
     if (!(largest > 0) || !std::isfinite(largest)) return;
     step_ = round_step(largest);
     top_ = step_ * std::ceil(largest / step_);
@@ -86,7 +86,11 @@ class SizePlot {
   Drawing take() {
     elements_ = label(16, 20, "title", chart_.title);
     add_rates();
-    add_sizes();
+    if (chart_.is_over_time) {
+      add_times();
+    } else {
+      add_sizes();
+    }
     for (std::size_t i = 0; i < chart_.series.size(); ++i) add_series(i);
     const double height = bottom() + 54 + line_height * static_cast<double>(chart_.series.size());
     double widest = std::max(width, title_width(chart_.title));
@@ -99,6 +103,9 @@ class SizePlot {
  private:
   static constexpr double left = 116;
 
+  double place_of(const ChartPoint& point) const {
+    return chart_.is_over_time ? point.at_s : std::log2(static_cast<double>(point.size_bytes));
+  }
   static double bottom() { return title_height + plot_height; }
   double x_of(double place) const {
     return left + (place - first_) / (last_ - first_) * (width - left - right);
@@ -128,14 +135,26 @@ class SizePlot {
     elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "size");
   }
 
+  void add_times() {
+    const double step = round_step(last_);
+    for (double at_s = 0; at_s <= last_; at_s += step) {
+      const double x = x_of(at_s);
+      elements_ += line(x, title_height, x, bottom(), "grid");
+      elements_ +=
+          label(x, bottom() + 18, "middle", at_s == 0 ? "0" : format_value(at_s, Unit::duration));
+    }
+    elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "time");
+  }
+
   void add_series(std::size_t index) {
     const ChartSeries& series = chart_.series[index];
     std::string marks;
     std::string path;
     for (const ChartPoint& point : series.points) {
-      const double x = x_of(std::log2(static_cast<double>(point.size_bytes)));
+      const double x = x_of(place_of(point));
       const double y = y_of(point.per_s);
       path += (path.empty() ? "M" : "L") + coordinate(x) + " " + coordinate(y);
+      if (chart_.is_over_time) continue;  // too many for marks
       marks += marker(index, x, y,
                       series.name + ", " + short_size(point.size_bytes) + ": " +
                           format_value(point.per_s, chart_.unit));
@@ -260,7 +279,7 @@ void add_to(Group& group, const std::string& name, const std::vector<const Measu
   }
   if (points.size() > 1) {
     group.series.push_back({name, {}});
-    for (const auto& [size, rate] : points) group.series.back().points.push_back({size, rate});
+    for (const auto& [size, rate] : points) group.series.back().points.push_back({size, rate, 0});
     return;
   }
   for (const Measurement* one : members) {
@@ -269,6 +288,33 @@ void add_to(Group& group, const std::string& name, const std::vector<const Measu
     group.bars.push_back(
         {one->label + ", " + direction(*one), rate_of(*one), is_drawable(limit) ? limit : 0, {}});
   }
+}
+
+/// The curves of those that have a rate of each second, by label.
+std::vector<Chart> charts_over_time(const std::vector<Measurement>& measurements) {
+  std::vector<Chart> charts;
+  for (const Measurement& measured : measurements) {
+    ChartSeries series{end_text(measured.destination), {}};
+    for (const Value& point : elements(member(measured.details, "rates"))) {
+      const std::optional<double> at_s = number_of(member(point, "at_s"));
+      const std::optional<double> per_s = number_of(member(point, "per_s"));
+      if (at_s && per_s && is_drawable(*per_s)) series.points.push_back({0, *per_s, *at_s});
+    }
+    if (series.points.size() < 2) continue;
+    const std::string title = measured.label + " over time";
+    const auto found = std::find_if(charts.begin(), charts.end(), [&](const Chart& one) {
+      return one.title == title && one.series.size() < most_series;
+    });
+    if (found != charts.end()) {
+      found->series.push_back(std::move(series));
+      continue;
+    }
+    Chart chart{title, measured.bytes_per_s ? Unit::rate : Unit::operations, {}, {}};
+    chart.is_over_time = true;
+    chart.series.push_back(std::move(series));
+    charts.push_back(std::move(chart));
+  }
+  return charts;
 }
 
 }  // namespace
@@ -301,7 +347,7 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
         .bars.push_back({one->label + (end.empty() ? "" : ", " + end), 0, 0,
                          one->status == Status::mismatch ? "WRONG DATA" : "FAILED"});
   }
-  std::vector<Chart> charts;
+  std::vector<Chart> charts = charts_over_time(measurements);
   const std::array<const Group*, 3> all_groups{&rates, &local, &operations};
   for (const Group* group : all_groups) {
     for (auto& part : split(group->series, most_series)) {

@@ -185,3 +185,36 @@ TEST_CASE("cells are as strong as their share of the fastest") {
   CHECK(drawing.width > 2 * 64);
   CHECK(drawing.height > 2 * 26);
 }
+
+TEST_CASE("rates of each second are curves over time, a chart for each label") {
+  const auto soaked = [](const std::string& label, const std::string& device, double per_s) {
+    Measurement measured;
+    measured.id = label + "@" + device;
+    measured.kind = "soak";
+    measured.destination = device;
+    measured.set_names();
+    measured.flops_per_s = per_s;
+    Array rates;
+    for (int second = 0; second < 600; ++second) {
+      rates.emplace_back(Object{{"at_s", double(second)}, {"per_s", per_s * (600 - second) / 600}});
+    }
+    measured.details.emplace_back("rates", std::move(rates));
+    return measured;
+  };
+  const auto list = charts_of({soaked("soak.products.f16", "nvidia:0", 5e14),
+                               soaked("soak.memory", "nvidia:0", 1e12),
+                               soaked("soak.products.f16", "nvidia:1", 4e14)});
+  REQUIRE(list.size() == 3);  // the bars of the medians follow
+  CHECK(list[0].title == "soak.products.f16 over time");
+  CHECK(list[0].is_over_time);
+  REQUIRE(list[0].series.size() == 2);
+  CHECK(list[0].series[1].name == "nvidia:1");
+  CHECK(list[0].series[1].points.size() == 600);
+  CHECK(list[1].title == "soak.memory over time");
+  const Drawing drawing = draw(list[0]);
+  CHECK(is_drawable(drawing));
+  CHECK(drawing.elements.find(">600 s<") == std::string::npos);  // the last is 599
+  CHECK(drawing.elements.find(">500 s<") == std::string::npos);  // a step of 200
+  CHECK(drawing.elements.find(">400 s<") != std::string::npos);
+  CHECK(drawing.elements.find("middle faint\">time<") != std::string::npos);
+}
