@@ -88,7 +88,8 @@ const std::vector<Stage>& all_stages() {
                                          {"kernels", true, true, kernels_stage},
                                          {"operations", false, true, operations_stage},
                                          {"libraries", true, true, libraries_stage},
-                                         {"model", false, false, model_stage}};
+                                         {"model", false, false, model_stage},
+                                         {"soak", false, false, soak_stage}};
   return stages;
 }
 
@@ -102,7 +103,9 @@ std::vector<std::string> names_of_stages(bool Stage::*property) {
 
 std::vector<std::string> stages_of_level(CheckLevel level) {
   if (level == CheckLevel::prolog) return {"doctor", "copy", "kernels"};
-  return names_of_stages();
+  std::vector<std::string> names = names_of_stages();
+  if (level != CheckLevel::extended) std::erase(names, "soak");
+  return names;
 }
 
 int exit_code_of(const Fault& fault) noexcept {

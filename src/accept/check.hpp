@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "accept/expectations.hpp"
@@ -51,10 +52,11 @@ struct Stage {
 };
 
 /// All stages in their order: "doctor", "copy", "memory", "kernels", "operations", "libraries",
-/// "model".
+/// "model", "soak".
 const std::vector<Stage>& all_stages();
 
-/// Those that run at a level if none are chosen: at `prolog` "doctor", "copy" and "kernels".
+/// Those that run at a level if none are chosen: at `prolog` "doctor", "copy" and "kernels", the
+/// soak at `long` alone.
 std::vector<std::string> stages_of_level(CheckLevel level);
 
 /// The names of all of them, or of those that have a property: `names_of_stages(&Stage::is_rated)`.
@@ -151,9 +153,17 @@ struct CheckModel {
   bool is_made = true;  ///< the small one that check made; else the user's
 };
 
+/// How far a stage that takes long is on each device.
+struct StageProgress {
+  std::string stage;
+  double elapsed_s = 0;
+  std::vector<std::pair<std::string, std::string>> steps;  ///< device and what it does
+};
+
 struct CheckOptions {
   CheckLevel level = CheckLevel::quick;
-  std::vector<std::string> stages = names_of_stages();  ///< that run
+  std::vector<std::string> stages = stages_of_level(CheckLevel::quick);  ///< that run
+  double soak_s = 600;                                                   ///< of the stage "soak"
   std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   double patience_s = 30;        ///< for one step
   double spread = 0.1;           ///< a device may be so much slower than its siblings
@@ -167,6 +177,8 @@ struct CheckOptions {
   const CancelToken* cancel = nullptr;  ///< never null; must outlive the process' threads
   /// Called on the calling thread as soon as a stage is done on a device; may be empty.
   std::function<void(const StageResult&)> on_stage;
+  /// Called on the calling thread once a second while devices work; may be empty.
+  std::function<void(const StageProgress&)> on_progress;
 };
 
 /// What `devices --doctor` found, as the results of the stage "doctor".

@@ -96,7 +96,8 @@ std::string expectations_of(const CheckOutcome& outcome, double margin,
   std::vector<RatedMeasurement> measurements;
   const auto add = [&](const std::vector<StageMeasurement>& list) {
     for (const StageMeasurement& measured : list) {
-      if (!measured.again || measured.devices.empty()) continue;
+      const bool is_rated = measured.again || measured.stage == "soak";
+      if (!is_rated || measured.devices.empty()) continue;
       const auto device = std::find_if(
           result.devices.begin(), result.devices.end(),
           [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });

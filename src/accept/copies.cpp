@@ -271,7 +271,8 @@ void add_hang(const measure::CopySpec& spec, double patience_s, StageWork& work)
 }  // namespace
 
 CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
-                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works) {
+                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
+                        const OnLook& on_look) {
   CopyStageEnd end;
   std::map<std::string, std::vector<std::string>> reasons;  // for throttling, by device
   CopyResults results(devices, context, works);
@@ -282,7 +283,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     round->devices = devices;
     round->plan = plan;
     const TaskEnd task = run_tasks({[round](Heartbeat& heart) { run_round(*round, heart); }},
-                                   patience_s, *context->cancel)
+                                   patience_s, *context->cancel, on_look)
                              .front();
     const std::lock_guard lock(round->mutex);
     for (std::size_t i = 0; i < round->results.size(); ++i) results.add(*round, i);

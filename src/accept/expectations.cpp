@@ -44,7 +44,7 @@ bool is_library_name(const std::string& label) {
 
 // The first word of the labels of measurements that some level makes.
 bool is_measurement_name(const std::string& label) {
-  if (is_library_name(label)) return true;
+  if (is_library_name(label) || label.starts_with("soak.")) return true;
   const std::string first = label.substr(0, label.find('.'));
   if (measure::parse_copy_kind(first)) return true;
   const std::vector<measure::KernelFamily> families = measure::list_kernels();
@@ -283,6 +283,7 @@ std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
 std::string stage_of_label(const std::string& label) {
   if (measure::parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
   if (is_library_name(label)) return "libraries";
+  if (label.starts_with("soak.")) return "soak";
   return label.starts_with("memtest-") ? "memory" : "kernels";
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "accept/rates.hpp"
+#include "accept/soak.hpp"
 #include "accept/stages.hpp"
 #include "accept/watch.hpp"
 #include "accept/workers.hpp"
@@ -26,6 +29,8 @@ namespace {
 
 using StageFunction = decltype(Stage::use);
 using SharedWork = std::shared_ptr<StageWork>;
+
+constexpr std::chrono::seconds progress_pause{1};
 
 // After these the process cannot use the device any more; a library's own process may hang.
 bool ends_device(const Fault& fault) {
@@ -67,6 +72,8 @@ class CheckRun {
         run_copies(context);
       } else if (stage.use == model_stage) {
         run_model(context);
+      } else if (stage.use == soak_stage) {
+        run_soak(context);
       } else if (stage.use != nullptr) {
         run_everywhere(stage.name, stage.use, context);
       }
@@ -90,7 +97,8 @@ class CheckRun {
     std::vector<SharedWork> works;
     for (std::size_t i = 0; i <= devices_.size(); ++i)
       works.push_back(std::make_shared<StageWork>());
-    const CopyStageEnd end = copy_stage(devices_, context, options_.patience_s, works);
+    const auto on_look = [&](const auto& step_of) { tell("copy", start, {nullptr}, step_of); };
+    const CopyStageEnd end = copy_stage(devices_, context, options_.patience_s, works, on_look);
     for (const std::string& id : end.lost) {
       lost_[id] = "copy";
       hung_.insert(id);
@@ -124,7 +132,9 @@ class CheckRun {
       });
     }
     const std::string hung_before = hung_.empty() ? "" : *hung_.begin();
-    const std::vector<TaskEnd> ends = run_tasks(tasks, options_.patience_s, *options_.cancel);
+    const auto on_look = [&](const auto& step_of) { tell(stage, start, working, step_of); };
+    const std::vector<TaskEnd> ends =
+        run_tasks(tasks, options_.patience_s, *options_.cancel, on_look);
     std::vector<StageResult> results;
     std::size_t next = 0;
     for (const Device& device : devices_) {
@@ -138,13 +148,59 @@ class CheckRun {
         works[next]->take();
         results.push_back(held_up_result(stage, device, hung_before));
       } else {
-        if (end.is_left_behind) add_hang(stage, device, end, *works[next]);
+        if (is_held_up_at_end(end, ends)) {
+          result_.has_left_threads = true;
+          lost_.emplace(device.id(), stage);
+        } else if (end.is_left_behind) {
+          add_hang(stage, device, end, *works[next]);
+        }
         results.push_back(take(stage, device.id(), *works[next]));
       }
       results.back().time_s = end.time_s;
       ++next;
     }
     finish(std::move(results), base::seconds_since(start));
+  }
+
+  /// Says once a second what each device does; null for a task of all of them.
+  void tell(const std::string& stage, Heartbeat::Clock::time_point start,
+            const std::vector<const Device*>& working,
+            const std::function<std::string(std::size_t)>& step_of) {
+    const auto now = Heartbeat::Clock::now();
+    const auto last = std::max(told_at_, start);
+    if (!options_.on_progress || now - last < progress_pause) return;
+    told_at_ = now;
+    StageProgress progress{stage, base::seconds_since(start), {}};
+    for (std::size_t i = 0; i < working.size(); ++i) {
+      const std::string step = step_of(i);
+      if (step.empty()) continue;
+      const std::string id = working[i] == nullptr ? "" : working[i]->id();
+      progress.steps.emplace_back(id, soak_ ? soak_->text_of(id) : step);
+    }
+    options_.on_progress(progress);
+  }
+
+  void run_soak(const SharedContext& earlier) {
+    if (options_.cancel->is_cancelled()) return;
+    const auto usable = std::count_if(devices_.begin(), devices_.end(),
+                                      [this](const Device& one) { return !is_lost(one); });
+    const auto context = std::make_shared<StageContext>(*earlier);
+    context->soak = std::make_shared<Soak>(Soak::Options{plan_soak(options_.soak_s, true),
+                                                         static_cast<std::size_t>(usable),
+                                                         options_.patience_s, options_.cancel});
+    soak_ = context->soak;
+    run_everywhere("soak", soak_stage, context);
+    soak_.reset();
+  }
+
+  /// A device that did all its work and whose memory is not released while another one hangs.
+  static bool is_held_up_at_end(const TaskEnd& end, const std::vector<TaskEnd>& all) {
+    const auto is_releasing = [](const TaskEnd& one) {
+      return one.is_left_behind && one.step.starts_with(releasing_step);
+    };
+    return is_releasing(end) && std::any_of(all.begin(), all.end(), [&](const TaskEnd& one) {
+             return one.is_left_behind && !is_releasing(one);
+           });
   }
 
   static void run_one(const std::string& stage, const Device& device, const StageContext& context,
@@ -272,6 +328,9 @@ class CheckRun {
       for (RateFault& slow : judge_rates(stage_measurements_, rules_, result_.expectations)) {
         add_fault(results, std::move(slow));
       }
+      const auto soaked = soak_ ? soak_->results() : std::vector<SoakedLoad>();
+      for (RateFault& slow : judge_soak(soaked, rules_, result_.expectations))
+        add_fault(results, std::move(slow));
     }
     for (StageMeasurement& measured : stage_measurements_)
       result_.measurements.push_back(std::move(measured));
@@ -334,6 +393,8 @@ class CheckRun {
   std::map<std::string, std::string> lost_;  ///< ids of devices, and the stage that lost them
   std::set<std::string> hung_;
   std::vector<StageMeasurement> stage_measurements_;
+  std::shared_ptr<Soak> soak_;  ///< while it runs
+  Heartbeat::Clock::time_point told_at_;
   StageWatch watch_;
 };
 

@@ -46,6 +46,8 @@ class StageWork {
   std::chrono::steady_clock::time_point last_added_ = std::chrono::steady_clock::now();
 };
 
+class Soak;
+
 /// What all stages share; immutable while they run.
 struct StageContext {
   CheckLevel level = CheckLevel::quick;
@@ -55,6 +57,7 @@ struct StageContext {
   const CancelToken* cancel = nullptr;
   std::vector<std::string> kernels;     ///< empty: those of the level
   std::vector<std::string> operations;  ///< likewise
+  std::shared_ptr<Soak> soak;           ///< that all devices take part in; null in other stages
   // Of the model.
   CheckModel model;
   std::optional<ModelFile> file;
@@ -76,6 +79,8 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
                      StageWork& work);
 void model_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                  StageWork& work);
+void soak_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                StageWork& work);
 
 /// Computes the logits of the context's prompt in float64 on the host. Blocks; throws
 /// Error(cancelled), and Error(input_failed) or Error(corrupt_data) for a model that cannot be
@@ -99,6 +104,9 @@ std::string action_of(const Error& error);
 /// What to do about a step that took longer than `patience_s`.
 std::string action_for_hang(Platform platform, double patience_s, const Error& error);
 
+/// What the step of a stage begins with that has done its work and gives memory back.
+inline constexpr const char* releasing_step = "releasing memory";
+
 /// Why a device that is sound by itself gets no answer: releases of memory wait for all devices.
 std::string held_up_text(const std::string& device, const std::string& hung);
 
@@ -112,6 +120,7 @@ struct CopyStageEnd {
 /// is a fault, its devices are left out of those that follow. `works` has one for each device, then
 /// one for copies of all devices at once.
 CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
-                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works);
+                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
+                        const OnLook& on_look = {});
 
 }  // namespace hiptool::accept

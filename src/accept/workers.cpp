@@ -68,14 +68,18 @@ bool Heartbeat::is_late(double patience_s, Clock::time_point now) const {
 }
 
 std::vector<TaskEnd> run_tasks(const std::vector<Task>& tasks, double patience_s,
-                               const CancelToken& cancel) {
+                               const CancelToken& cancel, const OnLook& on_look) {
   const Clock::time_point start = Clock::now();
   std::vector<std::shared_ptr<SharedTask>> running;
   for (const Task& task : tasks) running.push_back(start_thread(task));
   std::vector<TaskEnd> ends(tasks.size());
   std::optional<Clock::time_point> cancelled_at;
   std::size_t left = running.size();
+  const auto step_of = [&running](std::size_t i) {
+    return running[i] ? running[i]->heart.current() : std::string();
+  };
   while (left > 0) {
+    if (on_look) on_look(step_of);
     if (cancel.is_cancelled() && !cancelled_at) cancelled_at = Clock::now();
     const bool is_over = cancelled_at && Clock::now() - *cancelled_at > cancel_patience;
     bool has_waited = false;

@@ -3,6 +3,7 @@
 /// ended.
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,10 +43,14 @@ struct TaskEnd {
 /// nothing.
 using Task = std::function<void(Heartbeat&)>;
 
+/// Called on the waiting thread again and again; the function gives the step of a task by its
+/// index, empty for one that has ended.
+using OnLook = std::function<void(const std::function<std::string(std::size_t)>& step_of)>;
+
 /// Runs all tasks at once, each on a thread of its own, and waits until each has ended or has been
 /// in one step for longer than `patience_s`; those are left behind. After a cancellation each has
 /// two seconds to end.
 std::vector<TaskEnd> run_tasks(const std::vector<Task>& tasks, double patience_s,
-                               const CancelToken& cancel);
+                               const CancelToken& cancel, const OnLook& on_look = {});
 
 }  // namespace hiptool::accept

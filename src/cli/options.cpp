@@ -196,6 +196,23 @@ double parse_seconds(const std::string& text, const std::string& option, double 
               "write it as 60 or 0.5");
 }
 
+double parse_duration(const std::string& text, const std::string& option) {
+  constexpr double most_s = 7 * 86400;
+  double unit_s = 1;
+  std::string_view number = text;
+  if (!number.empty()) {
+    const char last = number.back();
+    if (last == 'm') unit_s = 60;
+    if (last == 'h') unit_s = 3600;
+    if (last == 's' || last == 'm' || last == 'h') number.remove_suffix(1);
+  }
+  const auto count = base::parse_number<double>(number);
+  if (count && *count > 0 && *count * unit_s <= most_s) return *count * unit_s;
+  throw Error(ErrorCode::invalid_argument, "parse options",
+              fmt::format("{}: '{}' is not a time above 0 and up to a week", option, text),
+              "write it as 30s, 10m or 1h");
+}
+
 double parse_timeout(const std::string& text) { return parse_seconds(text, "--timeout", 86400); }
 
 std::string choice_of(std::string_view word, const std::vector<std::string>& choices,

@@ -58,6 +58,10 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
 /// Seconds above 0 and up to `most`; throws a usage error that names the option for other texts.
 double parse_seconds(const std::string& text, const std::string& option, double most);
 
+/// Seconds of "90", "2s", "10m" or "1h", above 0 and up to a week; throws a usage error that names
+/// the option for other texts.
+double parse_duration(const std::string& text, const std::string& option);
+
 /// The seconds of --timeout, up to a day.
 double parse_timeout(const std::string& text);
 

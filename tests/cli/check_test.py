@@ -18,7 +18,7 @@ SMALL = ["check", "--size", "64KiB", "--spread", "90%", "--timeout", "200"]
 
 def small(stages):
     """SMALL with these stages; those without sizes and rates refuse these options."""
-    rated = {"copy", "memory", "kernels", "libraries"} & set(stages.split(","))
+    rated = {"copy", "memory", "kernels", "libraries", "soak"} & set(stages.split(","))
     return [*SMALL[:1], *(SMALL[1:5] if rated else ()), *SMALL[5:], "--stage", stages]
 ON_CPU = ["check", "--device", "cpu", "--size", "64KiB", "--timeout", "200"]
 

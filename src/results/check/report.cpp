@@ -13,6 +13,7 @@
 #include "results/check/report.hpp"
 #include "results/check/screen.hpp"
 #include "results/devices/doctor.hpp"
+#include "results/seconds.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -329,8 +330,15 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
   if (report::Table read = telemetry_table(outcome); !read.rows.empty()) {
     report.tables.push_back(std::move(read));
   }
+  if (auto seconds = seconds_table(report.measurements)) {
+    report.tables.push_back(std::move(*seconds));
+  }
   report.notes = check_notes(outcome);
   report.csv_tables = {stages_csv(outcome)};
+  if (auto seconds = seconds_table(report.measurements, false)) {
+    report.csv_tables->front().title = "stages";
+    report.csv_tables->push_back(std::move(*seconds));
+  }
   return report;
 }
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "fakes/common/settings.hpp"
 
@@ -48,6 +50,34 @@ CUresult slow_down(const char* variable, CUstream stream) {
 
 namespace {
 
+/// The number of the variable for this device; 0: none.
+std::uint64_t number_of(const char* variable, int device) {
+  const std::string text = fault_of(variable, device);
+  return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+/// How many launches of the kernel, or of all, this is on the device; from 1 on.
+std::uint64_t count_launch(const std::string& kernel, int device) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, int>, std::uint64_t> counts;
+  const std::lock_guard lock(mutex);
+  return ++counts[{kernel, device}];
+}
+
+/// Whether the time of FAKE_CUDA_SLOW_AFTER is over; always if it is not set.
+bool is_slow_now(const std::string& kernel, int device) {
+  using Clock = std::chrono::steady_clock;
+  static std::mutex mutex;
+  static std::map<int, Clock::time_point> first_launches;
+  const std::string when = fault_of("FAKE_CUDA_SLOW_AFTER", device);
+  if (when.empty()) return true;
+  const std::lock_guard lock(mutex);
+  if (kernel == when.substr(when.find(':') + 1)) first_launches.emplace(device, Clock::now());
+  const auto first = first_launches.find(device);
+  return first != first_launches.end() &&
+         Clock::now() - first->second > std::chrono::duration<double>(std::atof(when.c_str()));
+}
+
 void grow_counters() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -64,10 +94,13 @@ CUresult after_launch(const std::string& kernel, CUstream stream, void** argumen
   const int device = device_of(stream);
   if (fault_of("FAKE_CUDA_GROWS", device) == kernel) grow_counters();
   if (fault_of("FAKE_CUDA_HANG", device) == kernel) return queue_wait(stream, ever_ms);
-  if (fault_of("FAKE_CUDA_FLAKY", device) == kernel && arguments != nullptr) {
+  const std::uint64_t flaky_at = number_of("FAKE_CUDA_FLAKY_AT", device);
+  if (fault_of("FAKE_CUDA_FLAKY", device) == kernel && arguments != nullptr &&
+      (flaky_at == 0 || count_launch(kernel, device) == flaky_at)) {
     return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, &flip_bit,
                          *static_cast<void**>(arguments[0]));
   }
+  if (!is_slow_now(kernel, device)) return CUDA_SUCCESS;
   return slow_down("FAKE_CUDA_SLOW_KERNEL", stream);
 }
 

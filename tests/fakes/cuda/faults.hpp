@@ -2,9 +2,11 @@
 /// Faults of single devices, each named as "ORDINAL:WHAT":
 ///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
 ///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
+///   FAKE_CUDA_SLOW_AFTER=1:2:KERNEL  only from 2 s after the first launch of KERNEL on
 ///   FAKE_CUDA_FLAKY=1:KERNEL     a launch of KERNEL leaves one bit wrong in word 1000 of the
 ///   memory
 ///                                that its first argument points to
+///   FAKE_CUDA_FLAKY_AT=1:300     only launch 300 of it on device 1 does
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
 ///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to the
 ///   file

@@ -56,6 +56,8 @@ Runner add_check(CLI::App& app) {
            "how much slower than its siblings a GPU may be, such as 5%; 10% if not given");
   add_size(app, "--size", options->size_bytes,
            "bytes of copies and arrays; if not given, 256 MiB, on cpu 16 and 4 MiB");
+  add_text(app, "--duration", "TIME", options->duration,
+           "how long the stage soak takes, such as 2s, 10m or 1h, at any level; 10m if not given");
   add_text(app, "--timeout", "SECONDS", options->timeout,
            "a step that takes longer has hung; 30 if not given");
   return {
@@ -78,9 +80,11 @@ Runner add_check(CLI::App& app) {
 }
 
 std::vector<OptionRule> rules_of_check() {
-  const OptionUse rated{"--stage", accept::names_of_stages(&accept::Stage::is_rated)};
+  OptionUse rated{"--stage", accept::names_of_stages(&accept::Stage::is_rated)};
+  rated.values.push_back("soak");  // has sizes and siblings, and no rate that a file expects
   const OptionUse leveled{"--stage", accept::names_of_stages(&accept::Stage::has_levels)};
   return {{"--model", {OptionUse{"--stage", {"model"}}}, {}, {"--stage"}},
+          {"--duration", {OptionUse{"--stage", {"soak"}}}, {}, {"--stage"}},
           {"--size", {rated}, {}, {"--stage"}},
           {"--spread", {rated}, {}, {"--stage"}},
           {"--level", {leveled}, {}, {"--stage"}},
@@ -107,6 +111,7 @@ Command check_command() {
       .examples = {{"hiptool check", "all GPUs, at the quick level"},
                    {"hiptool check --level standard", "more sizes, types and libraries"},
                    {"hiptool check --level prolog", "before a job, in some seconds"},
+                   {"hiptool check --stage soak --duration 1h", "all GPUs under load at once"},
                    {"hiptool check --write-expect gpus.json", "on a machine that is known good"},
                    {"hiptool check --expect gpus.json", "on the others: exit 1 if slower"},
                    {"hiptool check --export junit=check.xml", "one test case a device and stage"}},

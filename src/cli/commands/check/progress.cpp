@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/text.hpp"
@@ -30,14 +31,15 @@ bool CheckProgress::can_draw() const {
 std::string CheckProgress::Row::text(std::size_t stages) const {
   std::string text = fmt::format("{} of {} passed", passed, base::count_of(stages, "stage"));
   if (!failed.empty()) text += fmt::format(", FAILED: {}", fmt::join(failed, ", "));
-  return now.empty() ? text : text + "; now " + now;
+  if (now.empty()) return text;
+  return text + "; now " + now + (step.empty() ? "" : ": " + step);
 }
 
 void CheckProgress::begin(const std::vector<std::string>& devices,
                           std::vector<std::string> stages) {
   stages_ = std::move(stages);
   for (const std::string& device : devices) {
-    rows_.push_back({device, 0, {}, stages_.empty() ? "" : stages_.front()});
+    rows_.push_back({device, 0, {}, stages_.empty() ? "" : stages_.front(), {}});
   }
   draw();
 }
@@ -54,7 +56,34 @@ void CheckProgress::on_stage(const accept::StageResult& stage) {
   const auto place = std::find(stages_.begin(), stages_.end(), stage.stage);
   const bool is_last = place == stages_.end() || std::next(place) == stages_.end();
   row->now = is_last ? "" : *std::next(place);
+  row->step.clear();
   draw();
+}
+
+void CheckProgress::on_progress(const accept::StageProgress& progress) {
+  if (is_quiet_ || progress.steps.empty()) return;
+  if (console_.can_animate()) {
+    for (Row& row : rows_) {
+      for (const auto& [device, step] : progress.steps) {
+        if (!device.empty() && device != row.device) continue;
+        row.now = progress.stage;
+        row.step = step;
+      }
+    }
+    return draw();
+  }
+  if (progress.stage != told_stage_) told_minutes_ = 0;
+  told_stage_ = progress.stage;
+  const double minutes = std::floor(progress.elapsed_s / 60);
+  if (minutes <= told_minutes_) return;
+  told_minutes_ = minutes;
+  std::string line = fmt::format("{}, {:.0f} min", progress.stage, minutes);
+  const char* separator = ": ";
+  for (const auto& [device, step] : progress.steps) {
+    line += separator + (device.empty() ? step : device + " " + step);
+    separator = "; ";
+  }
+  console_.err(report::printable_lines(line) + "\n");
 }
 
 void CheckProgress::draw() {

@@ -71,6 +71,10 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
       base::add_once(check.stages, choice_of(stage, accept::names_of_stages(), "--stage"));
     }
   }
+  if (!options.duration.empty()) {
+    check.soak_s = parse_duration(options.duration, "--duration");
+    base::add_once(check.stages, std::string("soak"));
+  }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
   check.spread = parse_percent(options.spread, "--spread", check.spread);
   if (!options.spread.empty() && machine::is_for_cpu_only(context.devices)) {
@@ -135,6 +139,9 @@ void run_check_steps(const CheckCommandOptions& options, Context& context,
   };
   request.accept.options.on_stage = [&progress](const accept::StageResult& stage) {
     progress.on_stage(stage);
+  };
+  request.accept.options.on_progress = [&progress](const accept::StageProgress& now) {
+    progress.on_progress(now);
   };
   accept_machine(std::move(request.accept), *platforms, *context.notes, outcome);
   // Threads that a driver holds go on using the platforms.

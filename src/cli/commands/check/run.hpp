@@ -19,6 +19,7 @@ struct CheckCommandOptions {
   std::uint64_t repeats = 0;     ///< with write_expect; 0: 3
   std::string margin;            ///< "5%"; empty: that
   std::string spread;            ///< "10%"; empty: that
+  std::string duration;          ///< of the soak: "10m"; empty: that
   std::string timeout;           ///< seconds; empty: 30
   std::uint64_t size_bytes = 0;  ///< 0: depends on the device
 };
