@@ -6,6 +6,7 @@ Usage: run_kernel_builtin_test.py PROGRAM [unittest options]
 import csv
 import io
 import json
+import os
 import re
 import signal
 import time
@@ -160,6 +161,71 @@ class Run(BuiltIn):
         self.assertEqual(document["status"], "interrupted")
         self.assertIn([result["status"] for result in document["measurements"]],
                       (["ok"], ["ok"] * 2))
+
+
+    def test_ctrl_c_in_the_middle_of_long_work_keeps_it(self):
+        result = program.interrupt_computing("run-kernel", "fma", "--dtype", "f32", "--seconds",
+                                             "600", "--format", "json", "--device", "cpu",
+                                             cpu_s=2, loads=False)
+        self.assertEqual(result.returncode, 130, result)
+        document = self.assert_document(result.stdout, "run-kernel.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+        self.assertEqual([one["status"] for one in document["measurements"]], ["ok"])
+        one = document["measurements"][0]
+        self.assertGreater(one["flops_per_s"], 0)
+        self.assertGreater(len(one["samples_s"]), 0)
+        self.assertGreater(one["checked"], 0)
+        self.assertRegex(one["reason"], r"^interrupted after .* s of 600 s$")
+
+    def test_long_work_says_so_on_a_terminal(self):
+        code, text = run_on_terminal("run-kernel", "memset", "--seconds", "2.5", *QUICK)
+        self.assertEqual(code, 0)
+        text = text.decode()
+        self.assertRegex(text, r"memset\S*@cpu:0: [12] of 2 s, \S+ .B/s")
+
+
+class Together(BuiltIn):
+    def test_two_devices(self):
+        document = self.document("fma", "memset", "stream-triad", "--together", "--time", "0.5",
+                                 "--dtype", "f32,u32", "--size", "64KiB", "--device",
+                                 "cpu:0,cpu:1",
+                                 environment=clean_environment(HIPTOOL_CPU_DEVICES="2"))
+        self.assertEqual([(one["kernel"], one["destination"], one["status"])
+                          for one in document["measurements"]],
+                         [(kernel, device, "ok") for kernel in ("stream-triad", "memset", "fma")
+                          for device in ("cpu:0", "cpu:1")])
+        for one in document["measurements"]:
+            self.assertGreater(one["checked"], 0)
+            self.assertGreater(one["runs"], 1)
+            self.assertGreater(len(one["rates"]), 1)
+            self.assertLessEqual(one["least_per_s"], one["most_per_s"])
+            self.assertEqual(len(one["samples_s"]), len(one["rates"]))
+
+    def test_its_table(self):
+        text = self.run_kernel("fma", "--dtype", "f32", "--together", "--time", "0.5", "--device",
+                               "cpu:0,cpu:1",
+                               environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
+        self.assertRegex(text, "Least +Median +Most +Deviation")
+        self.assertIn("2 of 2 kernel runs right on cpu:0, cpu:1", text)
+        self.assert_width(text)
+
+    def test_one_of_three_that_is_slow(self):
+        environment = clean_environment(
+            HIPTOOL_HIP_LIBRARY="/nowhere/hip", HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"],
+            FAKE_CUDA_NAME="Fake GPU", FAKE_CUDA_UNITS="2", FAKE_CUDA_DEVICES="3",
+            FAKE_CUDA_SLOW_KERNEL="1:300")
+        document = self.document("memset", "--together", "--time", "3", "--size", "64KiB",
+                                 "--device", "all", environment=environment, code=1)
+        self.assertIn(("nvidia:1", "HT-SIBLING-RATE"),
+                      [(one["device"], one["code"]) for one in document["failures"]])
+
+    def test_what_does_not_go_with_it(self):
+        for words in (("--samples", "3"), ("--shape", "4x4"), ("--layout", "packed"),
+                      ("--size", "50%"), ("--sweep", "quick")):
+            result = self.run_kernel("add", "--together", *words, code=2)
+            self.assertIn("--together", result.stderr)
+        result = self.run_kernel("matmul", "--together", "--lib", "own", code=2)
+        self.assertIn("--lib does not go with --together", result.stderr)
 
 
 class Thresholds(BuiltIn):

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "report/document.hpp"
 #include "results/run_kernel/report.hpp"
+#include "results/seconds.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -72,9 +73,10 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
   }
   if (!result.reason.empty()) {
     const bool is_failed = result.status == Status::failed;
-    notes.push_back(
-        {is_failed ? Tone::bad : Tone::plain,
-         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
+    const std::string lead =
+        result.status == Status::ok ? "" : std::string(to_string(result.status)) + ": ";
+    notes.push_back({is_failed ? Tone::bad : Tone::plain,
+                     fmt::format("{}{}: {}", lead, result.id, result.reason)});
   }
 }
 
@@ -91,11 +93,31 @@ std::string counts_text(const BuiltinOutcome& outcome) {
   return text;
 }
 
+/// Thresholds, and devices that were slower than they should be.
+std::string missed_text_of(const BuiltinOutcome& outcome) {
+  std::string text = report::missed_text(outcome.thresholds);
+  for (const accept::Fault& fault : outcome.faults) {
+    text += fmt::format("{}{}: {} [{}]", text.empty() ? "" : "; ", fault.id(), fault.reason,
+                        fault.code);
+  }
+  return text;
+}
+
+/// What a run on all devices at once has of each second, after what all kernels have.
+void add_seconds(const BuiltinOutcome& outcome, report::Measurement& measured) {
+  for (const accept::SoakedLoad& soaked : outcome.soaked) {
+    if (soaked.device != measured.destination || soaked.label != measured.label) continue;
+    for (auto& field : accept::measurement_of(soaked).details) {
+      measured.details.push_back(std::move(field));
+    }
+  }
+}
+
 std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
   std::vector<report::Line> lines = report::parts_verdict(
       {.wrong = outcome.count(Status::mismatch),
        .error = outcome.error ? &*outcome.error : nullptr,
-       .missed = report::missed_text(outcome.thresholds),
+       .missed = missed_text_of(outcome),
        .counts = outcome.results.empty() ? std::string() : counts_text(outcome),
        .passed = ", every result checked"});
   for (const report::ThresholdResult& one : outcome.thresholds) {
@@ -225,11 +247,36 @@ std::string describe_result(const KernelResult& result) {
   return text + fmt::format(", {} of peak", format_share(*result.share_of_limit));
 }
 
+std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome) {
+  std::vector<report::Failure> failures = failures_of(outcome.thresholds);
+  for (const accept::Fault& fault : outcome.faults) {
+    failures.push_back({fault.id(),
+                        fault.expected,
+                        fault.got,
+                        report::FailureKind::straggler,
+                        {.device = fault.device, .measurement = fault.id()},
+                        fault.reason,
+                        fault.action,
+                        fault.code,
+                        machine::action_class_of(fault.code)});
+  }
+  return failures;
+}
+
+std::string describe_progress(const measure::KernelProgress& progress) {
+  std::string text =
+      fmt::format("{}: {:.0f} of {:.0f} s", progress.id, progress.elapsed_s, progress.soak_s);
+  if (progress.bytes_per_s > 0) return text + ", " + format_rate(progress.bytes_per_s);
+  if (progress.flops_per_s <= 0) return text;
+  return text + ", " + report::format_value(progress.flops_per_s, Unit::operations);
+}
+
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));
+    add_seconds(outcome, measurements.back());
     add_lines(result, report.notes);
     add_remarks(result, report.notes);
   }
@@ -238,6 +285,9 @@ report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outc
   report.verdict = summary_lines(outcome);
   report.document.emplace_back("seed", outcome.seed);
   report.tables = device_tables(outcome.results);
+  if (auto seconds = seconds_table(report.measurements)) {
+    report.tables.push_back(std::move(*seconds));
+  }
   return report;
 }
 

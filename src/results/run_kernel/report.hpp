@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "accept/soak.hpp"
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "measure/kernel_bench.hpp"
@@ -57,6 +58,9 @@ struct BuiltinOutcome {
   std::optional<Error> error;  ///< that ended the run or a kernel
   std::uint64_t seed = 1;      ///< of the data of operations
   std::string sweep;           ///< "quick" or "full"; empty: a timed run
+  bool is_together = false;    ///< all devices at once, with what follows
+  std::vector<accept::SoakedLoad> soaked;
+  std::vector<accept::Fault> faults;  ///< devices that slow or are behind the others
 
   std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
   bool is_interrupted() const { return error && error->code() == ErrorCode::cancelled; }
@@ -64,6 +68,12 @@ struct BuiltinOutcome {
 
 /// One result in a line: "stream-triad.f32.1GiB@nvidia:0: 3.95 TB/s, 82 % of peak".
 std::string describe_result(const measure::KernelResult& result);
+
+/// "fma.f32@nvidia:0: 12 of 600 s, 512 TFLOP/s".
+std::string describe_progress(const measure::KernelProgress& progress);
+
+/// Of all faults of devices that ran together.
+std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome);
 
 /// `run` has its verdict.
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome);

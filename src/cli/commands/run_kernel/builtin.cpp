@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "base/suggest.hpp"
 #include "base/text.hpp"
@@ -15,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/output/ticker.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "machine/inventory.hpp"
@@ -120,7 +122,7 @@ void tell_progress(Context& context, const KernelResult& result, std::size_t don
       "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_result(result))));
 }
 
-void run_on(const Device& device, KernelBenchOptions bench, Context& context,
+void run_on(const Device& device, KernelBenchOptions bench, Context& context, Ticker& ticker,
             std::vector<KernelResult>& results) {
   const machine::DeviceFacts facts =
       machine::read_facts(device, context.environment.system_root, *context.notes);
@@ -132,7 +134,11 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context,
   if (sensors.sensors && facts.info.pci_bus_id) {
     bench.clock_hz = [&] { return sensors.sensors->read(*facts.info.pci_bus_id).clock_hz; };
   }
+  bench.on_progress = [&ticker](const measure::KernelProgress& now) {
+    ticker.tell([&now] { return results::describe_progress(now); });
+  };
   bench.on_result = [&](const KernelResult& result, std::size_t done, std::size_t total) {
+    ticker.clear();
     tell_progress(context, result, done, total);
   };
   for (KernelResult& result : measure::run_kernels(bench, device)) {
@@ -185,7 +191,7 @@ int write_results(Context& context, results::BuiltinOutcome& outcome,
   if (outcome.error && !outcome.is_interrupted()) print_error(environment.console, *outcome.error);
   report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
-                                   failures_of(outcome.thresholds), is_wrong);
+                                   results::failures_of(outcome), is_wrong);
   context.output.write(make(std::move(run), outcome));
   return exit_code;
 }
@@ -200,17 +206,23 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   const KernelBenchOptions bench = read_options(options, context);
   measure::chosen_kernels(bench);  // rejects wrong options before a driver is opened
   require_named(measure::plain_thresholds(options.fail_below, ThresholdKind::kernels), bench);
-  const auto platforms = context.make_platforms();
+  const std::shared_ptr<Platforms> platforms = context.make_platforms();
   const std::vector<Device> devices = context.choose_devices(*platforms);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   require_named(thresholds, bench);  // those of files too
   results::BuiltinOutcome outcome;
   outcome.seed = bench.seed;
+  Ticker ticker(context.environment.console, context.quiet);
+  if (options.together) run_kernels_together(options, bench, devices, context, outcome);
+  // Threads that a driver holds go on using the platforms.
+  Environment& environment = context.environment;
+  if (environment.has_left_threads && environment.keep) environment.keep(platforms);
   for (const Device& device : devices) {
-    if (context.environment.cancel.is_cancelled()) break;
-    run_on(device, bench, context, outcome.results);
+    if (options.together || context.environment.cancel.is_cancelled()) break;
+    run_on(device, bench, context, ticker, outcome.results);
   }
+  ticker.clear();
   std::optional<Error> unjudged;
   for (const Threshold& threshold : thresholds) {
     // It may name kernels that were not reached or could not be run.

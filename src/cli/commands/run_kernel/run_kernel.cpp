@@ -29,6 +29,7 @@ std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
           {"--dtype", !options.dtypes.empty()},
           {"--size", !options.size.empty()},
           {"--time", !options.time.empty()},
+          {"--together", options.together},
           {"--fail-below", !options.fail_below.empty()},
           {"--shape", !options.shape.empty()},
           {"--layout", !options.layouts.empty()},
@@ -110,7 +111,8 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
                 "hiptool run-kernel all runs the built-in ones, ops judges the operations, --list "
                 "names them, --module FILE runs yours");
   }
-  if (is_library_run(options)) return run_libraries(options, context);
+  if (options.together) check_together(options);
+  if (!options.together && is_library_run(options)) return run_libraries(options, context);
   return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
@@ -173,6 +175,10 @@ Runner add_run_kernel(CLI::App& app) {
       "of matmul and conv2d: what a library sums in; f64 for f64, else f32 (conv2d: not f16)");
   add_text(app, "--time,--seconds", "SECONDS", options->time,
            "repeat each kernel, checked, for that long");
+  add_flag(
+      app, "--together", options->together,
+      "run each kernel on all chosen devices at the same time, for --time (10 s if not given), "
+      "with the rates of each second, and compare the devices; exit 1 if one is slow");
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
             "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
             "exit 1 if missed; see hiptool help thresholds");
@@ -219,7 +225,7 @@ std::vector<OptionRule> rules_of_run_kernel() {
   std::vector<OptionRule> rules{{"--shared", {"--module"}}};
   for (const char* option :
        {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--time",
-        "--fail-below", "--samples", "--device", "--platform"}) {
+        "--together", "--fail-below", "--samples", "--device", "--platform"}) {
     rules.push_back({option, {}, {"--list"}});
   }
   // Alone, --module prints what is in the file, and opens no device.

@@ -17,6 +17,7 @@ struct RunKernelOptions {
   std::vector<std::string> dtypes;  ///< comma-separated lists
   std::string size;                 ///< sizes, or a share of the free memory: "80%"
   std::string time;                 ///< seconds that each is repeated; empty: it runs once
+  bool together = false;            ///< on all devices at the same time
   std::vector<std::string> fail_below;
   // Operations.
   std::string shape;                 ///< "4096x4096", of conv2d "n8c64h56w56:k64r3s3"
@@ -50,6 +51,14 @@ struct RunKernelOptions {
 /// threshold, or the code of a mismatch, a failed call or an interruption. Throws
 /// Error(invalid_argument) and Error(not_found) before anything runs.
 int run_builtin_kernels(const RunKernelOptions& options, Context& context);
+
+/// Runs kernels on all devices at the same time and judges the devices. Blocks. Throws a usage
+/// error for options that do not go with --together.
+void run_kernels_together(const RunKernelOptions& options, const measure::KernelBenchOptions& bench,
+                          const std::vector<Device>& devices, Context& context,
+                          results::BuiltinOutcome& outcome);
+/// The same usage errors, before a driver is opened.
+void check_together(const RunKernelOptions& options);
 
 /// Whether the options ask for operations to be judged without being timed.
 bool is_sweep(const RunKernelOptions& options);
