@@ -66,6 +66,7 @@ SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r">
            (r"hiptool check", "hiptool check --size 64KiB"),
            (r"hiptool check (?!.*--stage)", "hiptool check --stage memory "),
            (r"check (.*)--level standard", r"check \1"),
+           (r"--stage soak --duration 1h", "--stage soak --duration 1s"),
            (r"--time \d+", "--time 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
            (r"--level ci|--size 64KiB(?=.*--size)", ""),
