@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 from kernel_images import KERNELS, pack
 
@@ -86,6 +87,16 @@ class Pack(unittest.TestCase):
             result = self.make(word, "fill", *target, self.file("amd", content), to=made)
             self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(pathlib.Path(alone).read_bytes(), pathlib.Path(self.made).read_bytes())
+
+    def test_cubins_are_packed_best(self):
+        cubin = b"".join(b"mov r%d, r%d; add r%d, %d;" % (n % 97, n % 89, n * n % 251, n % 13)
+                         for n in range(5000))
+        path = self.file("fill.cubin", cubin)
+        self.make(*self.inputs(), "--object", "fill", "sm_90", path)
+        made = pathlib.Path(self.made).read_bytes()
+        best = zlib.compress(cubin, 9)
+        self.assertLess(len(best), len(zlib.compress(cubin, 7)))
+        self.assertTrue(best in made, "other bytes than those of the best level")
 
     def test_other_sources_flags_and_compilers_are_refused(self):
         self.make_finished()
