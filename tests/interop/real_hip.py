@@ -9,12 +9,17 @@ gets paths of this machine, below the build, the temporary folder and /usr.
   --groups LIST   only these, in their order
   --match REGEX   only cases whose name contains it; limits conformance, kernels, operations, faults
   --limit S       seconds for a command (default 600)
+  --tries N       a command that does not end is begun anew, N times in all (default 1)
+  --continue      what FILE has of an earlier run stays, and only the rest is run
+
+What a command shows is a unit: a case, or the cases of a kernel or of an operation and type.
 
 A case is right, wrong, or not possible there: what the runtime or the emulator lacks, or does not
 answer in time (on a machine's own GPU that is wrong). The three are never added up.
 """
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -27,7 +32,7 @@ import tempfile
 import time
 
 RIGHT, WRONG, NOT_POSSIBLE = "right", "wrong", "not possible there"
-TYPES = "f32,f16,i32"
+TYPES = ("f32", "f16", "i32")
 SMALL = "64KiB"
 PROBE_MIB = "64"
 # What runtimes and emulators say of what they lack.
@@ -35,7 +40,9 @@ IS_LACKING = re.compile(r"not supported|unsupported|not implemented|unimplemente
                         r"hipErrorNotSupported|unknown (instruction|opcode|packet)", re.IGNORECASE)
 
 Done = collections.namedtuple("Done", "code out err document")
-Case = collections.namedtuple("Case", "group name status message time_s")
+Case = collections.namedtuple("Case", "group unit name status message time_s")
+NO_END = "no end within"
+OTHER_BITS = "within its bound; other bits than the cpu's"
 
 
 def document_in(text):
@@ -59,6 +66,7 @@ class Machine:
         self.limit_s = limit_s
         self.library = ""
         self.device = ""
+        self.told = {}   # what a run's file says of the machine
 
     def run(self, *words):
         return self.finish([*self.prefix, *map(str, words)])
@@ -95,7 +103,7 @@ class Machine:
         """Why a command could not be made to work there; None: it ended by itself."""
         if done.code is None:
             status = NOT_POSSIBLE if self.prefix else WRONG
-            return status, f"no end within {self.limit_s:.0f} s: {last_line(done.err)}"
+            return status, f"{NO_END} {self.limit_s:.0f} s: {last_line(done.err)}"
         if done.document is None and (done.code < 0 or done.code > 128):
             status = NOT_POSSIBLE if IS_LACKING.search(done.err) else WRONG
             return status, f"killed, exit code {done.code}: {last_line(done.err)}"
@@ -103,7 +111,8 @@ class Machine:
 
 
 class Suite:
-    """The cases, each a generator of (name, status, message)."""
+    """Groups of units: generators of a unit's name and a function whose results are its cases,
+    each (name, status, message)."""
 
     def __init__(self, machine, folder, match):
         self.machine = machine
@@ -115,6 +124,10 @@ class Suite:
                        "conformance": self.conformance, "operations": self.operations,
                        "faults": self.faults, "check": self.check}
 
+    def one(self, name, is_right, command, *words):
+        """A unit of one command that writes a document."""
+        return name, lambda: [self.judge(name, command(*words), is_right)]
+
     def judge(self, name, done, is_right):
         """One case of a command that writes a document."""
         lacking = self.machine.lacks(done)
@@ -124,7 +137,7 @@ class Suite:
             return name, WRONG, f"exit code {done.code}, no document: {last_line(done.err)}"
         error = done.document.get("error") or {}
         said = " ".join(str(error.get(key) or "") for key in ("message", "native"))
-        if is_right(done.document):
+        if is_right(done):
             return name, RIGHT, ""
         is_lacking = done.code == 6 and IS_LACKING.search(said)
         first = (done.document.get("shown") or {}).get("lines") or [{}]
@@ -145,25 +158,27 @@ class Suite:
             yield result["id"], status, (reason or str(wrong)) if status != RIGHT else ""
 
     def events(self):
-        done = self.machine.run(self.machine.probe, self.machine.library, PROBE_MIB)
-        status = {0: RIGHT, 1: WRONG, 77: NOT_POSSIBLE}.get(done.code, WRONG)
-        lacking = self.machine.lacks(done)
-        yield ("plain HIP, without hiptool",
-               *(lacking or (status, "" if status == RIGHT else last_line(done.out + done.err))))
+        def run():
+            done = self.machine.run(self.machine.probe, self.machine.library, PROBE_MIB)
+            status = {0: RIGHT, 1: WRONG, 77: NOT_POSSIBLE}.get(done.code, WRONG)
+            message = "" if status == RIGHT else last_line(done.out + done.err)
+            yield ("plain HIP, without hiptool",
+                   *(self.machine.lacks(done) or (status, message)))
+        yield "events", run
 
     def devices(self):
-        def is_right(document):
-            found = [device for device in document["devices"] if device["platform"] == "amd"]
+        def is_right(done):
+            found = [device for device in done.document["devices"] if device["platform"] == "amd"]
             return found and all(
                 device["arch"].startswith("gfx") and device["memory_total_bytes"] > 0
                 and device["warp_size"] in (32, 64) and device["kernel_image"] for device in found)
-        yield self.judge("devices", self.machine.tool("devices"), is_right)
-        yield self.judge("devices " + self.machine.device,
-                         self.machine.tool("devices", self.machine.device), is_right)
+        yield self.one("devices", is_right, self.machine.tool, "devices")
+        yield self.one("devices " + self.machine.device, is_right, self.machine.tool, "devices",
+                       self.machine.device)
 
     def doctor(self):
-        yield self.judge("devices --doctor", self.machine.tool("devices", "--doctor"),
-                         lambda document: len(document["checks"]) > 10)
+        yield self.one("devices --doctor", lambda done: len(done.document["checks"]) > 10,
+                       self.machine.tool, "devices", "--doctor")
 
     def make(self, name, *words):
         path = self.folder / name
@@ -175,25 +190,30 @@ class Suite:
     def load(self):
         model = self.make("model.gguf", "--size", "1MiB", "--dtype", "F16,F32,Q8_0,Q4_K")
         expected = self.machine.on_cpu("load", model).document["verify"]["digest"]
-        for mode in ("full", "fast", "readback"):
-            def is_right(document):
-                return (document["status"] == "verified"
-                        and (mode == "fast" or document["verify"]["digest"] == expected))
-            done = self.machine.on_device("load", model, "--verify", mode)
-            yield self.judge("load --verify " + mode, done, is_right)
-        yield self.judge("load --verify none",
-                         self.machine.on_device("load", model, "--verify", "none"),
-                         lambda document: document["status"] == "loaded")
-        yield self.judge("load --self-test",
-                         self.machine.on_device("load", model, "--self-test"),
-                         lambda document: document["status"] == "verified" and
-                         all(fault["caught"] for fault in document["self_test"]))
+
+        def ends_with(status, has_digest=False):
+            return lambda done: (done.document["status"] == status and
+                                 (not has_digest or
+                                  done.document["verify"]["digest"] == expected))
+        for mode, is_right in (("full", ends_with("verified", True)),
+                               ("fast", ends_with("verified")),
+                               ("readback", ends_with("verified", True)),
+                               ("none", ends_with("loaded"))):
+            yield self.one("load --verify " + mode, is_right, self.machine.on_device, "load",
+                           model, "--verify", mode)
+        yield self.one("load --self-test",
+                       lambda done: ends_with("verified")(done) and
+                       all(fault["caught"] for fault in done.document["self_test"]),
+                       self.machine.on_device, "load", model, "--self-test")
 
     def copies(self):
+        def run(engine, kind):
+            done = self.machine.on_device("bench-copy", "--kind", kind, "--engine", engine,
+                                          "--size", "1MiB", "--samples", "9")
+            return self.parts(f"bench-copy --engine {engine} --kind {kind}", done, "measurements")
         for engine in ("copy", "kernel"):
-            done = self.machine.on_device("bench-copy", "--kind", "h2d,d2h,d2d,bidir", "--engine",
-                                          engine, "--size", "1MiB", "--samples", "9")
-            yield from self.parts("bench-copy --engine " + engine, done, "measurements")
+            for kind in ("h2d", "d2h", "d2d", "bidir"):
+                yield f"{engine}, {kind}", functools.partial(run, engine, kind)
 
     def failures(self):
         """One failing call of each kind: its exit code and the kind of its error."""
@@ -212,18 +232,18 @@ class Suite:
             ("a truncated model", 4, "corrupt_data", ["load", cut]),
             ("a wrong hash", 4, "manifest_mismatch", ["load", big, "--sha256", "0" * 64]),
         ]
-        for name, code, kind, words in expected:
-            done = (self.machine.tool if words[0] == "devices" else self.machine.on_device)(*words)
 
-            def is_right(document):
-                error = document.get("error") or {}
-                return done.code == code and kind in (None, error.get("code"))
-            yield self.judge(name, done, is_right)
+        def is_right(code, kind, done):
+            error = done.document.get("error") or {}
+            return done.code == code and kind in (None, error.get("code"))
+        for name, code, kind, words in expected:
+            command = self.machine.tool if words[0] == "devices" else self.machine.on_device
+            yield self.one(name, functools.partial(is_right, code, kind), command, *words)
 
     def prove(self):
         model = self.make("llama.gguf", "--architecture", "llama")
-        yield self.judge("load --prove", self.machine.on_device("load", model, "--prove"),
-                         lambda document: document["status"] == "proved")
+        yield self.one("load --prove", lambda done: done.document["status"] == "proved",
+                       self.machine.on_device, "load", model, "--prove")
 
     def names(self, key):
         listed = self.machine.finish([str(self.machine.hiptool), "run-kernel", "--list", "--format",
@@ -231,69 +251,85 @@ class Suite:
         return [entry["name"] for entry in listed[key] if self.match.search(entry["name"])]
 
     def kernels(self):
-        for name in self.names("kernels"):
+        def run(name):
             done = self.machine.on_device("run-kernel", name, "--size", SMALL, "--samples", "1")
-            yield from self.parts(name, done, "measurements")
+            return self.parts(name, done, "measurements")
+        for name in self.names("kernels"):
+            yield name, functools.partial(run, name)
 
     def operations(self):
-        """Right is decided by hiptool's own references; the digest is compared with the cpu's."""
         for name in self.names("operations"):
-            words = ("run-kernel", name, "--sweep", "quick", "--dtype", TYPES)
-            done = self.machine.on_device(*words)
-            if done.code == 2:
-                continue   # it has none of the types
-            on_cpu = self.machine.on_cpu(*words).document or {}
-            digests = {result["id"].split("@")[0]: result["details"]["digest"]
-                       for result in on_cpu.get("measurements", [])}
-            own = {result["id"]: result["details"]["digest"]
-                   for result in (done.document or {}).get("measurements", [])}
-            for case, status, message in self.parts(name, done, "measurements"):
-                if status == RIGHT and own[case] != digests.get(case.split("@")[0]):
-                    message = "within its bound; other bits than the cpu's"
-                yield case, status, message
+            for dtype in TYPES:
+                yield f"{name}.{dtype}", functools.partial(self.operation, name, dtype)
+
+    def operation(self, name, dtype):
+        """Right is decided by hiptool's own references; the digest is compared with the cpu's."""
+        words = ("run-kernel", name, "--sweep", "quick", "--dtype", dtype)
+        done = self.machine.on_device(*words)
+        if done.code == 2:
+            return   # it does not have the type
+        on_cpu = self.machine.on_cpu(*words).document or {}
+        digests = {result["id"].split("@")[0]: result["details"]["digest"]
+                   for result in on_cpu.get("measurements", [])}
+        own = {result["id"]: result["details"]["digest"]
+               for result in (done.document or {}).get("measurements", [])}
+        for case, status, message in self.parts(f"{name}.{dtype}", done, "measurements"):
+            if status == RIGHT and own[case] != digests.get(case.split("@")[0]):
+                message = OTHER_BITS
+            yield case, status, message
 
     def conformance(self):
         listed = self.machine.test(self.machine.conformance, "--list-test-cases")
         names = [line for line in listed.out.splitlines() if re.match(r"[a-z ]+: ", line)]
         if not names:
-            yield "list of cases", WRONG, last_line(listed.out + listed.err)
+            missing = ("list of cases", WRONG, last_line(listed.out + listed.err))
+            yield "list of cases", lambda: [missing]
         for name in filter(self.match.search, names):
-            escaped = name.replace(",", "\\,")
-            done = self.machine.test(self.machine.conformance, "--test-case=" + escaped)
-            lacking = self.machine.lacks(done)
-            skipped = re.search(r"^skipped case: .*?: (.*)$", done.out, re.MULTILINE)
-            failed = re.search(r"ERROR: (.*(?:\n.+){0,3})", done.out)
-            said = re.sub(r"\s+", " ", failed.group(1)) if failed else last_line(done.err)
-            if lacking:
-                yield (name, *lacking)
-            elif done.code == 0 and skipped:
-                yield name, NOT_POSSIBLE, skipped.group(1)
-            elif done.code == 0 and "test cases: 1 | 1 passed" in re.sub(r" +", " ", done.out):
-                yield name, RIGHT, ""
-            else:
-                yield (name, NOT_POSSIBLE if IS_LACKING.search(done.out) else WRONG,
-                       f"exit code {done.code}: {said}")
+            yield name, functools.partial(self.conformance_case, name)
+
+    def conformance_case(self, name):
+        done = self.machine.test(self.machine.conformance,
+                                 "--test-case=" + name.replace(",", "\\,"))
+        lacking = self.machine.lacks(done)
+        skipped = re.search(r"^skipped case: .*?: (.*)$", done.out, re.MULTILINE)
+        failed = re.search(r"ERROR: (.*(?:\n.+){0,3})", done.out)
+        said = re.sub(r"\s+", " ", failed.group(1)) if failed else last_line(done.err)
+        if lacking:
+            yield (name, *lacking)
+        elif done.code == 0 and skipped:
+            yield name, NOT_POSSIBLE, skipped.group(1)
+        elif done.code == 0 and "test cases: 1 | 1 passed" in re.sub(r" +", " ", done.out):
+            yield name, RIGHT, ""
+        else:
+            yield (name, NOT_POSSIBLE if IS_LACKING.search(done.out) else WRONG,
+                   f"exit code {done.code}: {said}")
 
     def faults(self):
         """Every call of a scenario fails once, by a table between hiptool and the runtime."""
         listed = self.machine.test(self.machine.conformance, "--list-test-cases").out
         for name in re.findall(r"^scenario: (.*)$", listed, re.MULTILINE):
-            if not self.match.search(name):
-                continue
-            done = self.machine.test(self.machine.sweep, "faults", "--scenario=" + name)
-            lacking = self.machine.lacks(done)
-            yield (name, *(lacking or ((RIGHT, "") if done.code == 0 else
-                                       (WRONG, last_line(done.out + done.err)))))
+            if self.match.search(name):
+                yield name, functools.partial(self.scenario, name)
+
+    def scenario(self, name):
+        done = self.machine.test(self.machine.sweep, "faults", "--scenario=" + name)
+        lacking = self.machine.lacks(done)
+        yield (name, *(lacking or ((RIGHT, "") if done.code == 0 else
+                                   (WRONG, last_line(done.out + done.err)))))
 
     def check(self):
-        done = self.machine.on_device("check", "--level", "quick", "--size", SMALL, "--stage",
-                                      "copy,memory,kernels,model", "--timeout", "300")
-        stages = (done.document or {}).get("stages") or []
-        if self.machine.lacks(done) or not stages:
-            yield self.judge("check", done, lambda _: False)
-        for stage in stages:
-            status = {"passed": RIGHT, "skipped": NOT_POSSIBLE}.get(stage["status"], WRONG)
-            yield "check: " + stage["stage"], status, stage["reason"] or ""
+        def run(stage):
+            size = [] if stage == "model" else ["--size", SMALL]
+            done = self.machine.on_device("check", "--level", "quick", "--stage", stage, *size,
+                                          "--timeout", "300")
+            stages = (done.document or {}).get("stages") or []
+            if self.machine.lacks(done) or not stages:
+                yield self.judge("check: " + stage, done, lambda _: False)
+            for found in stages:
+                status = {"passed": RIGHT, "skipped": NOT_POSSIBLE}.get(found["status"], WRONG)
+                yield "check: " + found["stage"], status, found["reason"] or ""
+        for stage in ("copy", "memory", "kernels", "model"):
+            yield stage, functools.partial(run, stage)
 
 
 def find_device(machine):
@@ -306,6 +342,9 @@ def find_device(machine):
     if not amd:
         return f"no AMD GPU: {platform[0]['reason'] if platform else last_line(done.err)}"
     machine.device, machine.library = amd[0]["id"], platform[0]["library"]
+    machine.told = {"device": machine.device, "name": amd[0]["name"], "arch": amd[0]["arch"],
+                    "hip": platform[0]["runtime_version"], "library": machine.library,
+                    "tool": done.document["tool"]}
     print(f"{amd[0]['id']}: {amd[0]['name']}, {amd[0]['arch']}, HIP "
           f"{platform[0]['runtime_version']} of {machine.library}", flush=True)
     return None
@@ -322,21 +361,66 @@ def print_table(cases):
                   "cases may be its fault.")
 
 
-def run_suite(suite, groups, path):
+def has_no_end(case):
+    return case.message.startswith(NO_END)
+
+
+def run_unit(group, unit, run, tries):
+    """A unit's cases; what ends at a later try says so."""
     cases = []
-    for group in groups:
-        started = time.monotonic()
-        for name, status, message in suite.groups[group]():
-            cases.append(Case(group, name, status, message, time.monotonic() - started))
+    for attempt in range(1, tries + 1):
+        cases, started = [], time.monotonic()
+        for name, status, message in run():
+            if status == RIGHT and attempt > 1:
+                message = f"{message}; " if message else ""
+                message += f"try {attempt}, those before did not end"
+            cases.append(Case(group, unit, name, status, message, time.monotonic() - started))
             started = time.monotonic()
-            if status != RIGHT or message:
-                print(f"{status}: {group}: {name}: {message}", flush=True)
-            # After every case, so that an interrupted run leaves what it found.
-            path.write_text(json.dumps({"device": suite.machine.device,
-                                        "library": suite.machine.library,
-                                        "cases": [case._asdict() for case in cases]}, indent=1) +
-                            "\n", encoding="utf-8")
+        if not any(has_no_end(case) for case in cases):
+            break
     return cases
+
+
+def run_suite(suite, groups, path, tries, kept):
+    """All cases; the units of `kept` are not run."""
+    units, cases = [], []
+
+    def note(group, unit, found):
+        units.append([group, unit])
+        cases.extend(found)
+        for case in found:
+            if case.status != RIGHT or case.message:
+                print(f"{case.status}: {case.group}: {case.name}: {case.message}", flush=True)
+
+    def write():
+        """After every unit, so that an interrupted run leaves what it found."""
+        others = {key: found for key, found in kept.items() if list(key) not in units}
+        path.write_text(json.dumps(
+            {**suite.machine.told, "units": units + [list(key) for key in others],
+             "cases": [case._asdict() for case in sum(others.values(), cases)]}, indent=1) + "\n",
+            encoding="utf-8")
+
+    for group in groups:
+        for unit, run in suite.groups[group]():
+            is_kept = (group, unit) in kept
+            note(group, unit,
+                 kept[group, unit] if is_kept else run_unit(group, unit, run, tries))
+            write()
+    return cases
+
+
+def read_earlier(path, told):
+    """The units of an earlier run on such a machine that ended, each with its cases."""
+    if not path.exists():
+        return {}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for key in ("arch", "hip"):
+        if document.get(key) != told[key]:
+            sys.exit(f"{path} is of {document.get(key)}, not of {told[key]}")
+    kept = {tuple(unit): [] for unit in document["units"]}
+    for case in document["cases"]:
+        kept[case["group"], case["unit"]].append(Case(**case))
+    return {key: cases for key, cases in kept.items() if not any(map(has_no_end, cases))}
 
 
 def main():
@@ -347,6 +431,8 @@ def main():
     parser.add_argument("--groups", default="")
     parser.add_argument("--match", default="")
     parser.add_argument("--limit", type=float, default=600)
+    parser.add_argument("--tries", type=int, default=1)
+    parser.add_argument("--continue", action="store_true", dest="is_continued")
     options = parser.parse_args()
     words = os.environ.get("HIPTOOL_REAL_HIP")
     if words is None:
@@ -363,7 +449,8 @@ def main():
         unknown = [group for group in groups if group not in suite.groups]
         if unknown:
             parser.error(f"unknown group {unknown[0]}; there are: {', '.join(suite.groups)}")
-        cases = run_suite(suite, groups, options.json)
+        kept = read_earlier(options.json, machine.told) if options.is_continued else {}
+        cases = run_suite(suite, groups, options.json, options.tries, kept)
     print_table(cases)
     sys.exit(1 if any(case.status == WRONG for case in cases) else 0)
 

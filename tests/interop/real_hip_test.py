@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 import cases  # noqa: E402  (in the folder named above)
 
+TABLE = str(pathlib.Path(__file__).resolve().parent / "real_hip_table.py")
 DRIVER, HIPTOOL, CONFORMANCE, SWEEP, EVENT_ORDER, FAKE, LATE = sys.argv[1:8]
 PROGRAMS = [HIPTOOL, CONFORMANCE, SWEEP, EVENT_ORDER]
 
@@ -34,7 +35,11 @@ if kind == "dies" and is_load:
 if kind == "lacks" and is_load:
     print("emulator: unimplemented opcode 0x1d", file=sys.stderr, flush=True)
     os.abort()
-if kind == "hangs" and is_load and "fast" in words:
+marker = sys.argv[0] + ".began"
+is_first = kind == "hangs-once" and is_load and "fast" in words and not os.path.exists(marker)
+if is_first:
+    open(marker, "w").close()
+if is_first or kind == "hangs" and is_load and "fast" in words:
     child = "import os, sys; to = open(sys.argv[1], 'w'); print('here', file=to, flush=True); "
     child += "os.read(os.pipe()[0], 1)"
     subprocess.run([sys.executable, "-c", child, sys.argv[0] + ".alive"], check=False)
@@ -137,6 +142,39 @@ class RealHip(unittest.TestCase):
         self.assertEqual(self.read_some(reader), b"here\n")
         self.assertEqual(self.read_some(reader), b"")
 
+    def test_what_does_not_end_is_begun_anew(self):
+        self.pipe_of_children()
+        code, found, said = self.planted("hangs-once", "--limit", "20", "--tries", "2")
+        self.assertEqual((code, self.count(found, "right")), (0, 5), said)
+        self.assertEqual(found["load --verify fast"]["message"],
+                         "try 2, those before did not end")
+        self.assertEqual(found["load --verify none"]["message"], "")
+
+    def test_a_run_is_continued(self):
+        self.pipe_of_children()
+        code, found, said = self.planted("hangs", "--limit", "20")
+        self.assertEqual((code, self.count(found, "not possible there")), (0, 1), said)
+        # Whatever is not kept and compares a digest is wrong now.
+        code, found, said = self.planted("digest", "--continue")
+        self.assertEqual((code, self.count(found, "right")), (0, 5), said)
+        code, found, said = self.planted("digest")
+        self.assertEqual((code, self.count(found, "wrong")), (1, 2), said)
+
+    def test_a_run_on_another_machine_is_not_continued(self):
+        self.planted("")
+        path = self.folder / "real-hip.json"
+        document = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**document, "arch": "gfx906"}), encoding="utf-8")
+        code, _, said = self.planted("", "--continue")
+        self.assertEqual(code, 1, said)
+        self.assertIn("real-hip.json is of gfx906, not of gfx90a", said)
+
+    def test_groups_that_are_not_run_stay_in_the_file(self):
+        self.suite("doctor")
+        code, found, said = self.suite("devices", "--continue")
+        self.assertEqual((code, list(found)), (0, ["devices", "devices amd:0", "devices --doctor"]),
+                         said)
+
     def test_an_interrupted_run_leaves_what_it_found(self):
         reader = self.pipe_of_children()
         path = self.folder / "real-hip.json"
@@ -177,6 +215,74 @@ class RealHip(unittest.TestCase):
                               capture_output=True, check=False, timeout=60)
         self.assertEqual(done.returncode, 77, done.stderr)
         self.assertIn("HIPTOOL_REAL_HIP is not set", done.stdout)
+
+
+class Table(unittest.TestCase):
+    """A document's table of what runs found."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="real-hip-table-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, hip, *found):
+        """Of cases (group, name, status, message), each a unit."""
+        keys = ("group", "name", "status", "message")
+        listed = [{**dict(zip(keys, case)), "unit": case[1]} for case in found]
+        path = self.folder / name
+        path.write_text(json.dumps({"hip": hip, "arch": "gfx942", "cases": listed,
+                                    "units": [case[:2] for case in found]}), encoding="utf-8")
+        return path
+
+    def run_table(self, *words):
+        return subprocess.run([sys.executable, TABLE, *map(str, words)], text=True,
+                              capture_output=True, check=False, timeout=60)
+
+    def files(self):
+        return [self.write("a.json", "7.2.53211", ("operations", "add.f32@amd:0", "right", ""),
+                           ("operations", "div.f32@amd:0", "wrong", "element [1]"),
+                           ("events", "plain", "not possible there",
+                            "no end within 20 s: pid 17")),
+                self.write("b.json", "6.4.1", ("operations", "div.f32@amd:0", "wrong",
+                                               "element [1]")),
+                self.write("c.json", "7.2.53211", ("events", "plain", "right", ""))]
+
+    def test_each_runtime_has_a_column(self):
+        said = self.run_table(*self.files()[:2]).stdout
+        self.assertEqual(said, """\
+| | 7.2, gfx942 | 6.4, gfx942 |
+|---|---|---|
+| events without hiptool | 0 / 1 | not run |
+| operations in f32, f16, i32 | 1 / 0, **1 wrong** | 0 / 0, **1 wrong** |
+
+Wrong:
+
+* element [1]: `div.f32` (all)
+
+Not possible there:
+
+* no end in time: `plain` (7.2, gfx942)
+""")
+
+    def test_a_later_run_replaces_units(self):
+        said = self.run_table(*self.files()).stdout
+        self.assertIn("| events without hiptool | 1 / 0 | not run |", said)
+        self.assertNotIn("Not possible there", said)
+
+    def test_only_the_marked_part_is_replaced(self):
+        document = self.folder / "tested.md"
+        begin, end = "<!-- real-hip: begin -->\n", "<!-- real-hip: end -->\n"
+        document.write_text(f"before\n{begin}old\n{end}after\n", encoding="utf-8")
+        files = self.files()
+        done = self.run_table("--write", document, *files)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        table = self.run_table(*files).stdout
+        self.assertEqual(document.read_text(encoding="utf-8"),
+                         f"before\n{begin}{table}{end}after\n")
+        document.write_text("without lines\n", encoding="utf-8")
+        done = self.run_table("--write", document, *files)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(document.read_text(encoding="utf-8"), "without lines\n")
 
 
 if __name__ == "__main__":
