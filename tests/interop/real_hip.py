@@ -382,7 +382,7 @@ def run_unit(group, unit, run, tries):
 
 
 def run_suite(suite, groups, path, tries, kept):
-    """All cases; the units of `kept` are not run."""
+    """All cases; the units of `kept` that ended are not run."""
     units, cases = [], []
 
     def note(group, unit, found):
@@ -402,15 +402,16 @@ def run_suite(suite, groups, path, tries, kept):
 
     for group in groups:
         for unit, run in suite.groups[group]():
-            is_kept = (group, unit) in kept
-            note(group, unit,
-                 kept[group, unit] if is_kept else run_unit(group, unit, run, tries))
+            found = kept.get((group, unit))
+            if found is None or any(map(has_no_end, found)):
+                found = run_unit(group, unit, run, tries)
+            note(group, unit, found)
             write()
     return cases
 
 
 def read_earlier(path, told):
-    """The units of an earlier run on such a machine that ended, each with its cases."""
+    """The units of an earlier run on such a machine, each with its cases."""
     if not path.exists():
         return {}
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -420,7 +421,7 @@ def read_earlier(path, told):
     kept = {tuple(unit): [] for unit in document["units"]}
     for case in document["cases"]:
         kept[case["group"], case["unit"]].append(Case(**case))
-    return {key: cases for key, cases in kept.items() if not any(map(has_no_end, cases))}
+    return kept
 
 
 def main():
