@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* path_variable = "HIPTOOL_LIBRARY_PATH";
+
 /// One search: takes the first usable file and keeps the most telling reason.
 class LibraryAttempts {
  public:
@@ -57,6 +59,13 @@ class LibraryAttempts {
         std::nullopt, {}, "no " + search_.name + " was found (" + names_text() + ")" + advice()};
   }
 
+  /// Says where a search that finds nothing was confined to.
+  void confine_to(const std::vector<std::string>& folders) {
+    for (const std::string& folder : folders) {
+      confined_to_ += (confined_to_.empty() ? "" : ":") + folder;
+    }
+  }
+
  private:
   std::vector<std::string> file_names() const {
     std::vector<std::string> names;
@@ -76,7 +85,16 @@ class LibraryAttempts {
     return text;
   }
 
-  std::string advice() const { return search_.advice.empty() ? "" : ": " + search_.advice; }
+  // What is installed in other folders is not seen, so advice to install it would not help.
+  std::string advice() const {
+    if (!confined_to_.empty()) return ": " + confinement();
+    return search_.advice.empty() ? "" : ": " + search_.advice;
+  }
+
+  std::string confinement() const {
+    return std::string(path_variable) + " is " + confined_to_ +
+           ", and no other folder was searched";
+  }
 
   bool try_open(const std::string& name) {
     std::string sentence;
@@ -111,6 +129,7 @@ class LibraryAttempts {
       const bool is_known = base::contains(search_.majors, *major);
       if (is_known) continue;
       unknown_major_ = entry.string() + " was not loaded: hiptool uses " + names_text() + " here";
+      if (!confined_to_.empty()) unknown_major_ += "; " + confinement();
     }
   }
 
@@ -119,6 +138,7 @@ class LibraryAttempts {
   std::string refused_;
   std::string unknown_major_;
   std::string load_error_;
+  std::string confined_to_;  // folders of the variable; empty: not confined
 };
 
 bool run_search(const LibrarySearch& search, LibraryAttempts& attempts) {
@@ -127,10 +147,13 @@ bool run_search(const LibrarySearch& search, LibraryAttempts& attempts) {
         folders, [&](const std::string& folder) { return attempts.try_folder(folder); });
   };
   std::vector<std::string> chosen;
-  for (const fs::path& folder : list_variable_folders(own_places(), "HIPTOOL_LIBRARY_PATH")) {
+  for (const fs::path& folder : list_variable_folders(own_places(), path_variable)) {
     chosen.push_back(folder.string());
   }
-  if (!chosen.empty()) return try_folders(chosen);
+  if (!chosen.empty()) {
+    attempts.confine_to(chosen);
+    return try_folders(chosen);
+  }
   return attempts.try_mapped() || try_folders(search.folders) || attempts.try_bare_names() ||
          try_folders(search.later_folders);
 }

@@ -32,7 +32,7 @@ struct FoundLibrary {
 
 /// Opens the first file that can be used: one that is mapped already, then the folders, then bare
 /// names, then the later folders. HIPTOOL_LIBRARY_PATH, folders separated by colons, replaces all
-/// of these. Never throws.
+/// of these, which the reason says where nothing was found. Never throws.
 FoundLibrary search_library(const LibrarySearch& search);
 
 /// "5.1.70200" of ".../librocblas.so.5.1.70200" after following links; empty without a number.

@@ -186,6 +186,9 @@ class Doctor(CliTest):
         found, checks = self.libraries(HIPTOOL_LIBRARY_PATH="/nowhere")
         self.assertIn("no cuBLAS was found (libcublas.so.13, .12 or .11)",
                       found["cuBLAS"]["reason"])
+        for name in ("cuBLAS", "cuDNN", "OpenBLAS"):
+            self.assertIn("HIPTOOL_LIBRARY_PATH is /nowhere, and no other folder was searched",
+                          found[name]["reason"])
         self.assertEqual({check["severity"] for check in checks}, {"info", "unknown"})
         found, checks = self.libraries(HIPTOOL_LIBRARY_PATH=os.environ["FAKE_BLAS_FOLDER"],
                                        FAKE_BLAS_MAJOR="14")

@@ -359,7 +359,13 @@ TEST_CASE("libraries that cannot be used have a reason") {
   const Setting elsewhere("HIPTOOL_LIBRARY_PATH", tree.root().string());
   CHECK(nvidia::open_cublas().reason.c_str() ==
         Contains("no cuBLAS was found (libcublas.so.13, .12 or .11)"));
+  // Installed libraries would not be seen, so there is no advice to install one.
+  const std::string confined =
+      "HIPTOOL_LIBRARY_PATH is " + tree.root().string() + ", and no other folder was searched";
+  CHECK(nvidia::open_cublas().reason.c_str() == Contains((".12 or .11): " + confined).c_str()));
+  CHECK(cpu::open_openblas().reason.c_str() == Contains(confined.c_str()));
   tree.write("libcublas.so.99");
+  CHECK(nvidia::open_cublas().reason.c_str() == Contains(confined.c_str()));
   CHECK(nvidia::open_cublas().reason.c_str() == Contains("libcublas.so.99 was not loaded"));
   tree.write("libcublas.so.13");
   CHECK(nvidia::open_cublas().reason.c_str() == Contains("file too short"));
