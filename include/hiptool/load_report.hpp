@@ -145,11 +145,14 @@ struct PublishedHash {
   std::string source;      ///< what publishes it: "SHA256SUMS"; empty: LoadOptions::sha256
 };
 
-/// Rates that bound a load, measured after its verdict. Absent: not measured.
+/// Rates that bound a load, measured after its verdict. Absent: not measured, or beaten by the load
+/// in two measurements, so that it is none of its limits.
 struct LoadLimits {
   /// Copies of 64 MiB from pinned memory in a plain loop, over all links of the load at once.
   std::optional<double> h2d_bytes_per_s;
   std::optional<double> read_bytes_per_s;  ///< the load's reader threads without copies
+  /// Of a rate that the load beat: what was measured, and that it was measured again. Else empty.
+  std::string note;
 
   [[nodiscard]] bool is_read_bound() const {
     return read_bytes_per_s && (!h2d_bytes_per_s || *read_bytes_per_s < *h2d_bytes_per_s);
@@ -194,6 +197,25 @@ struct LoadReport {
   std::vector<LoadPhase> phases;  ///< in the order of their ends
   Clock::time_point start = Clock::now();  ///< of the phases' times
   std::optional<double> verdict_time_s;    ///< from `start` to the verdict
+
+  /// What `limits` bounds: bytes copied to all devices per second of the load, gaps between tensors
+  /// included; of a replicated model, whose copies run in parallel, those to one device. Absent
+  /// before the bytes were copied.
+  [[nodiscard]] std::optional<double> copied_bytes_per_s() const {
+    if (!statistics || !(statistics->load_time_s > 0)) return std::nullopt;
+    const bool is_replicated = plan && plan->split == SplitKind::replicate;
+    const std::uint64_t bytes = is_replicated && !device_statistics.empty()
+                                    ? device_statistics.front().copied_bytes
+                                    : statistics->copied_bytes;
+    return static_cast<double>(bytes) / statistics->load_time_s;
+  }
+
+  /// That rate as a share of the lower limit, 0 to 1; absent where no limit is known.
+  [[nodiscard]] std::optional<double> share_of_limit() const {
+    const auto rate = copied_bytes_per_s();
+    if (!rate || !limits.lower()) return std::nullopt;
+    return *rate / *limits.lower();
+  }
 };
 
 }  // namespace hiptool

@@ -363,7 +363,8 @@ class ModelLoad {
   void measure_limits(load::Transfer& transfer, std::span<const Buffer> arenas) {
     const auto timer = phase("probe");
     report_.limits = load::measure_limits(transfer, *report_.plan, arenas, *report_.statistics,
-                                          is_warm(), base::pointer_to(options_.cancel));
+                                          report_.copied_bytes_per_s().value_or(0), is_warm(),
+                                          base::pointer_to(options_.cancel));
   }
 
   const ModelFile& model_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/peak.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -53,11 +55,17 @@ std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info)
 
 Share share_of(double rate, double peak, const std::string& peak_name, const std::string& cause) {
   const double share = rate / peak;
-  if (share <= most_share) return {share, {}, false};
+  if (share <= 1) return {share, {}};
+  if (share <= most_share) {
+    return {share,
+            {},
+            "the rate is " + fmt::format("{:.1f} %", 100 * share) + " of " + peak_name +
+                ", within the rounding of published peaks and clocks"};
+  }
   std::string reason = "the rate is " + format_share(share) + " of " + peak_name +
                        ", which is therefore not its limit";
   if (!cause.empty()) reason += ": " + cause;
-  return {std::nullopt, std::move(reason), true};
+  return {std::nullopt, std::move(reason), {}, true};
 }
 
 std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache_bytes) {
@@ -68,7 +76,7 @@ std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache
 
 void set_share(Share share, report::Measurement& measured) {
   measured.share_of_limit = share.value;
-  measured.share_reason = std::move(share.missing);
+  measured.share_reason = std::move(share.value ? share.remark : share.missing);
   measured.is_above_limit = share.is_above;
 }
 

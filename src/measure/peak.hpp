@@ -28,11 +28,12 @@ std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info)
 /// A rate as a share of a peak, or the reason why there is no share.
 struct Share {
   std::optional<double> value;
-  std::string missing;    ///< the reason; empty if there is a value
-  bool is_above = false;  ///< the rate is above the peak
+  std::string missing;      ///< the reason; empty if there is a value
+  std::string remark = {};  ///< of a value above 1: why it is one
+  bool is_above = false;    ///< the rate is so far above the peak that this is none
 };
 
-inline Share no_share(std::string reason) { return {std::nullopt, std::move(reason), false}; }
+inline Share no_share(std::string reason) { return {std::nullopt, std::move(reason)}; }
 
 /// The largest quotient accepted as a share: published peaks are rounded (5.3 for 5.325 TB/s: 0.5
 /// %) and clocks change in steps (15 MHz of 1980: 0.8 %). A higher one means that the limit is
@@ -48,7 +49,7 @@ Share share_of(double rate, double peak, const std::string& peak_name, const std
 /// MiB". Empty if they do not fit or the cache is unknown.
 std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache_bytes);
 
-/// Stores the share, or the reason why there is none, in a measurement.
+/// Stores the share, and the reason why there is none or why it is above 1, in a measurement.
 void set_share(Share share, report::Measurement& measured);
 
 }  // namespace hiptool::measure

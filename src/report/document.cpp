@@ -20,6 +20,9 @@ Value finite(double number) { return std::isfinite(number) ? Value(number) : Val
 bool is_list(const Value& value) { return std::holds_alternative<Array>(value.data()); }
 
 // The fields of an object as columns and their values.
+// More are not possible, and sums of fewer do not overflow.
+constexpr std::uint64_t most_process_samples = std::uint64_t{1} << 32;
+
 class Spread {
  public:
   explicit Spread(Table& table) : table_(table) {}
@@ -73,6 +76,7 @@ LoadedModel read_model(const Object& document) {
   load.verdict_time_s = number_of(member(document, "verdict_time_s"));
   load.bytes_per_s = number_of(member(document, "bytes_per_s"));
   load.share_of_limit = number_of(member(document, "share_of_limit"));
+  load.share_reason = text_of(member(document, "share_reason"));
   for (const Value& device : elements(member(document, "devices"))) {
     load.devices.push_back(
         {text_of(member(device, "id")), count_of(member(device, "bytes")).value_or(0),
@@ -103,6 +107,14 @@ void read_times(const Value& entry, Measurement& result) {
       result.has_bad_sample = true;
     }
   }
+  std::size_t of_processes = 0;
+  for (const Value& count : elements(member(entry, "process_samples"))) {
+    const std::uint64_t samples = std::min(count_of(count).value_or(0), most_process_samples);
+    result.process_samples.push_back(samples);
+    of_processes += samples;
+  }
+  // Which samples belong together is then not known.
+  if (of_processes != result.samples_s.size()) result.process_samples.clear();
   result.median_s = number_of(member(entry, "median_s"));
   if (!result.median_s && !result.samples_s.empty()) {
     result.median_s = base::median(result.samples_s);
@@ -121,6 +133,18 @@ Value wrong_value(const std::optional<WrongData>& wrong) {
                 {"count", wrong->count},
                 {"reread_agrees", flag_where(has_numbers, wrong->reread_agrees)}};
 }
+
+namespace {
+
+Value process_samples_value(const Measurement& measured) {
+  if (measured.process_samples.empty()) return {};
+  Array counts;
+  for (const std::size_t count : measured.process_samples)
+    counts.emplace_back(std::uint64_t{count});
+  return counts;
+}
+
+}  // namespace
 
 Object measurement_value(const Measurement& measured) {
   const bool is_checked = measured.checked > 0;
@@ -144,6 +168,7 @@ Object measurement_value(const Measurement& measured) {
           {"reason", text_or_absent(measured.reason)},
           {"error", measured.error ? Value(error_value(*measured.error)) : Value()},
           {"samples_s", Array(measured.samples_s.begin(), measured.samples_s.end())},
+          {"process_samples", process_samples_value(measured)},
           {"median_s", measured.median_s},
           {"bytes_per_s", measured.bytes_per_s},
           {"p05_bytes_per_s", measured.low_bytes_per_s},
@@ -225,6 +250,8 @@ ThresholdResult read_threshold(const Value& entry) {
 }
 
 Object comparison_value(const Comparison& compared) {
+  const Value repeats =
+      compared.repeats_to_decide ? Value(std::uint64_t{*compared.repeats_to_decide}) : Value();
   return {{"id", compared.id},
           {"verdict", to_string(compared.times.verdict)},
           {"change", finite(compared.times.change)},
@@ -237,7 +264,12 @@ Object comparison_value(const Comparison& compared) {
           {"new_bytes_per_s", compared.after.bytes_per_s},
           {"rate_change", compared.rate_change},
           {"old_samples", std::uint64_t{compared.before.samples}},
-          {"new_samples", std::uint64_t{compared.after.samples}}};
+          {"new_samples", std::uint64_t{compared.after.samples}},
+          {"old_processes", std::uint64_t{compared.before.processes}},
+          {"new_processes", std::uint64_t{compared.after.processes}},
+          {"effect", compared.ignored.high},
+          {"decidable_effect", compared.decidable_effect},
+          {"repeats_to_decide", repeats}};
 }
 
 Comparison read_comparison(const Value& entry) {

@@ -52,6 +52,7 @@ void add_load(const LoadedModel& figures, const std::string& name,
   load.median_s = figures.load_time_s;
   load.bytes_per_s = figures.bytes_per_s;
   load.share_of_limit = figures.share_of_limit;
+  load.share_reason = figures.share_reason;
   for (const auto& copied : figures.devices) {
     const bool is_known =
         std::find(load.devices.begin(), load.devices.end(), copied.device) != load.devices.end();
@@ -70,6 +71,7 @@ void add_load(const LoadedModel& figures, const std::string& name,
     copy.median_s = copied.time_s;
     copy.bytes_per_s = copied.bytes_per_s;
     copy.share_of_limit.reset();
+    copy.share_reason.clear();
     // Only bytes that arrived are computed with.
     if (status == "wrong") copy.status = Status::ok;
     if (copy.bytes_per_s) results.push_back(copy);
@@ -77,6 +79,27 @@ void add_load(const LoadedModel& figures, const std::string& name,
 }
 
 }  // namespace
+
+std::vector<double> process_medians(const Measurement& measured) {
+  const std::span<const double> samples(measured.samples_s);
+  if (samples.empty()) return {};
+  if (measured.process_samples.empty()) return {base::median(samples)};
+  std::vector<double> medians;
+  std::size_t first = 0;
+  for (const std::size_t count : measured.process_samples) {
+    if (count > 0) medians.push_back(base::median(samples.subspan(first, count)));
+    first += count;
+  }
+  return medians;
+}
+
+std::string share_remark(const Measurement& measured) {
+  if (measured.share_reason.empty()) return {};
+  const bool is_above_one = measured.share_of_limit && *measured.share_of_limit > 1;
+  if (!is_above_one && !measured.is_above_limit) return {};
+  return (is_above_one ? "share above 1: " : "no share: ") + measured.id + ": " +
+         measured.share_reason;
+}
 
 std::string_view to_string(Status status) noexcept {
   return status_words[static_cast<std::size_t>(status)];

@@ -52,6 +52,8 @@ struct Measurement {
 
   std::vector<double> samples_s;  ///< positive ones only if has_bad_sample is false
   bool has_bad_sample = false;    ///< a document has one that is not a number above zero
+  /// How many of the samples are of each process, in their order; empty: all are of one.
+  std::vector<std::size_t> process_samples;
   std::optional<double> median_s;
   std::optional<double> bytes_per_s;  ///< the median
   std::optional<double> low_bytes_per_s;
@@ -60,7 +62,7 @@ struct Measurement {
   std::optional<double> limit_bytes_per_s;
   std::optional<double> share_of_limit;
   std::string limit_source;     ///< "pcie-link", "xgmi-link", "memory-clock", "sku-table", "user"
-  std::string share_reason;     ///< why a measured rate has no share
+  std::string share_reason;     ///< why a measured rate has no share, or one above 1
   bool is_above_limit = false;  ///< the reason is that the rate is above the limit
 
   std::uint64_t checked = 0;  ///< values that were compared, over all checks
@@ -77,6 +79,13 @@ struct Measurement {
   /// label and series as they are.
   void set_names();
 };
+
+/// The median time of each process that measured it, in their order; none without samples.
+std::vector<double> process_medians(const Measurement& measured);
+
+/// For people: "no share: ID: REASON" of a rate above what was taken for its limit, and "share
+/// above 1: ID: REASON" of one within rounding of it; empty for all others.
+std::string share_remark(const Measurement& measured);
 
 /// How many have a status, of measurements of any kind.
 template <class Measurements>
@@ -112,6 +121,7 @@ struct LoadedModel {
   std::optional<double> load_time_s;
   std::optional<double> bytes_per_s;
   std::optional<double> share_of_limit;
+  std::string share_reason;  ///< why it has none, or how its limit was found; may be empty
   std::vector<Copied> devices;
 
   bool passed = false;
@@ -163,6 +173,7 @@ struct Comparison {
     std::optional<double> bytes_per_s;
     std::size_t samples = 0;
     Status status = Status::unknown;
+    std::size_t processes = 1;
   };
   std::string id;
   base::Comparison times;
@@ -171,9 +182,16 @@ struct Comparison {
   Side after;
   std::optional<double> rate_change;  ///< of the median rates; absent where a side has none
   base::Interval ignored = {};        ///< changes of the time that mean nothing
+  /// The smallest effect that the noise between processes can decide; absent where it is unknown.
+  std::optional<double> decidable_effect = {};
+  /// Of an ambiguous one: processes on each side that would decide; absent where that is unknown.
+  std::optional<std::size_t> repeats_to_decide = {};
 
   /// The median rate of a side, or its time where one of the sides has no rate.
   std::string shown(const Side& side) const;
+  bool after_failed() const noexcept {
+    return after.status == Status::failed || after.status == Status::mismatch;
+  }
   /// "rate +3.0 %", or of the time where one of the sides has no rate; empty where unknown.
   std::string change_text() const;
 };

@@ -166,6 +166,27 @@ class Load(CliTest):
             self.assertRegex(result.stdout, r"^loaded 1\.00 GiB .* % of the (link|read rate), ")
             self.assertIn("(64 MiB pinned copies in a plain loop)", result.stdout)
 
+    def test_a_limit_that_the_load_beats_is_measured_twice_and_not_given(self):
+        driver = os.environ.get("FAKE_CUDA")
+        if driver is None:
+            self.skipTest("no fake driver was named")
+        model = write_safetensors(self.folder / "hole.safetensors", {}, sparse_bytes=1 << 30)
+        words = ["load", str(model), "--device", "nvidia:0", "--verify", "none"]
+        # By the device's events copies run at 1 MB/s, by the host's clock as fast as they can.
+        environment = clean_environment(HIPTOOL_CUDA_LIBRARY=driver,
+                                        FAKE_CUDA_RATE=f"0.001:0:0:{self.folder / 'count'}")
+        result = run(*words, "--format", "json", environment=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.assert_document(result.stdout, "load.schema.json")
+        self.assertIsNone(document["limits"]["h2d_bytes_per_s"])
+        self.assertIsNone(document["share_of_limit"])
+        reason = document["share_reason"]
+        self.assertRegex(reason, r"^the link carried 1\.00 MB/s and, measured again, 1\.00 MB/s, "
+                                 r"the load .*B/s: not its limit$")
+        shown = document["shown"]
+        self.assertNotIn("of the link", shown["lines"][0]["text"])
+        self.assertIn("limits  " + reason, [line["text"] for line in shown["lines"]])
+
     def test_table(self):
         temporary = self.folder / "tmp"
         temporary.mkdir()

@@ -50,6 +50,7 @@ def measurement(details, **fields):
     return {**dict.fromkeys([
         "id", "label", "series", "kind", "stage", "source", "destination", "devices", "size_bytes",
         "dtype", "shape", "layout", "library", "status", "reason", "error", "samples_s",
+        "process_samples",
         "median_s", "bytes_per_s", "p05_bytes_per_s", "p95_bytes_per_s", "flops_per_s",
         "limit_bytes_per_s", "limit_source", "share_of_limit", "share_reason", "checked",
         "max_error", "tolerance", "wrong"]), **fields, "details": details}

@@ -164,6 +164,11 @@ class Validator:
             return []
         return [f"{where}: {shown(value)} is less than {wanted}"]
 
+    def check_maximum(self, value, wanted, where, _base, _):
+        if not TYPES["number"](value) or value <= wanted:
+            return []
+        return [f"{where}: {shown(value)} is more than {wanted}"]
+
     def check_minItems(self, value, wanted, where, _base, _):
         if not isinstance(value, list) or len(value) >= wanted:
             return []

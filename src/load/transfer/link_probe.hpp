@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
@@ -24,12 +27,25 @@ inline constexpr int probe_copies = 12;
 std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel,
                                   std::span<const std::span<std::byte>> sources = {});
 
-/// What bounds a load that has just been done: its links, and, where it did not nearly fill them,
-/// its readers without copies. How fast a disk is cannot be measured once its files are in the page
-/// cache. Uses the transfer's staging memory. Blocks; throws as measure_links() and
+/// A rate that may bound a load.
+struct JudgedLimit {
+  std::optional<double> bytes_per_s;  ///< absent: not known, or the load was faster
+  std::string note;                   ///< of a rate that was measured twice: what was found
+};
+
+/// Measures a rate, which is 0 if it is not known, and once more where the load was faster: the
+/// higher one is the limit, unless the load was faster than that too. `what` begins the note: "the
+/// link carried".
+JudgedLimit judge_limit(double load_bytes_per_s, const std::string& what,
+                        const std::function<double()>& measure);
+
+/// What bounds a load that has just been done at `load_bytes_per_s`: its links, and, where it did
+/// not nearly fill them, its readers without copies. How fast a disk is cannot be measured once its
+/// files are in the page cache. A limit that the load beat is measured twice (judge_limit()). Uses
+/// the transfer's staging memory. Blocks; throws as measure_links() and
 /// Transfer::probe_read_bytes_per_s().
 LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
-                          const LoadStatistics& statistics, bool is_warm,
+                          const LoadStatistics& statistics, double load_bytes_per_s, bool is_warm,
                           const CancelToken* cancel);
 
 }  // namespace hiptool::load

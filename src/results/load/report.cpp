@@ -37,21 +37,6 @@ std::optional<double> load_rate(const LoadOutcome& outcome) {
   return static_cast<double>(outcome.statistics->read_bytes) / outcome.statistics->load_time_s;
 }
 
-bool is_copied(const LoadOutcome& outcome) {
-  return outcome.plan && outcome.plan->split == SplitKind::replicate;
-}
-
-// Of the lower limit; the gaps between tensors cross the links too. Copies of a replicated model
-// run in parallel, so only one counts.
-std::optional<double> share_of_limit(const LoadOutcome& outcome) {
-  if (!outcome.statistics || !outcome.limits.lower() || outcome.statistics->load_time_s <= 0) {
-    return std::nullopt;
-  }
-  const std::uint64_t bytes = is_copied(outcome) ? outcome.device_statistics.front().copied_bytes
-                                                 : outcome.statistics->copied_bytes;
-  return static_cast<double>(bytes) / outcome.statistics->load_time_s / *outcome.limits.lower();
-}
-
 bool has_several_devices(const LoadOutcome& outcome) {
   return outcome.plan && outcome.plan->devices.size() > 1;
 }
@@ -136,7 +121,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
   const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
   const std::string time = " in " + format_duration(outcome.process_verdict_time_s);
-  const auto share = share_of_limit(outcome);
+  const auto share = outcome.share_of_limit();
   const char* limit = outcome.limits.is_read_bound() ? " of the read rate"
                       : has_several_devices(outcome) ? " of the links"
                                                      : " of the link";
@@ -271,6 +256,7 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
     }
     notes.push_back({Tone::plain, std::move(text)});
   }
+  if (!limits.note.empty()) notes.push_back({Tone::plain, "limits  " + limits.note});
   if (outcome.verification) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
     notes.push_back({Tone::plain, "digest  " + base::to_hex(outcome.verification->model_digest)});
@@ -369,7 +355,8 @@ report::LoadedModel loaded_model(const LoadOutcome& outcome, const report::Run& 
   loaded.size_bytes = outcome.model->tensor_bytes();
   if (outcome.statistics) loaded.load_time_s = outcome.statistics->load_time_s;
   loaded.bytes_per_s = load_rate(outcome);
-  loaded.share_of_limit = share_of_limit(outcome);
+  loaded.share_of_limit = outcome.share_of_limit();
+  loaded.share_reason = outcome.limits.note;
   loaded.devices = copied_to(outcome);
   if (outcome.verification) {
     for (const Value& one : mismatch_fields(outcome).objects(outcome.verification->mismatches)) {
@@ -400,7 +387,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   add("manifest", manifest_value(outcome));
   add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
                        {"read_bytes_per_s", outcome.limits.read_bytes_per_s}});
-  add("share_of_limit", share_of_limit(outcome));
+  add("share_of_limit", outcome.share_of_limit());
+  add("share_reason", report::text_or_absent(outcome.limits.note));
   add("load_time_s", outcome.statistics ? Value(outcome.statistics->load_time_s) : Value());
   add("verdict_time_s", outcome.process_verdict_time_s);
   add("wall_time_s", outcome.wall_time_s);

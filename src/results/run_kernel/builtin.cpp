@@ -52,9 +52,8 @@ void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
         {Tone::plain, fmt::format("{}: {} requested; this kernel rounds it to {}", result.id,
                                   format_size(size), format_size(result.size_bytes))});
   }
-  if (result.is_above_limit) {
-    notes.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
-  }
+  std::string remark = report::share_remark(result);
+  if (!remark.empty()) notes.push_back({report::Tone::plain, std::move(remark)});
 }
 
 void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {

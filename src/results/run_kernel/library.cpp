@@ -91,6 +91,8 @@ void add_result_notes(const LibraryResult& result, std::vector<report::Line>& no
         {result.status == Status::failed ? Tone::bad : Tone::plain,
          fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
   }
+  std::string remark = report::share_remark(result);
+  if (!remark.empty()) notes.push_back({Tone::plain, std::move(remark)});
   if (result.status == Status::ok && !result.has_same_bits) {
     notes.push_back({Tone::plain, fmt::format("{}: two calls give different bits, both within the "
                                               "bound",

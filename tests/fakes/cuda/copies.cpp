@@ -3,6 +3,7 @@
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
 #include "fakes/cuda/hold.hpp"
+#include "fakes/cuda/rates.hpp"
 
 using namespace hiptool::fake;
 using namespace hiptool::hip;
@@ -29,6 +30,7 @@ CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstrea
   if (bytes >= slow_from_bytes) hold("copy");
   if (bytes >= slow_from_bytes && enter_stream(stream) == CUDA_SUCCESS) {
     slow_down("FAKE_CUDA_SLOW_COPY", stream);
+    plant_copy(stream, bytes);
   }
   const CUresult result = forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to),
                                         to_pointer(from), bytes, hipMemcpyDefault, stream);

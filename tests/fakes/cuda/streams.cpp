@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/rates.hpp"
 
 using namespace hiptool::fake;
 
@@ -73,6 +74,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return forward_after(enter(), &Api::hipEventDestroy, event);
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+  plant_event(event, stream);
   return forward_after(enter_stream(stream), &Api::hipEventRecord, event, stream);
 }
 CUresult cuEventQuery(CUevent event) { return forward_after(enter(), &Api::hipEventQuery, event); }
@@ -80,7 +82,11 @@ CUresult cuEventSynchronize(CUevent event) {
   return forward_after(enter(), &Api::hipEventSynchronize, event);
 }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent stop) {
-  return forward_after(enter(), &Api::hipEventElapsedTime, milliseconds, start, stop);
+  const CUresult result =
+      forward_after(enter(), &Api::hipEventElapsedTime, milliseconds, start, stop);
+  const auto planted = result == CUDA_SUCCESS ? planted_milliseconds(start, stop) : std::nullopt;
+  if (planted) *milliseconds = *planted;
+  return result;
 }
 
 }  // extern "C"

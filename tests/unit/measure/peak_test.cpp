@@ -91,6 +91,18 @@ TEST_CASE("share: up to what rounding explains; above it there is none, and the 
   CHECK(share_of(4e12, 5e12, "the peak", "").value == 0.8);
   CHECK(share_of(5.325e12, 5.3e12, "the peak", "").value);  // MI300X: 5.3 TB/s is 5.325 rounded
   CHECK(share_of(5.325e12, 5.3e12, "the peak", "").missing == "");
+  CHECK(share_of(5.3e12, 5.3e12, "the peak", "").remark == "");
+  CHECK(share_of(5.325e12, 5.3e12, "the peak", "").remark ==
+        "the rate is 100.5 % of the peak, within the rounding of published peaks and clocks");
+  report::Measurement measured;
+  measured.id = "copy@amd:0";
+  set_share(share_of(4e12, 5.3e12, "the peak", ""), measured);
+  CHECK(report::share_remark(measured) == "");
+  set_share(share_of(5.325e12, 5.3e12, "the peak", ""), measured);
+  CHECK(measured.share_of_limit > 1);
+  CHECK(report::share_remark(measured).starts_with("share above 1: copy@amd:0: the rate is 100.5"));
+  set_share(share_of(6e12, 5.3e12, "the peak", ""), measured);
+  CHECK(report::share_remark(measured).starts_with("no share: copy@amd:0: the rate is 113 %"));
   const Share above = share_of(1.03e12, 1e12, "the peak memory bandwidth of 1.00 TB/s", "a cache");
   CHECK_FALSE(above.value);
   CHECK(above.is_above);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "hiptool/pinned_buffer.hpp"
+#include "small_model.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
@@ -67,6 +68,65 @@ TEST_CASE_FIXTURE(LinkProbeFixture, "out of memory gives neither a rate nor an e
     CHECK(copies() == 0);
   }
   CHECK(load::measure_links({}, nullptr).empty());
+}
+
+TEST_CASE("a limit that the load beat is measured again, and none if it is beaten again") {
+  const auto judged = [](std::vector<double> rates, std::size_t& calls) {
+    calls = 0;
+    return load::judge_limit(40e9, "reading reached", [&] { return rates.at(calls++); });
+  };
+  std::size_t calls = 0;
+  const load::JudgedLimit kept = judged({40e9}, calls);
+  CHECK(calls == 1);
+  CHECK(kept.bytes_per_s == 40e9);
+  CHECK(kept.note == "");
+  const load::JudgedLimit again = judged({23e9, 74e9}, calls);
+  CHECK(calls == 2);
+  CHECK(again.bytes_per_s == 74e9);
+  CHECK(again.note ==
+        "reading reached 23.0 GB/s and, measured again, 74.0 GB/s, the load 40.0 GB/s");
+  const load::JudgedLimit beaten = judged({25e9, 23e9}, calls);
+  CHECK(calls == 2);
+  CHECK_FALSE(beaten.bytes_per_s);
+  CHECK(beaten.note ==
+        "reading reached 25.0 GB/s and, measured again, 23.0 GB/s, the load 40.0 GB/s: not its "
+        "limit");
+  CHECK_FALSE(judged({0}, calls).bytes_per_s);
+  CHECK(calls == 1);
+}
+
+// The link, or on the processor, which has none, reading.
+TEST_CASE_FIXTURE(LinkProbeFixture, "limits of a load: measured twice where the load was faster" *
+                                        doctest::skip(test::is_thread_sanitized)) {
+  const test::TemporaryFolder folder;
+  const ModelFile model = ModelFile::open(
+      test::write_small_model(folder.path() / "m.safetensors", test::various_tensors()));
+  const LoadPlan plan = plan_load(model, std::span(&device, 1));
+  load::Transfer transfer(model, plan, {});
+  const std::vector<Buffer> arenas = transfer.allocate();
+  const LoadStatistics statistics = transfer.load(arenas).total;
+  const auto limits_at = [&](double rate) {
+    return load::measure_limits(transfer, plan, arenas, statistics, rate, true, nullptr);
+  };
+  table.reset();
+  const LoadLimits slow = limits_at(1);
+  REQUIRE(slow.lower());
+  CHECK(slow.note == "");
+  const std::uint64_t link_copies = device.is_host_memory() ? 0 : all_copies;
+  const std::uint64_t once = copies();
+  CHECK(once >= link_copies);
+  table.reset();
+  const LoadLimits fast = limits_at(1e18);
+  CHECK_FALSE(fast.lower());
+  CHECK(fast.note.ends_with("the load 1000000 TB/s: not its limit"));
+  CHECK(copies() == 2 * link_copies);
+  LoadReport report;
+  report.statistics = statistics;
+  report.limits = fast;
+  CHECK(report.copied_bytes_per_s());
+  CHECK_FALSE(report.share_of_limit());
+  report.limits = slow;
+  CHECK(report.share_of_limit() == *report.copied_bytes_per_s() / *slow.lower());
 }
 
 TEST_CASE_FIXTURE(LinkProbeFixture, "a set token ends the probe between two copies") {
