@@ -114,8 +114,8 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
     hide_other_devices(devices, environment);
   }
   session.output.emplace(environment.console, format, exports);
-  Context context{environment,  *session.output, std::move(devices),      session.notes,
-                  common.quiet, common.verbose,  std::move(files.outputs)};
+  Context context{environment,  *session.output, std::move(devices),       session.notes,
+                  common.quiet, common.verbose,  std::move(files.outputs), tree.given(command)};
   return runner.run(context);
 }
 

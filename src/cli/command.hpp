@@ -30,6 +30,7 @@ struct Context {
   bool quiet = false;
   bool verbose = false;
   std::vector<NamedFile> outputs = {};  ///< all of this run, with the exports
+  std::vector<GivenOption> given = {};  ///< the options and arguments of this run
 
   /// Throws FilesCollide, and leaves the files of exports alone, if an output of this run is one of
   /// these files or another output.

@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/process_times.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "report/spread.hpp"
@@ -77,7 +78,8 @@ std::string obstacle(const Measurement& before, const Measurement& after,
 }
 
 Comparison::Side side_of(const Measurement& one) {
-  return {one.median_s, one.bytes_per_s, one.samples_s.size(), one.status};
+  return {one.median_s, one.bytes_per_s, one.samples_s.size(), one.status,
+          std::max<std::size_t>(one.process_samples.size(), 1)};
 }
 
 // Changes of the time that mean nothing: `effect` either way, or of a short call what run_spread()
@@ -87,16 +89,56 @@ base::Interval ignored_changes(const Measurement& before, const Measurement& aft
   return {-std::max(effect, spread), std::max(effect, spread / (1 - spread))};
 }
 
-Comparison compare(const Measurement& before, const Measurement& after, double effect,
-                   const Incomparable& incomparable) {
-  const base::Interval ignored = ignored_changes(before, after, effect);
-  Comparison result{before.id,
-                    base::compare_times(before.samples_s, after.samples_s, ignored),
-                    obstacle(before, after, incomparable),
-                    side_of(before),
-                    side_of(after),
-                    {},
-                    ignored};
+// "; 14 repeats on each side would decide".
+std::string remedy_text(const Comparison& compared) {
+  if (!compared.decidable_effect) {
+    return "; measure both with --repeat to know the noise between processes";
+  }
+  if (!compared.repeats_to_decide) {
+    return fmt::format("; more than {} repeats would be needed", base::most_repeats);
+  }
+  return fmt::format("; {} repeats on each side would decide", *compared.repeats_to_decide);
+}
+
+// Times and verdict, as far as the samples decide them.
+void compare_samples(const Measurement& before, const Measurement& after,
+                     std::optional<double> effect, Comparison& result) {
+  const double usual = effect.value_or(base::least_effect);
+  result.ignored = {-usual, usual};
+  const std::size_t most = std::max(result.before.processes, result.after.processes);
+  if (most < 2) {
+    result.ignored = ignored_changes(before, after, usual);
+    result.times = base::compare_times(before.samples_s, after.samples_s, result.ignored);
+    if (effect) return;
+  } else {
+    const auto ignored = effect ? std::optional(result.ignored) : std::nullopt;
+    const base::ProcessComparison compared =
+        base::compare_processes(process_medians(before), process_medians(after), ignored);
+    result.times = compared.times;
+    result.ignored = compared.ignored;
+    result.decidable_effect = compared.decidable_effect;
+    result.repeats_to_decide = compared.repeats_to_decide;
+    if (effect || most >= least_processes) return;
+  }
+  result.times.verdict = base::Verdict::ambiguous;
+  result.reason = fmt::format(
+      "{} on each side, {}: the noise between processes is not known; measure with --repeat {} or "
+      "more",
+      most == 1 ? "one process" : "two processes", "too few for --effect auto", least_processes);
+}
+
+Comparison compare(const Measurement& before, const Measurement& after,
+                   std::optional<double> effect, const Incomparable& incomparable) {
+  Comparison result{before.id, {}, {}, side_of(before), side_of(after), {}};
+  const bool is_measured = !before.samples_s.empty() && !after.samples_s.empty();
+  if (is_measured) {
+    compare_samples(before, after, effect, result);
+  } else {
+    result.times = base::compare_times(before.samples_s, after.samples_s);
+    result.ignored.high = effect.value_or(base::least_effect);
+  }
+  std::string blocked = obstacle(before, after, incomparable);
+  if (!blocked.empty()) result.reason = std::move(blocked);
   if (before.bytes_per_s && after.bytes_per_s && *before.bytes_per_s > 0) {
     result.rate_change = *after.bytes_per_s / *before.bytes_per_s - 1;
   }
@@ -104,10 +146,10 @@ Comparison compare(const Measurement& before, const Measurement& after, double e
     result.times.verdict = base::Verdict::ambiguous;
   } else if (result.times.verdict == base::Verdict::ambiguous) {
     const auto [low, high] = result.times.interval;
+    const double edge = high > result.ignored.high ? result.ignored.high : -result.ignored.low;
     result.reason =
-        fmt::format("the time changed by {} to {}, which straddles the effect of {}",
-                    signed_share(low), signed_share(high),
-                    format_value(high > ignored.high ? ignored.high : -ignored.low, Unit::share));
+        fmt::format("the time changed by {} to {}, which straddles the effect of {}{}",
+                    signed_share(low), signed_share(high), effect_text(edge), remedy_text(result));
   }
   return result;
 }
@@ -159,15 +201,52 @@ std::vector<Failure> RunComparison::failures() const {
       list.push_back(
           {one.id, "ok", to_string(status), FailureKind::comparison, {.measurement = one.id}});
     }
+    const bool is_measured = one.before.samples > 0 || one.after.samples > 0;
+    if (is_strict && is_measured && one.times.verdict == base::Verdict::ambiguous &&
+        !one.after_failed()) {
+      list.push_back(ambiguous_failure(one));
+    }
     if (one.times.verdict != base::Verdict::slower) continue;
-    list.push_back({one.id,
-                    fmt::format("{} within {}", one.shown(one.before),
-                                format_value(one.ignored.high, Unit::share)),
-                    fmt::format("{}, {}", one.shown(one.after), one.change_text()),
-                    FailureKind::comparison,
-                    {.measurement = one.id}});
+    list.push_back(
+        {one.id,
+         fmt::format("{} within {}", one.shown(one.before), effect_text(one.ignored.high)),
+         fmt::format("{}, {}", one.shown(one.after), one.change_text()),
+         FailureKind::comparison,
+         {.measurement = one.id}});
   }
   return list;
+}
+
+std::string counts_text(const std::vector<Comparison>& comparisons) {
+  const std::string of_all =
+      fmt::format(" of {}", base::count_of(comparisons.size(), "measurement"));
+  std::string counts;
+  for (const auto& [one, word] :
+       {std::pair(base::Verdict::slower, "slower"),
+        std::pair(base::Verdict::ambiguous, "ambiguous"),
+        std::pair(base::Verdict::faster, "faster"), std::pair(base::Verdict::same, "the same")}) {
+    const auto number = std::ranges::count(
+        comparisons, one, [](const Comparison& compared) { return compared.times.verdict; });
+    if (number == 0) continue;
+    counts += counts.empty() ? fmt::format("{}{} {}", number, of_all, word)
+                             : fmt::format(", {} {}", number, word);
+  }
+  return counts;
+}
+
+Table comparisons_table(const std::vector<Comparison>& comparisons) {
+  Table table{"",
+              {{"id", "Measurement", Unit::none},
+               {"verdict", "Verdict", Unit::none},
+               {"old", "Old", Unit::none},
+               {"new", "New", Unit::none},
+               {"change", "Change", Unit::none}},
+              {}};
+  for (const Comparison& one : comparisons) {
+    table.rows.push_back({one.id, to_string(one.times.verdict), one.shown(one.before),
+                          one.shown(one.after), one.change_text()});
+  }
+  return table;
 }
 
 std::string machine_text(const RunFile& file) {
@@ -224,7 +303,31 @@ double usual_effect(const RunFile& run) {
   return run.run.command == "check" ? steady_spread : base::least_effect;
 }
 
-RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect) {
+Failure ambiguous_failure(const Comparison& compared) {
+  Failure failure{compared.id, "a verdict", "AMBIGUOUS", FailureKind::comparison};
+  failure.subject.measurement = compared.id;
+  failure.reason = compared.reason;
+  return failure;
+}
+
+std::string decidable_text(const std::vector<Comparison>& comparisons) {
+  const Comparison* least = nullptr;
+  const Comparison* most = nullptr;
+  for (const Comparison& one : comparisons) {
+    if (!one.decidable_effect) continue;
+    if (least == nullptr || *one.decidable_effect < *least->decidable_effect) least = &one;
+    if (most == nullptr || *one.decidable_effect > *most->decidable_effect) most = &one;
+  }
+  if (least == nullptr) return {};
+  const auto text = [](const Comparison& one) {
+    return fmt::format("{} ({})", effect_text(*one.decidable_effect), one.id);
+  };
+  const std::string start = "smallest effect that the noise can decide: " + text(*least);
+  return least == most ? start : start + " to " + text(*most);
+}
+
+RunComparison compare_runs(const RunFile& before, const RunFile& after,
+                           std::optional<double> effect) {
   check_comparable(before, after);
   RunComparison result;
   result.effect = effect;

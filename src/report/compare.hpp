@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,23 @@ struct RunComparison {
   std::vector<std::string> only_old;    ///< ids
   std::vector<std::string> only_new;
   std::vector<SetupDifference> differences;
-  double effect = base::least_effect;
+  /// Changes that are ignored; absent: what the noise between processes can decide.
+  std::optional<double> effect = base::least_effect;
+  bool is_strict = false;  ///< what is ambiguous is a failure too
 
   std::size_t count(base::Verdict verdict) const;
   /// The worst that a reader must act on; absent where nothing was compared.
   std::optional<base::Verdict> verdict() const;
-  /// Measurements that are slower or failed in the new run, or that the runs have none in common.
+  /// Measurements that are slower or failed in the new run, if strict also those that are
+  /// ambiguous, or that the runs have none in common.
   std::vector<Failure> failures() const;
 };
+
+/// "1 of 3 measurements slower, 2 the same".
+std::string counts_text(const std::vector<Comparison>& comparisons);
+
+/// For people: a row for each, with the verdict, both sides and the change.
+Table comparisons_table(const std::vector<Comparison>& comparisons);
 
 /// Where a run was made: "node1, 8 x NVIDIA H200, 2026-03-01T12:00:00Z".
 std::string machine_text(const RunFile& file);
@@ -52,11 +62,24 @@ std::vector<std::string> machine_differences(const RunFile& before, const RunFil
 /// (report::steady_spread), of others 3 % (base::least_effect).
 double usual_effect(const RunFile& run);
 
-/// Compares every measurement that both runs have, sample by sample; changes of the time of less
-/// than `effect`, and of short calls those of run_spread(), are ignored. There are no comparisons
-/// where no measurement has samples in both runs or failed in the new one. Throws
-/// Error(invalid_argument) for runs of different commands, and Error(unsupported) for commands
-/// whose documents have no samples.
-RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect);
+/// Fewer on both sides say too little of the noise between processes.
+inline constexpr std::size_t least_processes = 3;
+
+/// Compares every measurement that both runs have: where several processes measured it, by their
+/// medians (base::compare_processes()), else sample by sample (base::compare_times()), where
+/// changes of short calls within run_spread() are ignored too. Without an
+/// effect that of the noise is taken, and measurements of fewer than least_processes processes on
+/// both sides are ambiguous. There are no comparisons where no measurement has samples in both runs
+/// or failed in the new one. Throws Error(invalid_argument) for runs of different commands, and
+/// Error(unsupported) for commands whose documents have no samples.
+RunComparison compare_runs(const RunFile& before, const RunFile& after,
+                           std::optional<double> effect);
+
+/// "smallest effect that the noise can decide: 0.9 % (h2d.pinned...@nvidia:0) to 7.1 % (...)";
+/// empty where no noise between processes is known.
+std::string decidable_text(const std::vector<Comparison>& comparisons);
+
+/// Adds to a strict comparison's failures.
+Failure ambiguous_failure(const Comparison& compared);
 
 }  // namespace hiptool::report

@@ -165,4 +165,7 @@ std::string format_value(const Value& value, Unit unit, bool unicode = true);
 /// A change or deviation: "+12.5 %". Empty for what is not finite.
 std::string signed_share(double share);
 
+/// An effect, of which those below 1 % matter: "0.87 %", "3 %".
+std::string effect_text(double effect);
+
 }  // namespace hiptool::report

@@ -141,4 +141,6 @@ std::string signed_share(double share) {
   return (std::signbit(share) ? "" : "+") + fixed_text(share * 100, 1) + " %";
 }
 
+std::string effect_text(double effect) { return fmt::format("{:.3g} %", 100 * effect); }
+
 }  // namespace hiptool::report

@@ -56,7 +56,8 @@ NOT_RUN = {
 }
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
-MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
+MAY_EXIT = {r"--fail-below|--baseline|--against|report (compare|merge)": (0, 1),
+            r"--doctor": (0, 1, 3),
             r"--watch": (3,), r"--costs": (0, 2), r"--require gpu|nvidia:0": (0, 3),
             r"check .*--expect": (0, 1, 2), r"--size 1PiB": (2,)}
 # --watch would run until somebody ends it; the processor has nothing to watch.
@@ -69,7 +70,7 @@ SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r">
            (r"--stage soak --duration 1h", "--stage soak --duration 1s"),
            (r"--time \d+", "--time 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
-           (r"--level ci|--size 64KiB(?=.*--size)", ""),
+           (r"--level ci|--size 64KiB(?=.*--size)", ""), (r"--repeat \d+", "--repeat 2"),
            (r"run-kernel ops(?= |$)", "run-kernel ops --dtype f16 --layout transposed"),
            (r"--shape 512x4096", "--shape 64x256"), (r"--shape 512x512x512", "--shape 64x64x64"),
            (r"--shape 256x256x300", "--shape 32x32x30"),
@@ -147,7 +148,8 @@ class Documents(CliTest):
         (self.folder / "kernels.txt").write_text("stream>=1kB/s\n", "utf-8")
         (self.folder / "llama-13b.gguf").hardlink_to(self.folder / "model.gguf")
         run("make-model", "other.gguf", "--architecture", "llama", "-q", cwd=self.folder)
-        (self.folder / "hiptool").symlink_to(os.path.abspath(program.PROGRAM))
+        for name in ("hiptool", "hiptool-0.2.0"):
+            (self.folder / name).symlink_to(os.path.abspath(program.PROGRAM))
 
     def test_every_command_of_the_documents(self):
         self.prepare()

@@ -48,7 +48,8 @@ RunFile read_baseline(const std::string& path, const CancelToken& cancel) {
   return file;
 }
 
-Baseline compare_with_baseline(const RunFile& before, const BenchCopyOutcome& outcome) {
+Baseline compare_with_baseline(const RunFile& before, const BenchCopyOutcome& outcome,
+                               std::optional<double> effect) {
   RunFile now;
   now.run.command = command;
   now.measurements.assign(outcome.results.begin(), outcome.results.end());
@@ -60,8 +61,7 @@ Baseline compare_with_baseline(const RunFile& before, const BenchCopyOutcome& ou
   baseline.only_before = not_among(ids_now, before);
   baseline.only_now = not_among(ids_before, now);
   if (baseline.only_now.size() == ids_now.size()) return baseline;
-  for (report::Comparison& one :
-       report::compare_runs(before, now, base::least_effect).comparisons) {
+  for (report::Comparison& one : report::compare_runs(before, now, effect).comparisons) {
     if (ids_before.count(one.id) == 0 || ids_now.count(one.id) == 0) continue;
     one.rate_change.reset();  // the document has only the change of the time
     baseline.comparisons.push_back(std::move(one));

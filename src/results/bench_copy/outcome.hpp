@@ -18,7 +18,8 @@ namespace hiptool::results {
 /// How this run and an earlier one compare.
 struct Baseline {
   std::string path;
-  bool is_strict = false;  ///< a measurement that only one of the runs has is a failure
+  bool is_strict = false;          ///< a measurement that only one of the runs has is a failure
+  bool is_strict_compare = false;  ///< one that is ambiguous is a failure
   std::vector<report::Comparison> comparisons;
   std::vector<std::string> only_before;  ///< ids of measurements of the earlier run alone
   std::vector<std::string> only_now;     ///< ids of measurements of this run alone
@@ -52,9 +53,11 @@ std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
 /// Error(invalid_argument) for a document of another command.
 report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
 
-/// Compares each measurement that both runs have, as `report compare` does, and lists the others.
+/// Compares each measurement that both runs have, as report::compare_runs() does with that effect,
+/// and lists the others.
 /// If they have none in common there are no comparisons.
-Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome);
+Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome,
+                               std::optional<double> effect);
 
 /// Adds them to a document that has its head already.
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
@@ -69,7 +72,8 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
 /// Rates as bars of eight heights, each the median of a stretch of samples.
 std::string sparkline(const std::vector<double>& rates, std::size_t width);
 
-/// "h2d pageable by kernel"; pinned memory and the copy engine are left out.
+/// "h2d pageable by kernel", "h2d beside d2h", "h2d pointer chase"; pinned memory and the copy
+/// engine are left out.
 std::string short_name(const measure::CopyResult& result);
 
 /// The first lines of the report: the failure, then a line with the number of measurements and the

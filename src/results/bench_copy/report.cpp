@@ -57,6 +57,8 @@ void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lin
 
 void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   if (!outcome.baseline) return;
+  std::string decidable = report::decidable_text(outcome.baseline->comparisons);
+  if (!decidable.empty()) lines.push_back({Tone::plain, std::move(decidable)});
   for (const report::Comparison& one : outcome.baseline->comparisons) {
     const auto& [verdict, change, interval] = one.times;
     std::string text = fmt::format("{}: {}", one.id, report::to_string(verdict));
@@ -104,8 +106,8 @@ void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char
 
 void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
-    if (!result.is_above_limit) continue;
-    lines.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
+    std::string remark = report::share_remark(result);
+    if (!remark.empty()) lines.push_back({Tone::plain, std::move(remark)});
   }
 }
 

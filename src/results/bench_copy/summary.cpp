@@ -172,6 +172,16 @@ std::string slower_text(const Baseline& baseline) {
                      format_share(worst->times.change));
 }
 
+// "2 of 6 measurements are ambiguous"; empty where none is.
+std::string ambiguous_text(const Baseline& baseline) {
+  const auto ambiguous = std::count_if(
+      baseline.comparisons.begin(), baseline.comparisons.end(),
+      [](const report::Comparison& one) { return one.times.verdict == base::Verdict::ambiguous; });
+  if (ambiguous == 0) return {};
+  return fmt::format("{} of {} ambiguous", ambiguous,
+                     base::count_of(baseline.comparisons.size(), "measurement"));
+}
+
 // "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
 std::string missing_text(const Baseline& baseline) {
   const std::size_t common = baseline.comparisons.size();
@@ -197,6 +207,7 @@ std::string failures_text(const BenchCopyOutcome& outcome) {
                                 base::count_of(outcome.measured(), "measurement")));
   } else if (outcome.baseline) {
     parts.push_back(slower_text(*outcome.baseline));
+    if (outcome.baseline->is_strict_compare) parts.push_back(ambiguous_text(*outcome.baseline));
     if (outcome.baseline->is_strict) parts.push_back(missing_text(*outcome.baseline));
   }
   std::string text;
@@ -275,6 +286,13 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
     const bool has_rates = one.before.bytes_per_s && one.after.bytes_per_s;
     add(one.id, has_rates ? one.before.bytes_per_s : one.before.median_s,
         has_rates ? one.after.bytes_per_s : one.after.median_s);
+  }
+  if (baseline.is_strict_compare) {
+    for (const report::Comparison& one : baseline.comparisons) {
+      if (one.times.verdict == base::Verdict::ambiguous) {
+        failures.push_back(report::ambiguous_failure(one));
+      }
+    }
   }
   if (baseline.comparisons.empty()) {
     failures.push_back({"baseline " + baseline.path,

@@ -24,6 +24,12 @@ std::optional<Error> failed_measurement(const results::BenchCopyOutcome& outcome
 
 int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   Environment& environment = context.environment;
+  if (options.repeat.repeats > 0) {
+    parse_bench_copy(options);  // refuses wrong ones before anything runs
+    if (!options.baseline.empty()) results::read_baseline(options.baseline, environment.cancel);
+    return run_repeated("bench-copy", options.repeat,
+                        {options.compare, options.baseline, options.strict_baseline}, context);
+  }
   results::BenchCopyOutcome outcome;
   try {
     run_bench_copy_steps(options, context, outcome);
@@ -68,6 +74,8 @@ Runner add_bench_copy(CLI::App& app) {
            "compare with an earlier JSON document; exit 1 if slower or nothing is in both");
   add_flag(app, "--strict-baseline", options->strict_baseline,
            "exit 1 also if the baseline or this run lacks a measurement of the other");
+  add_compare_options(app, options->compare, "of --baseline and --against: ");
+  add_repeat_options(app, options->repeat);
   return {[options](Context& context) { return run_bench_copy(*options, context); },
           [options](const Environment&) {
             CommandFiles files;
@@ -104,11 +112,14 @@ Command bench_copy_command() {
                    {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
                    {"hiptool bench-copy --device all", "each GPU by itself"},
                    {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
-                   {"hiptool bench-copy --export json=now.json", "for --baseline later"}},
+                   {"hiptool bench-copy --export json=now.json", "for --baseline later"},
+                   {"hiptool bench-copy --repeat 16 --effect auto \\", "find changes of 2 %"},
+                   {"  --against ./hiptool-old", "by another version"}},
       .formats = usual_formats,
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_bench_copy,
+      .rules = rules_of_repeat("--baseline"),
       .completion_words = words_of_bench_copy,
   };
 }

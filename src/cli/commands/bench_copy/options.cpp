@@ -156,8 +156,13 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   if (!options.retry.empty() && options.thresholds.empty()) {
     throw usage_error("--retry has nothing to try again", "give --fail-below too");
   }
-  if (options.strict_baseline && options.baseline.empty()) {
+  const bool is_compared = !options.baseline.empty() || !options.repeat.against.empty();
+  if (options.strict_baseline && !is_compared) {
     throw usage_error("--strict-baseline has nothing to compare with", "give --baseline FILE too");
+  }
+  if ((!options.compare.effect.empty() || options.compare.is_strict) && !is_compared) {
+    throw usage_error("--effect and --strict-compare have nothing to compare with",
+                      "give --baseline FILE too, or --repeat N --against PROGRAM");
   }
   apply_preset(options.preset.value_or("quick"), request);
   apply_words(options, request);

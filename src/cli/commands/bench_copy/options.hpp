@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/compare_options.hpp"
+#include "cli/repeat.hpp"
 #include "measure/copy/plan.hpp"
 #include "measure/sample_series.hpp"
 
@@ -24,6 +26,8 @@ struct BenchCopyOptions {
   std::string retry;
   std::string baseline;
   bool strict_baseline = false;
+  CompareOptions compare;
+  RepeatOptions repeat;
 };
 
 /// The requested measurements, before the devices are known.

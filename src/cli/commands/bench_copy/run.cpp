@@ -157,6 +157,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   BenchCopyRequest request = parse_bench_copy(options);
   const measure::Retry retry =
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
+  effect_of(options.compare, base::least_effect);  // refuses a wrong one early
   measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
   std::optional<report::RunFile> baseline;
   if (!options.baseline.empty())
@@ -208,7 +209,9 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   finish();
   if (outcome.count(Status::skipped) == outcome.results.size()) return;
   if (baseline && outcome.measured() > 0) {
-    outcome.baseline = results::compare_with_baseline(*baseline, outcome);
+    outcome.baseline = results::compare_with_baseline(
+        *baseline, outcome, effect_of(options.compare, base::least_effect));
+    outcome.baseline->is_strict_compare = options.compare.is_strict;
     outcome.baseline->is_strict = options.strict_baseline;
   }
   measure::require_selected(thresholds,

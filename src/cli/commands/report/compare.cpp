@@ -38,28 +38,14 @@ Object side_value(const RunFile& file) {
           {"devices", devices_value({file.devices.begin(), file.devices.end()})}};
 }
 
-Table people_table(const RunComparison& comparison) {
-  Table table{"",
-              {{"id", "Measurement", Unit::none},
-               {"verdict", "Verdict", Unit::none},
-               {"old", "Old", Unit::none},
-               {"new", "New", Unit::none},
-               {"change", "Change", Unit::none}},
-              {}};
-  for (const Comparison& one : comparison.comparisons) {
-    table.rows.push_back({one.id, report::to_string(one.times.verdict), one.shown(one.before),
-                          one.shown(one.after), one.change_text()});
-  }
-  return table;
-}
-
 // How many changed by more than the effect, which of such short calls means nothing.
 std::size_t count_noisy(const RunComparison& comparison) {
   const auto& list = comparison.comparisons;
+  const double effect = comparison.effect.value_or(1);  // of auto no call is taken for short
   return static_cast<std::size_t>(
-      std::count_if(list.begin(), list.end(), [&comparison](const Comparison& one) {
-        return one.times.verdict == Verdict::same && (one.times.interval.low < -comparison.effect ||
-                                                      one.times.interval.high > comparison.effect);
+      std::count_if(list.begin(), list.end(), [effect](const Comparison& one) {
+        return one.times.verdict == Verdict::same && !one.decidable_effect &&
+               (one.times.interval.low < -effect || one.times.interval.high > effect);
       }));
 }
 
@@ -89,22 +75,6 @@ std::vector<Line> notes(const RunComparison& comparison) {
   return lines;
 }
 
-// "1 of 3 measurements slower, 2 the same"
-std::string counts_text(const RunComparison& comparison) {
-  const std::size_t total = comparison.comparisons.size();
-  const std::string of_all = fmt::format(" of {}", base::count_of(total, "measurement"));
-  std::string counts;
-  for (const auto& [one, word] :
-       {std::pair(Verdict::slower, "slower"), std::pair(Verdict::ambiguous, "ambiguous"),
-        std::pair(Verdict::faster, "faster"), std::pair(Verdict::same, "the same")}) {
-    const std::size_t number = comparison.count(one);
-    if (number == 0) continue;
-    counts += counts.empty() ? fmt::format("{}{} {}", number, of_all, word)
-                             : fmt::format(", {} {}", number, word);
-  }
-  return counts;
-}
-
 // "2 only in the old document (a, b)"; empty for none.
 std::string left_out_text(const std::vector<std::string>& ids, const char* side) {
   if (ids.empty()) return {};
@@ -126,12 +96,13 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
                          base::count_of(after.measurements.size(), "result"), after.run.status)}};
   }
   const Verdict verdict = *comparison.verdict();
-  const Tone tone = verdict == Verdict::slower      ? Tone::bad
-                    : verdict == Verdict::ambiguous ? Tone::warning
-                                                    : Tone::good;
-  std::vector<Line> lines{
-      {tone, fmt::format("{}: {}", report::to_string(verdict), counts_text(comparison)),
-       verdict == Verdict::slower}};
+  const bool is_bad =
+      verdict == Verdict::slower || (comparison.is_strict && verdict == Verdict::ambiguous);
+  const Tone tone = is_bad ? Tone::bad : verdict == Verdict::ambiguous ? Tone::warning : Tone::good;
+  std::vector<Line> lines{{tone,
+                           fmt::format("{}: {}", report::to_string(verdict),
+                                       report::counts_text(comparison.comparisons)),
+                           is_bad}};
   for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
     if (side->run.passed) continue;
     lines.push_back(
@@ -144,6 +115,8 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
         {Tone::warning, fmt::format("not compared: {}{}{}", only_old,
                                     only_old.empty() || only_new.empty() ? "" : ", ", only_new)});
   }
+  std::string decidable = decidable_text(comparison.comparisons);
+  if (!decidable.empty()) lines.push_back({Tone::plain, std::move(decidable)});
   lines.push_back({Tone::plain, "old: " + machine_text(before)});
   lines.push_back({Tone::plain, "new: " + machine_text(after)});
   for (const std::string& difference : machine_differences(before, after)) {
@@ -159,7 +132,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
   Report report = start_report(std::move(run));
   report.verdict = summary_lines(comparison, before, after);
   report.notes = notes(comparison);
-  report.tables = {people_table(comparison)};
+  report.tables = {comparisons_table(comparison.comparisons)};
 
   const auto count = [&](Verdict verdict) { return std::uint64_t{comparison.count(verdict)}; };
   Object& document = report.document;
@@ -167,6 +140,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
   const auto verdict = comparison.verdict();
   document.emplace_back("verdict", verdict ? Value(report::to_string(*verdict)) : Value());
   document.emplace_back("effect", comparison.effect);
+  document.emplace_back("strict", comparison.is_strict);
   document.emplace_back("old", side_value(before));
   document.emplace_back("new", side_value(after));
   document.emplace_back("machine_differences", texts(machine_differences(before, after)));

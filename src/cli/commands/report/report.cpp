@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
+#include "cli/compare_options.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
@@ -21,30 +21,18 @@ namespace {
 struct ReportOptions {
   std::string action;  ///< "compare", "merge" or "render"
   std::vector<std::string> files;
-  double effect = 0;         ///< of compare; 0: the usual one
+  CompareOptions compare;    ///< of compare
   std::string exclude_list;  ///< of merge; empty: none is written
 };
-
-// "3%", "3 %" or "0.03".
-double parse_effect(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  std::string_view rest(stop, static_cast<std::size_t>(end - stop));
-  if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  const double share = rest == "%" ? number / 100 : number;
-  if (error == std::errc{} && (rest.empty() || rest == "%") && share > 0 && share < 1) return share;
-  throw usage_error(fmt::format("--effect: '{}' is not a share between 0 and 100 %", text),
-                    "write it as --effect 3% or --effect 0.03");
-}
 
 // Exit code 1 if a measurement is slower or the documents have none in common, else 0.
 int run_report_compare(const ReportOptions& options, Context& context) {
   const CancelToken* cancel = &context.environment.cancel;
   const report::RunFile before = report::read_run_file(options.files[0], cancel);
   const report::RunFile after = report::read_run_file(options.files[1], cancel);
-  const double effect = options.effect > 0 ? options.effect : report::usual_effect(before);
-  const report::RunComparison comparison = report::compare_runs(before, after, effect);
+  const auto effect = effect_of(options.compare, report::usual_effect(before));
+  report::RunComparison comparison = report::compare_runs(before, after, effect);
+  comparison.is_strict = options.compare.is_strict;
   report::Run run = make_run(context.environment, "report", "ok");
   const int exit_code = finish_run(run, context.environment, nullptr, comparison.failures());
   context.output.write(compare_report(std::move(run), comparison, before, after));
@@ -135,8 +123,11 @@ void check_options(const Action& action, const ReportOptions& options, const Out
                       fmt::format("write it as: {}", action.usage));
   }
   const std::string name = action.name;
-  if (options.effect > 0 && name != "compare") {
+  if (!options.compare.effect.empty() && name != "compare") {
     throw usage_error("--effect applies only to report compare", "leave it out");
+  }
+  if (options.compare.is_strict && name != "compare") {
+    throw usage_error("--strict-compare applies only to report compare", "leave it out");
   }
   if (!options.exclude_list.empty() && name != "merge") {
     throw usage_error("--exclude-list applies only to report merge", "leave it out");
@@ -163,19 +154,16 @@ int run_report(const ReportOptions& options, Context& context) {
 
 Runner add_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
-  auto effect = std::make_shared<std::string>();
   add_required_text(app, "ACTION", "", options->action,
                     "compare (exit 1 if slower), merge (exit 1 for a straggler or a failed run) or "
                     "render (exit 0 once written; it shows the verdict of the run)");
   add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
-  add_text(
-      app, "--effect", "SHARE", *effect,
-      "compare: smaller changes are ignored, default 3%, of checks 5%; of calls under 100 us half "
-      "the rate");
+  add_compare_options(app, options->compare,
+                      "compare: ", "3%, of checks 5%, of calls under 100 us half the rate");
   add_text(app, "--exclude-list", "FILE", options->exclude_list,
            "merge: write the hosts with stragglers to FILE, on one line with commas");
-  return {[options, effect](Context& context) {
-            if (!effect->empty()) options->effect = parse_effect(*effect);
+  return {[options](Context& context) {
+            effect_of(options->compare, base::least_effect);  // a bad one is refused first
             return run_report(*options, context);
           },
           [options](const Environment&) { return files_of_report(*options); }};

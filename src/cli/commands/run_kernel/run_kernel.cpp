@@ -95,6 +95,14 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
 }
 
 int run_run_kernel(const RunKernelOptions& options, Context& context) {
+  if (options.repeat.repeats > 0) {
+    if (options.list || (!options.module.empty() && is_module_listing(options))) {
+      throw Error(ErrorCode::invalid_argument, "run-kernel",
+                  "--repeat measures, but without --grid and --arg kernels are only named",
+                  "leave out --repeat");
+    }
+    return run_repeated("run-kernel", options.repeat, {options.compare, {}, false}, context);
+  }
   if (!options.module.empty()) {
     refuse_given(uses_of_builtin(options),
                  " applies to built-in kernels, but --module names a file",
@@ -215,14 +223,20 @@ Runner add_run_kernel(CLI::App& app) {
             "timed launches; default: 1 of your kernel, as many as the noise requires of a "
             "built-in one",
             1, 1'000'000);
+  add_repeat_options(app, options->repeat);
+  add_compare_options(app, options->compare, "of --against: ");
   return {[options](Context& context) { return run_run_kernel(*options, context); },
           [options](const Environment&) { return files_of_run_kernel(*options); },
-          [] { return true; }};
+          // Devices that are hidden here would have other numbers in processes of --repeat.
+          [options] { return options->repeat.repeats == 0; }};
 }
 
 /// What names of kernels do not take: the other refusals depend on which kernels are named.
 std::vector<OptionRule> rules_of_run_kernel() {
-  std::vector<OptionRule> rules{{"--shared", {"--module"}}};
+  std::vector<OptionRule> rules = rules_of_repeat("");
+  rules.push_back({"--shared", {"--module"}});
+  for (const char* option : {"--list", "--sweep", "--out"})
+    rules.push_back({option, {}, {"--repeat"}});
   for (const char* option :
        {"NAME", "--dtype", "--size", "--shape", "--layout", "--sweep", "--seed", "--time",
         "--together", "--fail-below", "--samples", "--device", "--platform"}) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/compare_options.hpp"
+#include "cli/repeat.hpp"
 #include "results/run_kernel/report.hpp"
 
 namespace hiptool::cli {
@@ -45,6 +47,8 @@ struct RunKernelOptions {
   std::uint64_t flops = 0;
   // Of both.
   std::uint64_t samples = 0;  ///< 0: one of the user's kernel, as many as it takes of built-in ones
+  RepeatOptions repeat;
+  CompareOptions compare;
 };
 
 /// Runs them on the chosen devices and writes the report, or their list. Returns 0, 1 for a missed

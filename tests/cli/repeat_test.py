@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""`--repeat`, `--against` and `--effect auto` seen from outside, over copies of planted rates.
+
+Usage: repeat_test.py PROGRAM [unittest options].
+"""
+import json
+import math
+import os
+import statistics
+
+import program
+from program import CliTest, clean_environment, run
+
+H2D = ["bench-copy", "--kind", "h2d", "--size", "1MiB", "--samples", "9"]
+
+
+class Repeat(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.order = self.folder / "order"
+
+    def planted(self, rate=50, between=0.002, within=0.002):
+        """Variables for copies at that many GB/s."""
+        return {"HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"],
+                "FAKE_CUDA_RATE": f"{rate}:{between}:{within}:{self.folder / 'count'}"}
+
+    def other(self, rate=50, between=0.002):
+        """Another hiptool, whose copies run at that many GB/s; it notes that it was started."""
+        script = self.folder / "hiptool-old"
+        variables = self.planted(rate, between)
+        script.write_text("#!/bin/sh\n" f"echo old >> {self.order}\n"
+                          f"export FAKE_CUDA_RATE={variables['FAKE_CUDA_RATE']}\n"
+                          f"exec {program.PROGRAM} \"$@\"\n", encoding="utf-8")
+        script.chmod(0o755)
+        return str(script)
+
+    def document(self, *words, code=0, schema="bench-copy", **variables):
+        result = run(*words, "--format", "json", environment=clean_environment(**variables))
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.stderr = result.stderr
+        return self.assert_document(result.stdout, schema + ".schema.json")
+
+    def compare(self, rate, *words, code, between=0.002, repeats=6):
+        """This program at 50 GB/s against another one at that rate."""
+        return self.document(*H2D, "--device", "nvidia:0", "--repeat", str(repeats), "--against",
+                             self.other(rate, between), *words, code=code,
+                             **self.planted(between=between))
+
+    def test_all_samples_are_kept_by_process(self):
+        document = self.document(*H2D, "--device", "cpu", "--repeat", "3")
+        one = document["measurements"][0]
+        self.assertEqual(one["id"], "h2d.pinned.copy.1MiB@cpu:0")
+        self.assertEqual(one["process_samples"], [9, 9, 9])
+        samples = one["samples_s"]
+        medians = [statistics.median(samples[i:i + 9]) for i in (0, 9, 18)]
+        self.assertEqual(one["median_s"], statistics.median(medians))
+        self.assertAlmostEqual(one["bytes_per_s"], 2**20 / one["median_s"], delta=1)
+        self.assertEqual(one["details"]["memory"], "pinned")
+        self.assertEqual(document["repeat"]["processes"], 3)
+        self.assertEqual(document["comparisons"], [])
+        self.assertIn("[3/3] this program: process 3", self.stderr)
+        text = run(*H2D, "--device", "cpu", "--repeat", "2").stdout
+        self.assertIn("1 measurement in 2 processes", text)
+        self.assertIn("Between them", text)
+
+    def test_a_slowdown_of_two_percent_is_found(self):
+        document = self.compare(51, "--effect", "auto", code=1)
+        compared = document["comparisons"][0]
+        self.assertEqual(compared["verdict"], "SLOWER")
+        self.assertLess(compared["decidable_effect"], 0.02)
+        self.assertEqual(compared["effect"], compared["decidable_effect"])
+        self.assertEqual((compared["old_processes"], compared["new_processes"]), (6, 6))
+        self.assertAlmostEqual(compared["change"], 0.02, delta=0.005)
+        self.assertEqual(document["failures"][0]["measurement"], compared["id"])
+        self.assertIn("smallest effect that the noise can decide: ",
+                      document["shown"]["lines"][2]["text"])
+        # The same by another way: Welch's interval of the logarithms, with scipy's t of 9 to 10
+        # degrees, 2.23 to 2.26.
+        new = document["measurements"][0]
+        logs = [math.log(statistics.median(new["samples_s"][9 * i:9 * i + 9])) for i in range(6)]
+        half = (compared["high"] - compared["low"]) / 2
+        self.assertGreater(half, 2 * statistics.stdev(logs) / math.sqrt(6))
+        # The default of 3 % ignores it.
+        self.assertEqual(self.compare(51, code=0)["comparisons"][0]["verdict"], "SAME")
+
+    def test_old_and_new_take_turns_and_equal_programs_are_the_same(self):
+        tool = self.folder / "new"
+        tool.write_text(f"#!/bin/sh\necho new >> {self.order}\nexec {program.PROGRAM} \"$@\"\n",
+                        encoding="utf-8")
+        tool.chmod(0o755)
+        # Each process notes itself through the variable's file.
+        document = self.compare(50, "--effect", "auto", "--strict-compare", code=0, repeats=4)
+        self.assertEqual(document["comparisons"][0]["verdict"], "SAME")
+        order = [line.split()[1] for line in self.stderr.splitlines() if line.startswith("[")]
+        old = str(self.folder / "hiptool-old:")
+        self.assertEqual([word == old for word in order],
+                         [True, False, False, True, True, False, False, True])
+        self.assertEqual(self.order.read_text().split(), ["old"] * 4)
+        self.assertEqual(document["repeat"]["against_processes"], 4)
+
+    def test_ambiguous_says_how_many_repeats_would_decide(self):
+        document = self.compare(51, "--effect", "2%", code=0, between=0.01, repeats=3)
+        compared = document["comparisons"][0]
+        self.assertEqual(compared["verdict"], "AMBIGUOUS")
+        words = ("repeats on each side would decide" if compared["repeats_to_decide"]
+                 else "more than 1000 repeats would be needed")
+        self.assertIn(words, compared["reason"])
+        strict = self.compare(51, "--effect", "2%", "--strict-compare", code=1, between=0.01,
+                              repeats=3)
+        self.assertEqual(strict["failures"][0]["got"], "AMBIGUOUS")
+        self.assertFalse(strict["passed"])
+
+    def test_runs_are_compared_later_too(self):
+        files = []
+        for rate in (51, 50):
+            path = self.folder / f"{rate}.json"
+            self.document(*H2D, "--device", "nvidia:0", "--repeat", "6", "--export",
+                          f"json={path}", **self.planted(rate))
+            files.append(str(path))
+        document = self.document("report", "compare", *files, "--effect", "AUTO", code=1,
+                                 schema="report")
+        self.assertEqual(document["comparisons"][0]["verdict"], "SLOWER")
+        self.assertIsNone(document["effect"])
+        text = run("report", "compare", *files, "--effect", "auto").stdout
+        self.assertIn("smallest effect that the noise can decide", text)
+        # The same rule with --baseline, also for a single process.
+        words = [*H2D, "--device", "nvidia:0", "--baseline", files[0], "--effect", "auto"]
+        document = self.document(*words, "--repeat", "6", code=1, **self.planted(50))
+        self.assertEqual(document["comparisons"][0]["verdict"], "SLOWER")
+        self.assertEqual(document["repeat"]["baseline"], files[0])
+        document = self.document(*words, **self.planted(51))
+        self.assertEqual(document["comparisons"][0]["old_processes"], 6)
+        self.assertEqual(document["comparisons"][0]["new_processes"], 1)
+        # Without the noise between processes auto decides nothing.
+        single = self.folder / "single.json"
+        self.document(*H2D, "--device", "nvidia:0", "--export", f"json={single}",
+                      **self.planted(50))
+        words = ["report", "compare", str(single), str(single), "--effect", "auto"]
+        document = self.document(*words, schema="report")
+        self.assertIn("measure with --repeat 3 or more", document["comparisons"][0]["reason"])
+        document = self.document(*words, "--strict-compare", code=1, schema="report")
+        self.assertEqual(document["verdict"], "AMBIGUOUS")
+        self.assertIs(document["strict"], True)
+
+    def test_run_kernel_repeats_too(self):
+        document = self.document("run-kernel", "fill", "--device", "cpu", "--dtype", "f32",
+                                 "--size", "64KiB", "--samples", "9", "--repeat", "2",
+                                 schema="run-kernel")
+        for one in document["measurements"]:
+            self.assertEqual(one["process_samples"], [9, 9])
+            self.assertIn("kernel", one["details"])
+        self.assertEqual(document["repeat"]["processes"], 2)
+
+    def test_what_fails_in_a_process_is_the_error(self):
+        result = run(*H2D, "--device", "nvidia:7", "--repeat", "2",
+                     environment=clean_environment(**self.planted()))
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("nvidia:7", result.stderr)
+        result = run(*H2D, "--device", "cpu", "--repeat", "2", "--against", "/bin/false")
+        self.assertEqual(result.returncode, 7, result.stderr)
+        self.assertIn("/bin/false ended with exit code 1", result.stderr)
+
+    def test_what_has_no_effect_is_refused(self):
+        for words in (["--against", program.PROGRAM], ["--effect", "1%"], ["--strict-compare"],
+                      ["--repeat", "2", "--fail-below", "h2d>=1GB/s"], ["--repeat", "0"],
+                      ["--repeat", "2", "--effect", "auto"], ["--repeat", "2", "--against", "/"],
+                      ["--repeat", "2", "--against", "/nowhere"], ["--repeat", "1001"],
+                      ["--repeat", "2", "--against", program.PROGRAM, "--effect", "many"]):
+            with self.subTest(words):
+                self.assertEqual(run(*H2D, "--device", "cpu", *words).returncode, 2)
+        for words in (["--list", "--repeat", "2"], ["fill", "--effect", "auto"],
+                      ["fill", "--against", program.PROGRAM],
+                      ["ops", "--sweep", "quick", "--repeat", "2"]):
+            with self.subTest(words):
+                self.assertEqual(run("run-kernel", *words).returncode, 2)
+        for words in (["--effect", "sometimes"], ["--effect", "0"]):
+            with self.subTest(words):
+                self.assertEqual(run("report", "compare", "a", "b", *words).returncode, 2)
+        self.assertEqual(run("report", "merge", "a", "--strict-compare").returncode, 2)
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
