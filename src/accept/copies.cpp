@@ -41,7 +41,7 @@ std::vector<measure::CopyTemplate> templates_for(CheckLevel level, std::size_t d
   std::vector<measure::CopyTemplate> templates;
   const auto add = [&](std::initializer_list<measure::CopyKind> kinds) {
     for (const measure::CopyKind kind : kinds) {
-      templates.push_back({kind, measure::CopyEngine::copy, false, false, false});
+      templates.push_back({kind});
     }
   };
   const bool is_quick = level <= CheckLevel::quick;

@@ -145,6 +145,21 @@ class BenchCopy(CliTest):
             "one_to_all_write")] + ["host_device_latency_sm", "device_local_copy"]
         document = self.bench("--testcase", ",".join(names), *FEW, devices=2)
         self.assertEqual({cell["status"] for cell in document["measurements"]}, {"ok"})
+        kinds = {cell["id"].split(".")[1]: cell for cell in document["measurements"]}
+        for word in ("bothways", "withothers", "withothersbothways", "sum",
+                     "chase"):
+            self.assertIn(word, kinds)
+        chase = kinds["chase"]
+        self.assertEqual((chase["kind"], chase["size_bytes"]), ("h2d", 2 << 20))
+        self.assertLess(chase["details"]["latency_s"], 1e-4)   # of a load, not of a launch
+        self.assertIsNone(chase["bytes_per_s"])
+        lane = kinds["withothers"]   # its own bytes only
+        self.assertAlmostEqual(lane["bytes_per_s"], lane["size_bytes"] / lane["median_s"],
+                               delta=1)
+        self.assertEqual(len(lane["details"]["copies"]), 2)
+        large = run("bench-copy", "--testcase", "all_to_host_memcpy_ce", "--size", "5GiB")
+        self.assertEqual(large.returncode, 2)
+        self.assertIn("at most 4.00 GiB", large.stderr)
         wrong = run("bench-copy", "--testcase", "host_to_device_memcpy_cee")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("did you mean 'host_to_device_memcpy_ce'?", wrong.stderr)

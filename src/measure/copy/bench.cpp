@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "measure/copy/chase.hpp"
 #include "measure/copy/xgmi.hpp"
 #include "measure/peak.hpp"
 #include "system/pci.hpp"
@@ -46,7 +47,8 @@ void add_tracks(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) {
     if (const auto overlap = overlap_of(sample)) overlaps.push_back(*overlap);
   }
-  if (!overlaps.empty()) result.overlap = base::median(overlaps);
+  const bool has_span = result.spec.beside == Beside::nothing && !result.spec.sums_copies;
+  if (!overlaps.empty() && has_span) result.overlap = base::median(overlaps);
   for (std::size_t i = 0; i < routes.size(); ++i) {
     std::vector<double> times;
     for (const CopySample& sample : samples) times.push_back(sample.tracks_s[i]);
@@ -54,21 +56,24 @@ void add_tracks(const std::vector<CopySample>& samples, CopyResult& result) {
       return device ? device->id() : std::string("host");
     };
     result.tracks.push_back({name(routes[i].source), name(routes[i].destination),
-                             static_cast<double>(result.spec.size_bytes) / base::median(times)});
+                             static_cast<double>(result.spec.bytes_of(i)) / base::median(times)});
   }
 }
 
 void add_samples(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
   const std::size_t tracks = routes_of(result.spec).size();
-  result.bytes = tracks * result.spec.size_bytes;
+  const bool is_beside = result.spec.beside != Beside::nothing;
+  result.bytes = (is_beside ? 1 : tracks) * result.spec.size_bytes;
   result.summarize();
   result.is_gated = !samples.empty() && samples.back().is_gated;
   if (result.spec.is_latency || samples.empty()) return;
   const double wall = median_of(samples, [](const CopySample& sample) { return sample.wall_s; });
   const double span = result.summary.median;
-  result.wall_s = wall;
   add_tracks(samples, result);
+  // What ends later, or is a mean of rates, has no time by the host's clock.
+  if (is_beside || result.spec.sums_copies) return;
+  result.wall_s = wall;
   const double allowed = std::max(clocks_agree_within * span,
                                   wake_up_s / static_cast<double>(result.copies_per_sample));
   result.clocks_disagree = std::abs(wall - span) > allowed;
@@ -196,18 +201,14 @@ CopyResult CopyBench::measure(const PlannedCopy& planned) {
   return result;
 }
 
-void CopyBench::measure_copy(CopyResult& result) {
+// Runs until the noise is low, checks each run, and rates them by what was seen meanwhile.
+template <class Run>
+void CopyBench::take_samples(Run& run, CopyResult& result) {
   const CopySpec& spec = result.spec;
-  std::optional<NodeBinding> binding;
-  for (const HostNode& node : options_.nodes) {
-    if (spec.node == node.number) binding.emplace(node);
-  }
   machine::LinkSampler::Options watched;
   watched.root = options_.root;
   watched.bus_ids = bus_ids_of(spec);
   watched.also = options_.while_copying;
-
-  CopyRun run(spec, tools_, options_.run);
   machine::LinkSampler sampler(std::move(watched));
   std::vector<CopySample> samples;
   const auto sample = [&] {
@@ -220,17 +221,33 @@ void CopyBench::measure_copy(CopyResult& result) {
   samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(kept));
   const std::vector<machine::LinkObservation> seen = sampler.stop();
   remember(seen);
-
-  result.copies_per_sample = run.copies_per_sample();
-  result.has_gate_expired = run.has_gate_expired();
   result.limit = limit_of(spec, seen,
                           is_between_two(spec.kind) ? system::read_kfd_nodes(options_.root)
                                                     : std::vector<system::KfdNode>{});
   add_samples(samples, result);
-  if (result.wrong) {
-    result.status = Status::mismatch;
-    result.reason = std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
+}
+
+void CopyBench::measure_copy(CopyResult& result) {
+  const CopySpec& spec = result.spec;
+  std::optional<NodeBinding> binding;
+  for (const HostNode& node : options_.nodes) {
+    if (spec.node == node.number) binding.emplace(node);
   }
+  if (spec.is_chase) {
+    ChaseRun run(spec);
+    take_samples(run, result);
+  } else {
+    CopyRun run(spec, tools_, options_.run);
+    result.copies_per_sample = run.copies_per_sample();
+    take_samples(run, result);
+    result.has_gate_expired = run.has_gate_expired();
+  }
+  if (!result.wrong) return;
+  result.status = Status::mismatch;
+  result.reason =
+      spec.is_chase
+          ? std::to_string(result.wrong->count) + " launches ended elsewhere than the chain"
+          : std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
 }
 
 void CopyBench::remember(const std::vector<machine::LinkObservation>& seen) {
@@ -258,7 +275,9 @@ std::optional<CopyLimit> limit_of(const CopySpec& spec,
   }
   if (is_between_two(spec.kind)) return limit_between(spec, nodes);
   if (!uses_host(spec.kind)) return {};
-  const auto one_way = links_bytes_per_s(spec.devices, links);
+  const bool is_beside = spec.beside != Beside::nothing;
+  const auto one_way =
+      links_bytes_per_s(is_beside ? std::vector{spec.devices.front()} : spec.devices, links);
   if (!one_way) return {};
   return CopyLimit{spec.kind == CopyKind::bidir ? 2 * *one_way : *one_way, "pcie-link"};
 }

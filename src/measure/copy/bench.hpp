@@ -94,6 +94,8 @@ class CopyBench {
 
  private:
   void measure_copy(CopyResult& result);
+  template <class Run>
+  void take_samples(Run& run, CopyResult& result);
   void remember(const std::vector<machine::LinkObservation>& seen);
 
   CopyBenchOptions options_;

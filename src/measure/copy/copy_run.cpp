@@ -22,34 +22,18 @@ std::uint32_t next_seed() {
 
 }  // namespace
 
-// Access of one device to another, disabled at the end if it was not enabled before.
-class CopyRun::PeerAccess {
- public:
-  PeerAccess(const Device& device, const Device& peer)
-      : device_(device), peer_(peer), is_ours_(enable_peer_access(device, peer)) {}
-  ~PeerAccess() {
-    if (!is_ours_) return;
-    const core::QuietDeviceGuard guard(device_);
-    core::release<&hip::Api::hipDeviceDisablePeerAccess>(device_, peer_.native_handle());
-  }
-  PeerAccess(const PeerAccess&) = delete;
-  PeerAccess& operator=(const PeerAccess&) = delete;
-
- private:
-  Device device_;
-  Device peer_;
-  bool is_ours_;
-};
-
 CopyRun::CopyRun(const CopySpec& spec, ToolBox& tools, Options options)
     : spec_(spec), options_(options) {
   enable_peers();
   std::map<std::string, std::size_t> tracks_on;
-  for (const CopyRoute& route : routes_of(spec)) {
-    const std::string id = route.executor.id();
+  const std::vector<CopyRoute> routes = routes_of(spec);
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const std::string id = routes[i].executor.id();
     auto& gate = gates_[id];
-    if (!gate) gate = std::make_unique<Gate>(tools.of(route.executor), options.gate_limit);
-    tracks_.push_back(std::make_unique<CopyTrack>(spec, route, next_seed(), tools));
+    if (!gate) gate = std::make_unique<Gate>(tools.of(routes[i].executor), options.gate_limit);
+    CopySpec of_route = spec;
+    of_route.size_bytes = spec.bytes_of(i);
+    tracks_.push_back(std::make_unique<CopyTrack>(of_route, routes[i], next_seed(), tools));
     most_tracks_ = std::max(most_tracks_, ++tracks_on[id]);
   }
   if (!spec.is_latency) choose_copies();
@@ -66,10 +50,6 @@ void CopyRun::enable_peers() {
     const Device& other = *route.source == route.executor ? *route.destination : *route.source;
     const std::pair pair{route.executor.id(), other.id()};
     if (base::contains(enabled, pair)) continue;
-    if (!can_access_peer(route.executor, other)) {
-      throw Error(ErrorCode::unsupported, "copy between devices",
-                  pair.first + " has no access to the memory of " + pair.second);
-    }
     peers_.push_back(std::make_unique<PeerAccess>(route.executor, other));
     enabled.push_back(pair);
   }
@@ -162,7 +142,14 @@ CopySample CopyRun::read_times(double wall_s) const {
     const Event& opened = gates_.at(track->route().executor.id())->opened();
     sample.span_s = std::max(sample.span_s, track->end_s(opened) / copies);
   }
-  if (tracks_.size() == 1) sample.span_s = sample.tracks_s.front();
+  if (tracks_.size() == 1 || spec_.beside != Beside::nothing) {
+    sample.span_s = sample.tracks_s.front();
+  } else if (spec_.sums_copies) {
+    // The time in which copies of the sum of their rates transfer what all copies do.
+    double rates = 0;
+    for (const double track_s : sample.tracks_s) rates += 1 / track_s;
+    sample.span_s = static_cast<double>(tracks_.size()) / rates;
+  }
   return sample;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/copy/gate.hpp"
+#include "measure/copy/peer_access.hpp"
 #include "measure/copy/spec.hpp"
 #include "measure/copy/track.hpp"
 
@@ -13,7 +14,9 @@ namespace hiptool::measure {
 
 /// One timed run of all tracks; times are for one copy of each track.
 struct CopySample {
-  double span_s = 0;             ///< by events: until all tracks were done
+  /// By events: until all tracks were done; beside others that of the first track alone, and of a
+  /// sum of rates the time that it means.
+  double span_s = 0;
   double wall_s = 0;             ///< the same by the host's clock
   std::vector<double> tracks_s;  ///< by events, of each track
   bool is_gated = false;
@@ -47,7 +50,6 @@ class CopyRun {
 
  private:
   using Clock = std::chrono::steady_clock;
-  class PeerAccess;
 
   void enable_peers();
   void choose_copies();

@@ -12,8 +12,12 @@ namespace {
 
 using Devices = std::vector<Device>;
 
+bool is_beside_others(const CopyTemplate& what) {
+  return what.beside == Beside::others || what.beside == Beside::others_both_ways;
+}
+
 bool takes_all(const CopyTemplate& what) {
-  return what.over_all || what.kind == CopyKind::h2d_all || what.kind == CopyKind::d2h_all ||
+  return what.kind == CopyKind::h2d_all || what.kind == CopyKind::d2h_all ||
          what.kind == CopyKind::all_to_all;
 }
 
@@ -40,7 +44,7 @@ std::vector<Devices> device_sets(const CopyTemplate& what, const Devices& group)
       for (std::size_t j = start; j < group.size(); ++j) {
         if (j != i) sets.push_back({group[i], group[j]});
       }
-    } else if (uses_peers(what.kind)) {
+    } else if (uses_peers(what.kind) || is_beside_others(what)) {
       sets.push_back(with_first(group, i));
     } else {
       sets.push_back({group[i]});
@@ -54,7 +58,7 @@ std::string reason_to_skip(const CopyTemplate& what, const CopySpec& spec,
   std::string conflict = conflict_of(spec.kind, spec.memory, spec.engine);
   if (!conflict.empty()) return conflict;
   const Device& device = spec.devices.front();
-  if ((takes_all(what) || uses_peers(spec.kind)) && spec.devices.size() < 2) {
+  if (wants_several(what) && spec.devices.size() < 2) {
     return "needs two devices, " + device.id() + " is the only one chosen";
   }
   if (spec.memory == HostKind::managed && device.platform() != Platform::cpu &&
@@ -79,13 +83,14 @@ void add_specs(const CopyTemplate& what, const Devices& devices, const CopyReque
     for (const HostNode& node : request.nodes) nodes.push_back(&node);
   }
   std::vector<std::uint64_t> sizes = request.sizes;
-  if (what.is_latency) sizes = {latency_bytes};
+  if (what.is_latency) sizes = {what.is_chase ? chase_bytes : latency_bytes};
   for (const auto& memory : memories) {
     for (const HostNode* node : nodes) {
       for (const std::uint64_t size : sizes) {
         PlannedCopy planned;
-        planned.spec = {what.kind, memory,     what.engine,     size,
-                        devices,   what.reads, what.is_latency, {}};
+        planned.spec = {what.kind,   memory,           what.engine,     size,
+                        devices,     what.reads,       what.is_latency, {},
+                        what.beside, what.sums_copies, what.is_chase};
         if (node != nullptr) planned.spec.node = node->number;
         planned.skip_reason = reason_to_skip(what, planned.spec, request, node);
         specs.push_back(std::move(planned));
@@ -101,43 +106,55 @@ struct Testcase {
   CopyTemplate what;
 };
 
-constexpr CopyTemplate plain(CopyKind kind) {
-  return {kind, CopyEngine::copy, false, false, false};
+constexpr CopyTemplate plain(CopyKind kind) { return {kind, CopyEngine::copy, false, false}; }
+constexpr CopyTemplate reading(CopyKind kind) { return {kind, CopyEngine::copy, true, false}; }
+constexpr CopyTemplate chase(CopyKind kind) {
+  CopyTemplate what{kind, CopyEngine::kernel, false, true};
+  what.is_chase = true;
+  return what;
 }
-constexpr CopyTemplate reading(CopyKind kind) {
-  return {kind, CopyEngine::copy, true, false, false};
+constexpr CopyTemplate beside(CopyKind kind, Beside others) {
+  CopyTemplate what = plain(kind);
+  what.beside = others;
+  return what;
 }
-constexpr CopyTemplate latency(CopyKind kind) {
-  return {kind, CopyEngine::copy, false, true, false};
+constexpr CopyTemplate both_ways(bool reads) {
+  CopyTemplate what{p2p_bidir, CopyEngine::copy, reads, false};
+  what.sums_copies = true;
+  return what;
 }
-constexpr CopyTemplate all_both_ways{bidir, CopyEngine::copy, false, false, true};
 
 constexpr std::array by_either_engine{
     Testcase{"host_to_device_memcpy", plain(h2d)},
     Testcase{"device_to_host_memcpy", plain(d2h)},
-    Testcase{"host_to_device_bidirectional_memcpy", plain(bidir)},
-    Testcase{"device_to_host_bidirectional_memcpy", plain(bidir)},
+    Testcase{"host_to_device_bidirectional_memcpy", beside(h2d, Beside::other_way)},
+    Testcase{"device_to_host_bidirectional_memcpy", beside(d2h, Beside::other_way)},
     Testcase{"device_to_device_memcpy_read", plain(p2p_read)},
     Testcase{"device_to_device_memcpy_write", plain(p2p_write)},
-    Testcase{"device_to_device_bidirectional_memcpy_read", reading(p2p_bidir)},
-    Testcase{"device_to_device_bidirectional_memcpy_write", plain(p2p_bidir)},
-    Testcase{"all_to_host_memcpy", plain(d2h_all)},
-    Testcase{"all_to_host_bidirectional_memcpy", all_both_ways},
-    Testcase{"host_to_all_memcpy", plain(h2d_all)},
-    Testcase{"host_to_all_bidirectional_memcpy", all_both_ways},
+    Testcase{"device_to_device_bidirectional_memcpy_read", both_ways(true)},
+    Testcase{"device_to_device_bidirectional_memcpy_write", both_ways(false)},
+    Testcase{"all_to_host_memcpy", beside(d2h, Beside::others)},
+    Testcase{"all_to_host_bidirectional_memcpy", beside(d2h, Beside::others_both_ways)},
+    Testcase{"host_to_all_memcpy", beside(h2d, Beside::others)},
+    Testcase{"host_to_all_bidirectional_memcpy", beside(h2d, Beside::others_both_ways)},
     Testcase{"all_to_one_write", plain(all_to_one)},
-    Testcase{"all_to_one_read", reading(all_to_one)},
+    // Its reading cases exchange source and destination: all read from one, and one from all.
+    Testcase{"all_to_one_read", reading(one_to_all)},
     Testcase{"one_to_all_write", plain(one_to_all)},
-    Testcase{"one_to_all_read", reading(one_to_all)},
+    Testcase{"one_to_all_read", reading(all_to_one)},
 };
 
 constexpr std::array others{
-    Testcase{"host_device_latency_sm", latency(h2d)},
-    Testcase{"device_to_device_latency_sm", latency(p2p_write)},
+    Testcase{"host_device_latency_sm", chase(h2d)},
+    Testcase{"device_to_device_latency_sm", chase(p2p_read)},
     Testcase{"device_local_copy", plain(d2d)},
 };
 
 }  // namespace
+
+bool wants_several(const CopyTemplate& what) {
+  return takes_all(what) || uses_peers(what.kind) || is_beside_others(what);
+}
 
 std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngine engine) {
   if (uses_host(kind) && memory == HostKind::pageable && engine == CopyEngine::kernel) {

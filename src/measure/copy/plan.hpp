@@ -12,6 +12,9 @@ namespace hiptool::measure {
 
 /// Size of the copies whose latency is measured: a page.
 inline constexpr std::uint64_t latency_bytes = 4096;
+/// Size of the memory whose latency is measured, that of nvbandwidth (nvbandwidth.cpp, "fixd-size
+/// buffer for latency tests").
+inline constexpr std::uint64_t chase_bytes = std::uint64_t{2} << 20;
 /// The pattern's indices of a larger copy would not fit in 32 bits.
 inline constexpr std::uint64_t most_copy_bytes = std::uint64_t{8} << 30;
 
@@ -21,7 +24,9 @@ struct CopyTemplate {
   CopyEngine engine = CopyEngine::copy;
   bool reads = false;
   bool is_latency = false;
-  bool over_all = false;  ///< bidir on all devices at once
+  Beside beside = Beside::nothing;
+  bool sums_copies = false;
+  bool is_chase = false;
 };
 
 struct CopyRequest {
@@ -41,15 +46,17 @@ struct PlannedCopy {
 /// The copies of a request; impossible ones have a reason to skip them. Calls no runtime.
 std::vector<PlannedCopy> plan_copies(const CopyRequest& request);
 
+/// Whether it needs more than one device, so that all are taken where none is named.
+bool wants_several(const CopyTemplate& what);
+
 /// Why this kind, memory and engine cannot be combined; empty if they can.
 std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngine engine);
 
 /// All supported names, in the order of nvbandwidth 0.8.
 std::vector<std::string> testcase_names();
 
-/// The templates that measure the same; empty for an unknown name. nvbandwidth prints one direction
-/// of its bidirectional cases and times a chain of loads for latency; here both directions are
-/// printed, and latency is that of one small copy.
+/// The templates that measure the same quantity; empty for an unknown name. docs/benchmarks.md has
+/// a table of what each measures, and of what differs.
 std::vector<CopyTemplate> testcase_templates(std::string_view name);
 
 }  // namespace hiptool::measure

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 12> kind_words{
 constexpr std::array<std::string_view, 4> memory_words{"pinned", "pageable", "registered",
                                                        "managed"};
 constexpr std::array<std::string_view, 2> engine_words{"copy", "kernel"};
+constexpr std::array<std::string_view, 4> beside_words{"", "bothways", "withothers",
+                                                       "withothersbothways"};
 
 template <class Enum, std::size_t Count>
 std::optional<Enum> parse(const std::array<std::string_view, Count>& words, std::string_view text) {
@@ -45,6 +47,11 @@ std::string join(const std::vector<Device>& devices, std::size_t first, char sep
 
 std::vector<std::string> words_of(const CopySpec& spec) {
   std::vector<std::string> words{std::string(to_string(spec.kind))};
+  if (spec.beside != Beside::nothing) {
+    words.emplace_back(beside_words[static_cast<std::size_t>(spec.beside)]);
+  }
+  if (spec.sums_copies) words.emplace_back("sum");
+  if (spec.is_chase) words.emplace_back("chase");
   if (spec.reads) words.emplace_back("read");
   if (spec.memory) words.emplace_back(to_string(*spec.memory));
   words.emplace_back(to_string(spec.engine));
@@ -65,6 +72,23 @@ void add_host_routes(const CopySpec& spec, bool to_device, bool from_device,
     if (to_device) routes.push_back({{}, device, device});
     if (from_device) routes.push_back({device, {}, device});
   }
+}
+
+// The measured one first.
+std::vector<CopyRoute> routes_beside(const CopySpec& spec) {
+  const bool to_device = spec.kind == CopyKind::h2d;
+  const auto route = [](const Device& device, bool is_to_device) {
+    return is_to_device ? CopyRoute{{}, device, device} : CopyRoute{device, {}, device};
+  };
+  std::vector<CopyRoute> routes{route(spec.devices.front(), to_device)};
+  if (spec.beside != Beside::others) routes.push_back(route(spec.devices.front(), !to_device));
+  for (std::size_t i = 1; i < spec.devices.size(); ++i) {
+    routes.push_back(route(spec.devices[i], to_device));
+    if (spec.beside == Beside::others_both_ways) {
+      routes.push_back(route(spec.devices[i], !to_device));
+    }
+  }
+  return routes;
 }
 
 bool is_between_all(CopyKind kind) {
@@ -113,6 +137,7 @@ bool uses_peers(CopyKind kind) noexcept { return !uses_host(kind) && kind != Cop
 
 std::vector<CopyRoute> routes_of(const CopySpec& spec) {
   const std::vector<Device>& devices = spec.devices;
+  if (spec.beside != Beside::nothing) return routes_beside(spec);
   std::vector<CopyRoute> routes;
   switch (spec.kind) {
     case CopyKind::h2d:
@@ -154,6 +179,7 @@ std::vector<CopyRoute> routes_of(const CopySpec& spec) {
 std::string id_of(const CopySpec& spec) {
   std::string id;
   for (const std::string& word : words_of(spec)) id += (id.empty() ? "" : ".") + word;
+  if (spec.beside != Beside::nothing) return id + "@" + spec.devices.front().id();
   if (!uses_peers(spec.kind)) return id + "@" + join(spec.devices, 0, '+');
   if (spec.kind == CopyKind::all_to_all) return id + "@" + join(spec.devices, 0, '+');
   const std::string one = spec.devices.front().id();
@@ -163,6 +189,9 @@ std::string id_of(const CopySpec& spec) {
 }
 
 std::string source_of(const CopySpec& spec) {
+  if (spec.beside != Beside::nothing) {
+    return spec.kind == CopyKind::h2d ? host_word(spec) : spec.devices.front().id();
+  }
   switch (spec.kind) {
     case CopyKind::h2d:
     case CopyKind::h2d_all:
@@ -175,6 +204,9 @@ std::string source_of(const CopySpec& spec) {
 }
 
 std::string destination_of(const CopySpec& spec) {
+  if (spec.beside != Beside::nothing) {
+    return spec.kind == CopyKind::h2d ? spec.devices.front().id() : host_word(spec);
+  }
   switch (spec.kind) {
     case CopyKind::d2h:
     case CopyKind::d2h_all: return host_word(spec);

@@ -52,17 +52,37 @@ bool uses_host(CopyKind kind) noexcept;
 /// Between devices: at least two are needed.
 bool uses_peers(CopyKind kind) noexcept;
 
+/// What else is copied while the first copy of a measurement is timed, twice as much so that it
+/// lasts longer.
+enum class Beside {
+  nothing,
+  other_way,         ///< the other direction of the same device
+  others,            ///< the same direction of all other devices
+  others_both_ways,  ///< the other direction, and both of all other devices
+};
+
 struct CopySpec {
   CopyKind kind = CopyKind::h2d;
   std::optional<HostKind> memory;  ///< absent without host memory
   CopyEngine engine = CopyEngine::copy;
   std::uint64_t size_bytes = 0;  ///< of each copy
   /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all for the others, the
-  /// one of one-to-all and all-to-one first. bidir may also have all.
+  /// one of one-to-all and all-to-one first; beside others the measured one first.
   std::vector<Device> devices;
   bool reads = false;       ///< between several devices: the receiving side does the copy
   bool is_latency = false;  ///< the time of one copy and the wait for it, not a rate
   std::optional<int> node;  ///< NUMA node of the host memory; absent: not chosen
+  /// Of h2d and d2h: the rate is that of the first device's copy while these run, too.
+  Beside beside = Beside::nothing;
+  /// Of p2p-bidir: the rate is the sum of the rates of both copies, not of the time of both.
+  bool sums_copies = false;
+  /// A latency: a kernel follows a chain of addresses through the memory; the time of a step.
+  bool is_chase = false;
+
+  /// What a copy of the measurement transfers: the second and later ones beside it twice as much.
+  std::uint64_t bytes_of(std::size_t route) const noexcept {
+    return beside != Beside::nothing && route > 0 ? 2 * size_bytes : size_bytes;
+  }
 };
 
 /// One copy: source and destination (absent: the host), and the device of its stream.

@@ -159,7 +159,8 @@ std::string device_words_of(const CopyResult& result) {
     case measure::CopyKind::p2p_read:
     case measure::CopyKind::p2p_write: return first + ">" + spec.devices.back().id();
     case measure::CopyKind::p2p_bidir: return first + "+" + spec.devices.back().id();
-    default: return spec.devices.size() > 1 ? "all" : first;
+    default:
+      return spec.devices.size() > 1 && spec.beside == measure::Beside::nothing ? "all" : first;
   }
 }
 
@@ -252,11 +253,16 @@ report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
   return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
 }
 
-report::Table latency_table(const BenchCopyOutcome& outcome) {
+report::Table latency_table(const BenchCopyOutcome& outcome, bool is_chase) {
   std::vector<std::string_view> keys = first_keys(outcome);
   keys.insert(keys.end(), {"latency", "cv"});
-  return result_fields().only(keys).table("Latency of one copy and the wait for it",
-                                          shown_results(outcome, true));
+  Results results = shown_results(outcome, true);
+  std::erase_if(results,
+                [is_chase](const CopyResult& one) { return one.spec.is_chase != is_chase; });
+  return result_fields().only(keys).table(
+      is_chase ? "Latency of a load by a kernel that follows pointers"
+               : "Latency of one copy and the wait for it",
+      results);
 }
 
 }  // namespace
@@ -301,7 +307,8 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   for (const report::Matrix& matrix : shown_matrices(outcome)) {
     tables.push_back(report::table_of(matrix));
   }
-  tables.push_back(latency_table(outcome));
+  tables.push_back(latency_table(outcome, false));
+  tables.push_back(latency_table(outcome, true));
   for (report::Table& table : tables) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }

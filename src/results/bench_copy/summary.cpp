@@ -225,7 +225,17 @@ std::string short_name(const CopyResult& result) {
   if (spec.memory && *spec.memory != measure::HostKind::pinned) {
     name += fmt::format(" {}", to_string(*spec.memory));
   }
-  return spec.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
+  if (spec.is_chase) return name + " pointer chase";
+  if (spec.engine == measure::CopyEngine::kernel) name += " by kernel";
+  if (spec.sums_copies) name += ", sum of both";
+  switch (spec.beside) {
+    case measure::Beside::nothing: return name;
+    case measure::Beside::other_way:
+      return name + (spec.kind == measure::CopyKind::h2d ? " beside d2h" : " beside h2d");
+    case measure::Beside::others: return name + " beside others";
+    case measure::Beside::others_both_ways: return name + " beside all both ways";
+  }
+  return name;
 }
 
 std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {

@@ -45,14 +45,14 @@ std::vector<CopyTemplate> templates_of(const std::vector<CopyKind>& kinds,
                                        const std::vector<CopyEngine>& engines) {
   std::vector<CopyTemplate> templates;
   for (const CopyEngine engine : engines) {
-    for (const CopyKind kind : kinds) templates.push_back({kind, engine, false, false, false});
+    for (const CopyKind kind : kinds) templates.push_back({kind, engine, false, false});
   }
   return templates;
 }
 
 void add_latency(std::vector<CopyTemplate>& templates, const std::vector<CopyKind>& kinds) {
   for (const CopyKind kind : kinds) {
-    templates.push_back({kind, CopyEngine::copy, false, true, false});
+    templates.push_back({kind, CopyEngine::copy, false, true});
   }
 }
 
@@ -118,6 +118,20 @@ std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
   return sizes;
 }
 
+// Copies beside a measured one are twice as large.
+void check_besides(const BenchCopyRequest& request) {
+  const bool has_beside =
+      std::any_of(request.templates.begin(), request.templates.end(),
+                  [](const CopyTemplate& what) { return what.beside != measure::Beside::nothing; });
+  constexpr std::uint64_t most = measure::most_copy_bytes / 2;
+  for (const std::uint64_t size : request.sizes) {
+    if (!has_beside || size <= most) continue;
+    throw usage_error(fmt::format("--size: {} is too large where other copies take twice as much",
+                                  format_size(size)),
+                      "give at most " + format_size(most));
+  }
+}
+
 void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& request) {
   if (options.memories.empty()) return;
   bool has_host = false;
@@ -138,10 +152,7 @@ void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& req
 }  // namespace
 
 bool BenchCopyRequest::wants_all_devices() const {
-  return std::any_of(templates.begin(), templates.end(), [](const CopyTemplate& what) {
-    return what.over_all || measure::uses_peers(what.kind) || what.kind == CopyKind::h2d_all ||
-           what.kind == CopyKind::d2h_all;
-  });
+  return std::any_of(templates.begin(), templates.end(), measure::wants_several);
 }
 
 BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
@@ -179,6 +190,7 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   }
   check_memories(options, request);
   if (!options.sizes.empty()) request.sizes = parse_copy_sizes(options.sizes);
+  check_besides(request);
   if (!options.time.empty())
     request.sampling.time_budget_s = parse_seconds(options.time, "--time", most_time_s);
   if (options.samples != 0) {
@@ -204,7 +216,7 @@ std::vector<measure::PlannedCopy> plan_bench_copy(const BenchCopyRequest& reques
   if (request.is_ci && devices.size() > 1) {
     for (const CopyKind kind : {CopyKind::p2p_read, CopyKind::p2p_write, CopyKind::p2p_bidir,
                                 CopyKind::h2d_all, CopyKind::d2h_all}) {
-      asked.templates.push_back({kind, CopyEngine::copy, false, false, false});
+      asked.templates.push_back({kind, CopyEngine::copy, false, false});
     }
   }
   std::vector<measure::PlannedCopy> specs = measure::plan_copies(asked);

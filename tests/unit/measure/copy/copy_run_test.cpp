@@ -228,3 +228,25 @@ TEST_CASE("copy run: without kernels the host writes and checks; a copy by kerne
     CHECK(std::string(error.what()).find("no copy kernel for nvidia:0") == 0);
   }
 }
+
+TEST_CASE(
+    "copy run: beside others the time is that of the first copy, of a sum that of the rates") {
+  const test::CpuDevices devices(2);
+  ToolBox tools;
+  CopySpec lane = cell_of(CopyKind::h2d, devices.all());
+  lane.beside = Beside::others_both_ways;
+  CopyRun run(lane, tools, {});
+  const CopySample sample = run.run();
+  REQUIRE(sample.tracks_s.size() == 4);
+  CHECK(sample.span_s == sample.tracks_s.front());
+  CHECK(run.check().count == 0);
+  CopySpec both = cell_of(CopyKind::p2p_bidir, devices.all());
+  both.sums_copies = true;
+  CopyRun summed(both, tools, {});
+  const CopySample times = summed.run();
+  REQUIRE(times.tracks_s.size() == 2);
+  const double bytes = static_cast<double>(both.size_bytes);
+  CHECK(2 * bytes / times.span_s ==
+        doctest::Approx(bytes / times.tracks_s[0] + bytes / times.tracks_s[1]));
+  CHECK(summed.check().count == 0);
+}

@@ -60,10 +60,22 @@ TEST_CASE("copy plan: pairs, the one and all") {
               "one-to-all.copy.1MiB@cpu:2>cpu:0+cpu:1"});
   CHECK(ids(plan_copies(request_for(devices.all(), {{CopyKind::d2h_all}}))) ==
         Texts{"d2h-all.pinned.copy.1MiB@cpu:0+cpu:1+cpu:2"});
-  CopyTemplate all_ways{CopyKind::bidir};
-  all_ways.over_all = true;
-  CHECK(ids(plan_copies(request_for(devices.all(), {all_ways}))) ==
-        Texts{"bidir.pinned.copy.1MiB@cpu:0+cpu:1+cpu:2"});
+  CopyTemplate beside{CopyKind::d2h};
+  beside.beside = Beside::others_both_ways;
+  CHECK(ids(plan_copies(request_for(devices.all(), {beside}))) ==
+        Texts{"d2h.withothersbothways.pinned.copy.1MiB@cpu:0",
+              "d2h.withothersbothways.pinned.copy.1MiB@cpu:1",
+              "d2h.withothersbothways.pinned.copy.1MiB@cpu:2"});
+  const std::vector<PlannedCopy> planned = plan_copies(request_for(devices.all(), {beside}));
+  REQUIRE(planned.size() == 3);
+  CHECK(planned[1].spec.devices == std::vector{devices[1], devices[0], devices[2]});
+  CHECK(planned[1].skip_reason.empty());
+  const test::CpuDevices single(1);
+  CHECK(plan_copies(request_for(single.all(), {beside})).at(0).skip_reason ==
+        "needs two devices, cpu:0 is the only one chosen");
+  beside.beside = Beside::other_way;
+  CHECK(plan_copies(request_for(single.all(), {beside})).at(0).skip_reason.empty());
+  CHECK_FALSE(wants_several(beside));
 }
 
 TEST_CASE("copy plan: what cannot be is there with the reason") {

@@ -118,3 +118,28 @@ TEST_CASE_FIXTURE(Four, "copy cells: a selector's words must all be the cell's")
   CHECK(is_selected(spec(CopyKind::one_to_all, 2, true), "one-to-all.read"));
   CHECK_FALSE(is_selected(spec(CopyKind::one_to_all, 2, true), "one-to-all.write"));
 }
+
+TEST_CASE_FIXTURE(Four,
+                  "copy cells: the measured copy comes first, those beside it are twice as big") {
+  CopySpec lane = spec(CopyKind::d2h, 3);
+  lane.beside = Beside::others;
+  CHECK(texts(lane) == Texts{"cpu:0>host by cpu:0", "cpu:1>host by cpu:1", "cpu:2>host by cpu:2"});
+  CHECK(id_of(lane) == "d2h.withothers.pinned.copy.1MiB@cpu:0");
+  CHECK(source_of(lane) == "cpu:0");
+  CHECK(destination_of(lane) == "host");
+  CHECK(lane.bytes_of(0) == 1 << 20);
+  CHECK(lane.bytes_of(1) == 2 << 20);
+  lane.beside = Beside::others_both_ways;
+  CHECK(texts(lane) == Texts{"cpu:0>host by cpu:0", "host>cpu:0 by cpu:0", "cpu:1>host by cpu:1",
+                             "host>cpu:1 by cpu:1", "cpu:2>host by cpu:2", "host>cpu:2 by cpu:2"});
+  CopySpec one = spec(CopyKind::h2d, 1);
+  CHECK(one.bytes_of(1) == 1 << 20);
+  one.beside = Beside::other_way;
+  CHECK(texts(one) == Texts{"host>cpu:0 by cpu:0", "cpu:0>host by cpu:0"});
+  CHECK(source_of(one) == "host");
+  CHECK(destination_of(one) == "cpu:0");
+  CHECK(is_selected(one, "h2d.bothways"));
+  CopySpec both = spec(CopyKind::p2p_bidir, 2, true);
+  both.sums_copies = true;
+  CHECK(id_of(both) == "p2p-bidir.sum.read.copy.1MiB@cpu:0>cpu:1");
+}
