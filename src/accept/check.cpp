@@ -83,12 +83,15 @@ std::string_view to_string(StageStatus status) noexcept {
 
 const std::vector<Stage>& all_stages() {
   static const std::vector<Stage> stages{{"doctor"},
-                                         {"copy", true, true},
+                                         {"copy", true, true, nullptr, copy_stage},
                                          {"memory", true, true, memory_stage},
                                          {"kernels", true, true, kernels_stage},
                                          {"operations", false, true, operations_stage},
                                          {"libraries", true, true, libraries_stage},
                                          {"model", false, false, model_stage},
+                                         {"coherence", false, true, coherence_stage},
+                                         {"collective", false, true, nullptr, collective_stage},
+                                         {"network", false, false, nullptr, network_stage},
                                          {"soak", false, false, soak_stage}};
   return stages;
 }
@@ -104,6 +107,7 @@ std::vector<std::string> names_of_stages(bool Stage::*property) {
 std::vector<std::string> stages_of_level(CheckLevel level) {
   if (level == CheckLevel::prolog) return {"doctor", "copy", "kernels"};
   std::vector<std::string> names = names_of_stages();
+  std::erase(names, "network");
   if (level != CheckLevel::extended) std::erase(names, "soak");
   return names;
 }

@@ -37,8 +37,11 @@ enum class StageStatus { passed, failed, skipped };
 std::string_view to_string(StageStatus status) noexcept;
 
 struct StageContext;
+struct JointStageEnd;
 class Heartbeat;
 class StageWork;
+/// See workers.hpp.
+using OnLook = std::function<void(const std::function<std::string(std::size_t)>& step_of)>;
 
 /// A stage, and what it does.
 struct Stage {
@@ -46,17 +49,20 @@ struct Stage {
   bool is_rated = false;    ///< measures rates, which expectations and siblings judge
   bool has_levels = false;  ///< does more at a higher level
   /// Uses one device, while the same is done on the others; for the model the reference is computed
-  /// first. Null for the doctor, who examines the machine, and for copies, which are made one after
-  /// the other.
+  /// first. Null for the doctor, who examines the machine, and where all are used together.
   void (*use)(const Device&, const StageContext&, Heartbeat&, StageWork&) = nullptr;
+  /// Uses all devices: within a patience, with a work for each of them and one for the machine.
+  JointStageEnd (*use_all)(const std::vector<Device>&, const std::shared_ptr<const StageContext>&,
+                           double, const std::vector<std::shared_ptr<StageWork>>&,
+                           const OnLook&) = nullptr;
 };
 
 /// All stages in their order: "doctor", "copy", "memory", "kernels", "operations", "libraries",
-/// "model", "soak".
+/// "model", "coherence", "collective", "network", "soak".
 const std::vector<Stage>& all_stages();
 
-/// Those that run at a level if none are chosen: at `prolog` "doctor", "copy" and "kernels", the
-/// soak at `long` alone.
+/// Those that run at a level if none are chosen: at `prolog` "doctor", "copy" and "kernels", else
+/// all but "network", which is for jobs of several processes, and the soak at `long` alone.
 std::vector<std::string> stages_of_level(CheckLevel level);
 
 /// The names of all of them, or of those that have a property: `names_of_stages(&Stage::is_rated)`.
@@ -160,6 +166,15 @@ struct StageProgress {
   std::vector<std::pair<std::string, std::string>> steps;  ///< device and what it does
 };
 
+/// The job of several processes that this one belongs to.
+struct CheckJob {
+  bool has_others = false;
+  std::vector<std::string> hosts;  ///< that exchange data; the same on each of them
+  std::size_t own = 0;             ///< which of them this is
+  std::uint16_t port = 0;
+  std::string why_no_peers;  ///< why none is exchanged; empty: it is
+};
+
 struct CheckOptions {
   CheckLevel level = CheckLevel::quick;
   std::vector<std::string> stages = stages_of_level(CheckLevel::quick);  ///< that run
@@ -170,6 +185,7 @@ struct CheckOptions {
   std::filesystem::path root = "/";
   measure::LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;
+  CheckJob job;
   std::optional<Expectations> expectations;
   /// Names of the kernels and operations to run; empty: those of the level.
   std::vector<std::string> kernels;

@@ -270,10 +270,10 @@ void add_hang(const measure::CopySpec& spec, double patience_s, StageWork& work)
 
 }  // namespace
 
-CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
-                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
-                        const OnLook& on_look) {
-  CopyStageEnd end;
+JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
+                         double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
+                         const OnLook& on_look) {
+  JointStageEnd end;
   std::map<std::string, std::vector<std::string>> reasons;  // for throttling, by device
   CopyResults results(devices, context, works);
   std::vector<measure::PlannedCopy> plan = plan_check(devices, *context);

@@ -66,10 +66,11 @@ class CheckRun {
     context->kernels = options_.kernels;
     context->operations = options_.operations;
     context->model = options_.model;
+    context->job = options_.job;
     for (const Stage& stage : all_stages()) {
       if (!is_chosen(stage.name)) continue;
-      if (stage.name == "copy") {
-        run_copies(context);
+      if (stage.use_all != nullptr) {
+        run_together(stage, context);
       } else if (stage.use == model_stage) {
         run_model(context);
       } else if (stage.use == soak_stage) {
@@ -92,26 +93,37 @@ class CheckRun {
   }
   bool is_lost(const Device& device) const { return lost_.count(device.id()) > 0; }
 
-  void run_copies(const SharedContext& context) {
+  void run_together(const Stage& stage, const SharedContext& context) {
+    if (options_.cancel->is_cancelled()) return;
     const auto start = Heartbeat::Clock::now();
+    std::vector<Device> usable;
+    for (const Device& device : devices_) {
+      if (!is_lost(device)) usable.push_back(device);
+    }
     std::vector<SharedWork> works;
-    for (std::size_t i = 0; i <= devices_.size(); ++i)
-      works.push_back(std::make_shared<StageWork>());
-    const auto on_look = [&](const auto& step_of) { tell("copy", start, {nullptr}, step_of); };
-    const CopyStageEnd end = copy_stage(devices_, context, options_.patience_s, works, on_look);
+    for (std::size_t i = 0; i <= usable.size(); ++i) works.push_back(std::make_shared<StageWork>());
+    const std::map<std::string, std::string> lost_before = lost_;
+    const auto on_look = [&](const auto& step_of) { tell(stage.name, start, {nullptr}, step_of); };
+    const JointStageEnd end = stage.use_all(usable, context, options_.patience_s, works, on_look);
     for (const std::string& id : end.lost) {
-      lost_[id] = "copy";
+      lost_.emplace(id, stage.name);
       hung_.insert(id);
     }
     result_.has_left_threads = result_.has_left_threads || end.has_left_threads;
     std::vector<StageResult> results;
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      const bool is_all = i == devices_.size();
-      results.push_back(take("copy", is_all ? "" : devices_[i].id(), *works[i]));
+    std::size_t next = 0;
+    for (const Device& device : devices_) {
+      const bool was_lost = lost_before.count(device.id()) > 0;
+      results.push_back(was_lost ? lost_result(stage.name, device)
+                                 : take(stage.name, device.id(), *works[next++]));
     }
-    const StageResult& all = results.back();
-    const bool is_empty = all.status == StageStatus::skipped && all.reason.empty();
-    if (is_empty) results.pop_back();
+    results.push_back(take(stage.name, "", *works.back()));
+    // Copies are of each device; of other stages there may be nothing to say of one.
+    const bool is_of_each = stage.use_all == copy_stage;
+    std::erase_if(results, [&](const StageResult& one) {
+      return one.status == StageStatus::skipped && one.reason.empty() &&
+             (one.device.empty() || !is_of_each);
+    });
     finish(std::move(results), base::seconds_since(start));
   }
 
@@ -305,7 +317,10 @@ class CheckRun {
     StageResult result;
     result.stage = stage;
     result.device = device;
-    result.faults = std::move(findings.faults);
+    for (Fault& fault : findings.faults) {
+      const bool refuses = fault.severity == machine::Severity::fail;
+      (refuses ? result.faults : result.warnings).push_back(std::move(fault));
+    }
     result.figures = fmt::format("{}", fmt::join(findings.figures, ", "));
     result.reason = fmt::format("{}", fmt::join(findings.skips, "; "));
     if (!result.faults.empty()) {

@@ -55,6 +55,7 @@ struct StageContext {
   std::filesystem::path root;
   measure::LibraryChild child;
   const CancelToken* cancel = nullptr;
+  CheckJob job;
   std::vector<std::string> kernels;     ///< empty: those of the level
   std::vector<std::string> operations;  ///< likewise
   std::shared_ptr<Soak> soak;           ///< that all devices take part in; null in other stages
@@ -81,6 +82,10 @@ void model_stage(const Device& device, const StageContext& context, Heartbeat& h
                  StageWork& work);
 void soak_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                 StageWork& work);
+
+/// Kernels read and write host memory in place, while the host does.
+void coherence_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                     StageWork& work);
 
 /// Computes the logits of the context's prompt in float64 on the host. Blocks; throws
 /// Error(cancelled), and Error(input_failed) or Error(corrupt_data) for a model that cannot be
@@ -110,17 +115,29 @@ inline constexpr const char* releasing_step = "releasing memory";
 /// Why a device that is sound by itself gets no answer: releases of memory wait for all devices.
 std::string held_up_text(const std::string& device, const std::string& hung);
 
-/// How the stage of copies ended.
-struct CopyStageEnd {
-  std::vector<std::string> lost;  ///< ids of devices whose copy did not end
+/// How a stage ended that uses several devices at once.
+struct JointStageEnd {
+  std::vector<std::string> lost;  ///< ids of devices whose work did not end
   bool has_left_threads = false;
 };
 
 /// All copies on these devices, one after the other. A copy that does not end within the patience
 /// is a fault, its devices are left out of those that follow. `works` has one for each device, then
 /// one for copies of all devices at once.
-CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
-                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
-                        const OnLook& on_look = {});
+JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
+                         double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
+                         const OnLook& on_look);
+
+/// Exchanges between all devices of a platform: by kernels of ours, then by the vendor's library.
+/// `works` as above.
+JointStageEnd collective_stage(const std::vector<Device>& devices, const SharedContext& context,
+                               double patience_s,
+                               const std::vector<std::shared_ptr<StageWork>>& works,
+                               const OnLook& on_look);
+
+/// The state of the host's network, and data between the hosts of the job. `works` as above.
+JointStageEnd network_stage(const std::vector<Device>& devices, const SharedContext& context,
+                            double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
+                            const OnLook& on_look);
 
 }  // namespace hiptool::accept

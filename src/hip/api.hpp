@@ -35,6 +35,8 @@ namespace hiptool::hip {
   CALL(required, hipError_t, hipMemGetInfo, (std::size_t * free_bytes, std::size_t * total_bytes)) \
   CALL(required, hipError_t, hipMalloc, (void** pointer, std::size_t bytes))                       \
   CALL(required, hipError_t, hipFree, (void* pointer))                                             \
+  CALL(optional, hipError_t, hipExtMallocWithFlags,                                                \
+       (void** pointer, std::size_t bytes, unsigned flags))                                        \
   CALL(optional, hipError_t, hipMallocManaged,                                                     \
        (void** pointer, std::size_t bytes, unsigned flags))                                        \
   CALL(required, hipError_t, hipHostMalloc, (void** pointer, std::size_t bytes, unsigned flags))   \

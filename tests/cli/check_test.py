@@ -76,7 +76,7 @@ class Accepted(Check):
         document = self.document(*ON_CPU, environment=clean_environment())
         self.assertEqual([stage["stage"] for stage in document["stages"]],
                          ["doctor", "copy", "memory", "kernels", "operations", "libraries",
-                          "model"])
+                          "model", "coherence", "collective"])
         ran = {stage["stage"] for stage in document["stages"] if stage["status"] == "passed"}
         self.assertLessEqual({"copy", "memory", "kernels", "operations", "model"}, ran)
         self.assertEqual([device["passed"] for device in document["devices"]], [True])

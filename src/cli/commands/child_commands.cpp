@@ -15,6 +15,7 @@
 #include "cli/output/failure.hpp"
 #include "kernel_store/compile.hpp"
 #include "machine/doctor/probe.hpp"
+#include "measure/collective/reduce.hpp"
 #include "measure/library/measure.hpp"
 
 namespace hiptool::cli {
@@ -72,6 +73,12 @@ void measure_library(int argc, const char* const* argv, Environment& environment
   measure::run_library_child(argv[2], argv[3], environment.make_platforms);
 }
 
+void measure_collective(int argc, const char* const* argv, Environment& environment) {
+  if (argc != 4) throw usage_error("usage: hiptool measure-collective REQUEST RESULT", "");
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  measure::run_reduce_child(argv[2], argv[3], environment.make_platforms);
+}
+
 }  // namespace
 
 bool is_probe_platform(int argc, const char* const* argv) {
@@ -85,6 +92,8 @@ std::optional<int> run_child_command(int argc, const char* const* argv, Environm
     probe_platform(argc, argv, environment);
   } else if (is_command(argc, argv, "measure-library")) {
     measure_library(argc, argv, environment);
+  } else if (is_command(argc, argv, "measure-collective")) {
+    measure_collective(argc, argv, environment);
   } else {
     return {};
   }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
-#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "measure/library/child_run.hpp"
 #include "measure/library/measure.hpp"
-#include "system/child_process.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -17,8 +14,6 @@ namespace {
 using report::member;
 using report::Object;
 using report::Value;
-
-constexpr std::uint64_t most_file_bytes = 16u << 20;
 
 // ---- problems and results as JSON
 
@@ -153,34 +148,6 @@ void apply_record(const Value& record, LibraryResult& result) {
   }
 }
 
-/// The last complete lines of that kind in what the child wrote.
-struct ChildWords {
-  std::string step;
-  Value result;
-
-  explicit ChildWords(const std::string& text) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      try {
-        const Value record = report::parse_json(line, "measurement");
-        const std::string name = report::text_of(member(record, "step"));
-        if (!name.empty()) step = name;
-        if (!member(record, "status").is_absent()) result = record;
-      } catch (const Error&) {
-        // The child ended while it wrote this line.
-      }
-    }
-  }
-};
-
-std::string last_line(std::string text) {
-  constexpr std::size_t most = 200;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  const std::size_t end = text.rfind('\n');
-  if (end != std::string::npos) text.erase(0, end + 1);
-  return text.substr(0, most);
-}
-
 void fail(LibraryResult& result, ErrorCode code, std::string reason) {
   result.status = Status::failed;
   result.error = Error(code, result.library, reason);
@@ -193,9 +160,6 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
                                const Problem& problem, const std::string& implementation,
                                const LibraryOptions& options) {
   LibraryResult result = start_result(problem, implementation, device.id());
-  const system::WorkFolder folder;
-  const std::string request_path = folder.file("request");
-  const std::string result_path = folder.file("result");
   Object request = problem_value(problem);
   request.emplace_back("device", device.id());
   request.emplace_back("implementation", implementation);
@@ -203,38 +167,12 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
   request.emplace_back("judge_s", options.judge_s);
   if (options.samples) request.emplace_back("samples", std::uint64_t{*options.samples});
   request.emplace_back("warm_up_s", options.warm_up_s);
-  report::Array ordinals;
-  for (const int ordinal : child.nvidia_ordinals) ordinals.emplace_back(ordinal);
-  request.emplace_back("nvidia_ordinals", std::move(ordinals));
-  request.emplace_back("system_root", child.system_root);
-  std::ofstream(request_path) << report::json_text(request);
-  system::ChildLimits limits;
-  limits.time = std::chrono::milliseconds(static_cast<std::int64_t>(child.timeout_s * 1000));
-  limits.memory_bytes = 0;
-  limits.has_cpu_limit = false;
-  system::ChildRun run;
-  try {
-    run = system::run_child({child.program, "measure-library", request_path, result_path}, folder,
-                            limits, options.cancel);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::cancelled) throw;
-    fail(result, error.code(), error.what());
-    return result;
-  }
-  const ChildWords words(system::read_text(result_path));
-  const std::string step = words.step.empty() ? "starting" : words.step;
-  if (!run.status) {
-    fail(result, ErrorCode::timed_out,
-         implementation + " did not return within " + format_duration(child.timeout_s) +
-             " and was killed during: " + step);
-  } else if (!words.result.is_absent()) {
-    apply_record(words.result, result);  // what happens at the exit of a library changes nothing
+  const ChildEnd end = run_measuring_child(child, "measure-library", implementation,
+                                           std::move(request), options.cancel);
+  if (end.record.is_absent()) {
+    fail(result, end.code, end.reason);
   } else {
-    std::string reason = "the process of " + implementation + " " +
-                         system::describe_end(*run.status) + " during: " + step;
-    if (const std::string line = last_line(run.output); !line.empty())
-      reason += "; it wrote: " + line;
-    fail(result, ErrorCode::device, std::move(reason));
+    apply_record(end.record, result);
   }
   return result;
 }
@@ -242,28 +180,16 @@ LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
 void run_library_child(
     const std::string& request_path, const std::string& result_path,
     const std::function<std::unique_ptr<Platforms>(Platforms::Options)>& make_platforms) {
-  const Value request =
-      report::parse_json(base::read_input_file(request_path, most_file_bytes), request_path);
-  std::ofstream out(result_path, std::ios::binary);
-  const auto write = [&](const Object& record) {
-    out << report::json_text(record) << '\n';
-    out.flush();
-  };
-  Platforms::Options platform_options = Platforms::Options::from_environment();
-  platform_options.system_root = report::text_of(member(request, "system_root"));
-  for (const Value& one : report::elements(member(request, "nvidia_ordinals"))) {
-    platform_options.nvidia_ordinals.push_back(
-        static_cast<int>(report::number_of(one).value_or(0)));
-  }
-  const auto platforms = make_platforms(std::move(platform_options));
-  const Device device = find_device(*platforms, report::text_of(member(request, "device")));
+  ChildRequest child(request_path, result_path, make_platforms);
+  const Value& request = child.request();
+  const Device device = find_device(child.platforms(), report::text_of(member(request, "device")));
   LibraryOptions options;
   options.seed = whole_of(request, "seed");
   options.judge_s = report::number_of(member(request, "judge_s")).value_or(options.judge_s);
   if (const auto samples = report::count_of(member(request, "samples"))) options.samples = *samples;
   options.warm_up_s = report::number_of(member(request, "warm_up_s")).value_or(0);
-  options.on_step = [&](const std::string& step) { write({{"step", step}}); };
-  write(result_record(measure_problem(
+  options.on_step = [&](const std::string& step) { child.write({{"step", step}}); };
+  child.write(result_record(measure_problem(
       device, problem_of(request), report::text_of(member(request, "implementation")), options)));
 }
 

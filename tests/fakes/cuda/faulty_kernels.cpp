@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "fakes/common/settings.hpp"
 
 // Shared with the kernels, which have these types without a namespace.
 using std::uint32_t;
 using std::uint64_t;
+#include <hiptool_exchange.h>
 #include <hiptool_rows.h>
 
 namespace hiptool::fake {
@@ -104,10 +109,145 @@ CUresult launch_swapped(void** arguments, const LaunchKernel& launch) {
   return launch(changed);
 }
 
+// ---- kernels that wait for others
+
+std::atomic_ref<std::uint32_t> word_at(std::uint64_t address, std::uint64_t index) {
+  return std::atomic_ref(reinterpret_cast<std::uint32_t*>(address)[index]);
+}
+
+/// False once the host says stop.
+bool wait_for_word(std::atomic_ref<std::uint32_t> word, std::uint32_t wanted,
+                   std::atomic_ref<std::uint32_t> stop) {
+  while (word.load() != wanted) {
+    if (stop.load() != 0) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// The steps of the ring of one block, as the protocol of kernels/exchange.hip has them.
+class DroppingRing {
+ public:
+  DroppingRing(const hiptool_exchange::Work& work, unsigned blocks, unsigned block)
+      : work_(work),
+        blocks_(blocks),
+        block_(block),
+        next_((work.rank + 1) % work.ranks),
+        previous_((work.rank + work.ranks - 1) % work.ranks),
+        last_(2 * work.ranks - 2),
+        begin_(4 * (work.chunk_units * block / blocks)),
+        end_(4 * (work.chunk_units * (block + 1) / blocks)) {}
+
+  bool run(std::uint32_t round, bool is_first) {
+    for (std::uint32_t step = 0; step <= last_; ++step) {
+      const bool has_come = step == 0 || wait(flag(work_.rank, step - 1), round);
+      const bool may_send =
+          step == last_ || is_first || wait(flag(work_.rank, last_ + step), round - 1);
+      if (!has_come || !may_send) return false;
+      move(step, round);
+      if (step < last_) flag(next_, step).store(round);
+      if (step > 0) flag(previous_, last_ + step - 1).store(round);
+    }
+    return true;
+  }
+
+ private:
+  std::uint64_t table(std::uint32_t rank, std::uint32_t column) const {
+    return reinterpret_cast<const std::uint64_t*>(
+        work_.table)[rank * hiptool_exchange::units_per_row + column];
+  }
+  std::atomic_ref<std::uint32_t> flag(std::uint32_t rank, std::uint32_t number) const {
+    return word_at(table(rank, 1),
+                   (std::uint64_t{number} * blocks_ + block_) * hiptool_exchange::words_per_flag);
+  }
+  bool wait(std::atomic_ref<std::uint32_t> word, std::uint32_t wanted) const {
+    return wait_for_word(word, wanted, word_at(work_.stop, 0));
+  }
+  void move(std::uint32_t step, std::uint32_t round) const {
+    constexpr std::uint64_t dropped_words = 16;
+    const std::uint64_t chunk_words = 4 * work_.chunk_units;
+    const std::uint32_t chunk = (work_.rank + 2 * work_.ranks - step) % work_.ranks;
+    const auto* const input =
+        reinterpret_cast<const std::uint32_t*>(work_.input) + chunk * chunk_words;
+    auto* const output = reinterpret_cast<std::uint32_t*>(work_.output) + chunk * chunk_words;
+    const auto* const got = reinterpret_cast<const std::uint32_t*>(table(work_.rank, 0)) +
+                            std::uint64_t{step == 0 ? 0 : step - 1} * chunk_words;
+    auto* const sent = reinterpret_cast<std::uint32_t*>(table(next_, 0)) + step * chunk_words;
+    for (std::uint64_t i = begin_; i < end_; ++i) {
+      std::uint32_t value = step < work_.ranks ? input[i] + round : 0;
+      if (step > 0) value += got[i];
+      if (step + 1 >= work_.ranks) output[i] = 3 * output[i] + value;
+      if (step < last_ && i + dropped_words < chunk_words) sent[i] = value;
+    }
+  }
+
+  const hiptool_exchange::Work& work_;
+  std::uint32_t blocks_;
+  std::uint32_t block_;
+  std::uint32_t next_;
+  std::uint32_t previous_;
+  std::uint32_t last_;
+  std::uint64_t begin_;
+  std::uint64_t end_;
+};
+
+void send_around_dropping(const hiptool_exchange::Work& work, unsigned blocks) {
+  for (unsigned block = 0; block < blocks; ++block) {
+    DroppingRing ring(work, blocks, block);
+    for (std::uint32_t round = 0; round < work.rounds; ++round) {
+      if (!ring.run(work.first_round + round, round == 0)) return;
+    }
+  }
+}
+
+std::uint32_t pattern_at(std::uint64_t index, std::uint32_t seed) {
+  auto x = static_cast<std::uint32_t>(index) * 0x9E3779B1U + seed * 0xC2B2AE3DU;
+  x = (x ^ x >> 15) * 0x85EBCA77U;
+  x = (x ^ x >> 13) * 0xC2B2AE3DU;
+  return x ^ x >> 16;
+}
+
+/// The turns of kernels/coherence.hip by a device that keeps a line in its cache.
+void take_stale_turns(const hiptool_exchange::Turns& work, unsigned blocks) {
+  using hiptool_exchange::words_per_line;
+  constexpr std::uint64_t stale_line = 65;  // bytes 4160 to 4223
+  constexpr std::uint64_t group_words = 4 * words_per_line;
+  auto* const memory = reinterpret_cast<std::uint32_t*>(work.memory);
+  auto* const reports = reinterpret_cast<std::uint32_t*>(work.reports);
+  for (unsigned block = 0; block < blocks; ++block) {
+    const std::uint64_t turns =
+        work.turns + std::uint64_t{block} * hiptool_exchange::words_per_turn * 4;
+    std::vector<std::uint32_t> kept(words_per_line);
+    for (std::uint32_t round = 1; round <= work.rounds; ++round) {
+      if (!wait_for_word(word_at(turns, 0), round, word_at(turns, 2 * words_per_line))) return;
+      for (std::uint64_t group = work.groups * block / blocks;
+           group < work.groups * (block + 1) / blocks; ++group) {
+        for (std::uint64_t word = 0; word < words_per_line; ++word) {
+          const std::uint64_t at = group * group_words + round % 2 * words_per_line + word;
+          const std::uint64_t own = at + 2 * words_per_line;
+          std::uint32_t got = std::atomic_ref(memory[at]).load();
+          if (at / words_per_line == stale_line) {
+            if (round > 2) got = kept[word];
+            if (round == 1) kept[word] = got;
+          }
+          std::atomic_ref(memory[own]).store(pattern_at(own, ~work.seed + round));
+          const std::uint32_t expected = pattern_at(at, work.seed + round);
+          if (got == expected || reports[0]++ != 0) continue;
+          reports[1] = static_cast<std::uint32_t>(at);
+          reports[2] = round;
+          reports[3] = expected;
+          reports[4] = got;
+        }
+      }
+      word_at(turns, words_per_line).store(round);
+    }
+  }
+}
+
 }  // namespace
 
-CUresult launch_faulty(const std::string& kernel, CUstream stream, void** arguments,
-                       const LaunchKernel& launch) {
+CUresult launch_faulty(const std::string& kernel, CUstream stream, unsigned blocks,
+                       void** arguments, const LaunchKernel& launch) {
   const std::string wanted = text_from("FAKE_CUDA_FAULTY_KERNEL", "");
   const auto colon = wanted.find(':');
   if (arguments == nullptr || wanted.substr(0, colon) != kernel) return launch(arguments);
@@ -129,6 +269,15 @@ CUresult launch_faulty(const std::string& kernel, CUstream stream, void** argume
     void* const out = argument<void*>(arguments, 3);
     return queue(stream, [=] { sum_in_halves(all, in, out); });
   }
+  if (kernel == "hiptool_coherence_turns") {
+    const auto work = argument<hiptool_exchange::Turns>(arguments, 0);
+    if (fault == "deaf") return queue(stream, [] {});
+    return queue(stream, [=] { take_stale_turns(work, blocks); });
+  }
+  const auto work = argument<hiptool_exchange::Work>(arguments, 0);
+  if (work.rank != 1) return launch(arguments);
+  if (fault == "silent") return queue(stream, [] {});
+  if (fault == "dropped") return queue(stream, [=] { send_around_dropping(work, blocks); });
   return CUDA_ERROR_INVALID_VALUE;
 }
 

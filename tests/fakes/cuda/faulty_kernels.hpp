@@ -6,6 +6,11 @@
 ///   nan      the minimum ignores NaN (hiptool_binary_packed_f32)
 ///   zero     an integer divided by 0 is -1 (hiptool_binary_packed_i32)
 ///   halves   sums of f16 are rounded to f16 after each addition (hiptool_sum_rows_f16)
+///   dropped  device 1 sends chunks without their last 64 bytes (hiptool_exchange_ring)
+///   silent   device 1 sends nothing (hiptool_exchange_ring, hiptool_exchange_all)
+///   stale    bytes 4160 to 4223 are read as they were two turns before, from turn 3 on
+///            (hiptool_coherence_turns)
+///   deaf     the kernel never sees the host's turn (hiptool_coherence_turns)
 #pragma once
 #include <functional>
 #include <string>
@@ -18,7 +23,7 @@ namespace hiptool::fake {
 using LaunchKernel = std::function<CUresult(void** arguments)>;
 
 /// Launches the kernel with the fault that the variable names for it, if it does.
-CUresult launch_faulty(const std::string& kernel, CUstream stream, void** arguments,
-                       const LaunchKernel& launch);
+CUresult launch_faulty(const std::string& kernel, CUstream stream, unsigned blocks,
+                       void** arguments, const LaunchKernel& launch);
 
 }  // namespace hiptool::fake

@@ -157,7 +157,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   const std::string name = name_of(function);
   hold(name);
   const ProductFault fault(name, stream, arguments);
-  result = launch_faulty(name, stream, arguments, [&](void** changed) {
+  result = launch_faulty(name, stream, grid_x, arguments, [&](void** changed) {
     return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
                    block_z, shared_bytes, stream, changed, extra);
   });

@@ -51,6 +51,10 @@ hipError_t hipMalloc(void** pointer, std::size_t bytes) {
   return forward(&Api::hipMalloc, pointer, bytes);
 }
 hipError_t hipFree(void* pointer) { return forward(&Api::hipFree, pointer); }
+/// Memory that no cache holds back is like any other here.
+hipError_t hipExtMallocWithFlags(void** pointer, std::size_t bytes, unsigned) {
+  return forward(&Api::hipMalloc, pointer, bytes);
+}
 hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
   return forward(&Api::hipMallocManaged, pointer, bytes, flags);
 }

@@ -58,6 +58,12 @@ Runner add_check(CLI::App& app) {
            "bytes of copies and arrays; if not given, 256 MiB, on cpu 16 and 4 MiB");
   add_text(app, "--duration", "TIME", options->duration,
            "how long the stage soak takes, such as 2s, 10m or 1h, at any level; 10m if not given");
+  add_text(app, "--peers", "HOSTS", options->peers,
+           "hosts of the job for the stage network, such as node[01-04]; those of Slurm if not "
+           "given");
+  add_count(app, "--peer-port", options->peer_port,
+            "TCP port on which each host listens in the stage network; 29480 if not given", 1024,
+            65535);
   add_text(app, "--timeout", "SECONDS", options->timeout,
            "a step that takes longer has hung; 30 if not given");
   return {

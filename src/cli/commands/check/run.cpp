@@ -18,7 +18,10 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/output.hpp"
+#include "cli/process/rank.hpp"
 #include "hiptool/decoder_spec.hpp"
+#include "system/host.hpp"
+#include "system/tcp_peers.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -26,6 +29,7 @@ namespace {
 constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
 // Of one run nobody knows how much the next one differs.
 constexpr std::uint64_t usual_expect_repeats = 3;
+constexpr std::uint64_t usual_peer_port = 29480;
 
 double parse_percent(const std::string& text, const char* option, double usual) {
   if (text.empty()) return usual;
@@ -55,6 +59,50 @@ bool has_any(const std::vector<std::string>& stages, const std::vector<std::stri
   return std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
     return std::find(wanted.begin(), wanted.end(), stage) != wanted.end();
   });
+}
+
+/// Which of the hosts this is: by its name, else by the launcher's number.
+std::optional<std::size_t> own_place(const std::vector<std::string>& hosts,
+                                     const Environment& environment) {
+  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  const std::string own = system::read_host(environment.system_root).name;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (hosts[i] == own || short_name(hosts[i]) == short_name(own)) return i;
+  }
+  const auto number =
+      base::parse_number<std::size_t>(environment.getenv("SLURM_NODEID").value_or(""));
+  return number && *number < hosts.size() ? number : std::nullopt;
+}
+
+/// One process of each host exchanges data with the others.
+void choose_job(const CheckCommandOptions& options, const Environment& environment,
+                accept::CheckOptions& check) {
+  const std::optional<Rank> rank = find_rank(environment.getenv);
+  accept::CheckJob& job = check.job;
+  job.has_others = rank && rank->has_others;
+  if (job.has_others && options.stages.empty() && check.level != accept::CheckLevel::prolog)
+    base::add_once(check.stages, std::string("network"));
+  job.port =
+      static_cast<std::uint16_t>(options.peer_port > 0 ? options.peer_port : usual_peer_port);
+  std::string list = options.peers;
+  for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
+    if (list.empty()) list = environment.getenv(name).value_or("");
+  }
+  if (list.empty()) {
+    job.why_no_peers = "the hosts of the job are not known; name them with --peers";
+    return;
+  }
+  job.hosts = system::expand_hosts(list);
+  for (const char* name : {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}) {
+    const std::string number = environment.getenv(name).value_or("0");
+    if (number != "0") job.why_no_peers = "the first process of this host does it";
+  }
+  const auto own = own_place(job.hosts, environment);
+  if (own) {
+    job.own = *own;
+  } else if (job.why_no_peers.empty()) {
+    job.why_no_peers = "this host is not in the list of hosts";
+  }
 }
 
 CheckRequest read_request(const CheckCommandOptions& options, const Context& context) {
@@ -111,6 +159,7 @@ CheckRequest read_request(const CheckCommandOptions& options, const Context& con
     static_cast<void>(DecoderSpec::read(model));
     check.model = {model.path(), false};
   }
+  choose_job(options, environment, check);
   check.child = {environment.program, check.patience_s, context.devices.nvidia_ordinals,
                  environment.system_root.string()};
   return request;

@@ -22,6 +22,8 @@ struct CheckCommandOptions {
   std::string duration;          ///< of the soak: "10m"; empty: that
   std::string timeout;           ///< seconds; empty: 30
   std::uint64_t size_bytes = 0;  ///< 0: depends on the device
+  std::string peers;             ///< a list of hosts; empty: that of Slurm
+  std::uint64_t peer_port = 0;   ///< 0: 29480
 };
 
 /// Chooses devices, examines the machine and runs all stages. Fills the outcome in steps. Throws

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include "system/tcp_peers.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "base/descriptor.hpp"
+#include "base/text.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::system {
+namespace {
+
+using TcpClock = std::chrono::steady_clock;
+using TcpWords = std::vector<std::uint32_t>;
+
+constexpr std::size_t most_hosts = 65536;
+constexpr std::uint32_t hello_mark = 0x48545450;  // another program on the port says other words
+constexpr std::chrono::milliseconds retry_pause{100};
+constexpr int poll_ms = 100;
+
+[[noreturn]] void refuse_hosts(std::string_view list, const std::string& reason) {
+  throw Error(ErrorCode::invalid_argument, "hosts",
+              "'" + std::string(list) + "' is no list of hosts: " + reason,
+              "write node1,node2 or node[1-4]");
+}
+
+/// "01" to "03" of "01-03".
+void add_numbers(std::string_view list, std::string_view range, const std::string& prefix,
+                 std::vector<std::string>& hosts) {
+  const std::size_t dash = range.find('-');
+  const std::string_view first = range.substr(0, dash);
+  const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
+  const auto begin = base::parse_number<std::uint64_t>(first);
+  const auto end = base::parse_number<std::uint64_t>(last);
+  if (!begin || !end || *end < *begin) refuse_hosts(list, "invalid numbers in brackets");
+  if (*end - *begin >= most_hosts) refuse_hosts(list, "too many hosts");
+  for (std::uint64_t number = *begin; number <= *end; ++number) {
+    std::string text = std::to_string(number);
+    if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
+    hosts.push_back(prefix + text);
+  }
+}
+
+void add_host(std::string_view list, std::string_view item, std::vector<std::string>& hosts) {
+  if (item.empty()) refuse_hosts(list, "an empty name");
+  const std::size_t open = item.find('[');
+  if (open == std::string_view::npos) {
+    hosts.emplace_back(item);
+  } else {
+    const std::size_t close = item.find(']', open);
+    if (close == std::string_view::npos) refuse_hosts(list, "a bracket is not closed");
+    std::vector<std::string> prefixes;
+    std::string_view ranges = item.substr(open + 1, close - open - 1);
+    for (;;) {
+      const std::size_t comma = ranges.find(',');
+      add_numbers(list, ranges.substr(0, comma), std::string(item.substr(0, open)), prefixes);
+      if (comma == std::string_view::npos) break;
+      ranges.remove_prefix(comma + 1);
+    }
+    const std::string_view rest = item.substr(close + 1);
+    for (const std::string& prefix : prefixes) {
+      if (rest.find('[') == std::string_view::npos) {
+        hosts.push_back(prefix + std::string(rest));
+      } else {
+        add_host(list, prefix + std::string(rest), hosts);
+      }
+    }
+  }
+  if (hosts.size() > most_hosts) refuse_hosts(list, "too many hosts");
+}
+
+std::string system_text(int number) { return std::generic_category().message(number); }
+
+/// The word at an index; a seed for each sender and direction.
+std::uint32_t tcp_word(std::uint64_t index, std::uint32_t seed) {
+  std::uint32_t x = static_cast<std::uint32_t>(index) * 0x9E3779B1u + seed * 0xC2B2AE3Du;
+  x = (x ^ x >> 15) * 0x85EBCA77u;
+  return x ^ x >> 13;
+}
+
+/// What ends the waiting.
+struct Deadline {
+  TcpClock::time_point at;
+  const CancelToken* cancel;
+
+  bool is_over() const {
+    return TcpClock::now() > at || (cancel != nullptr && cancel->is_cancelled());
+  }
+};
+
+/// A connection whose calls end with the deadline. Failures are texts.
+class TcpConnection {
+ public:
+  TcpConnection(base::Descriptor descriptor, const Deadline& deadline)
+      : descriptor_(std::move(descriptor)), deadline_(deadline) {}
+
+  std::string send_all(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      if (!wait(POLLOUT)) return late_text;
+      const ssize_t sent =
+          send(descriptor_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (sent < 0) return system_text(errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    }
+    return {};
+  }
+
+  std::string receive_all(std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+      if (!wait(POLLIN)) return late_text;
+      const ssize_t got = recv(descriptor_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) return system_text(errno);
+      if (got == 0) return "the other host closed the connection";
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr const char* late_text = "no answer in time";
+
+  bool wait(short events) const {
+    while (!deadline_.is_over()) {
+      pollfd one{descriptor_.get(), events, 0};
+      if (poll(&one, 1, poll_ms) > 0) return true;
+    }
+    return false;
+  }
+
+  base::Descriptor descriptor_;
+  const Deadline& deadline_;
+};
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+Addresses find_addresses(const std::string& host, std::uint16_t port, std::string& error) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int result = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (result != 0) error = gai_strerror(result);
+  return Addresses(result == 0 ? found : nullptr);
+}
+
+class TcpRun {
+ public:
+  explicit TcpRun(const TcpOptions& options)
+      : options_(options),
+        deadline_{TcpClock::now() + std::chrono::duration_cast<TcpClock::duration>(
+                                        std::chrono::duration<double>(options.timeout_s)),
+                  options.cancel},
+        peers_(options.hosts.size()),
+        count_(options.size_bytes / sizeof(std::uint32_t)) {
+    for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].host = options.hosts[i];
+  }
+
+  std::vector<TcpPeer> run() {
+    const base::Descriptor listener = listen_here();
+    {
+      const std::jthread serving([&] { serve(listener); });
+      for (std::size_t i = options_.own + 1; i < peers_.size(); ++i) connect_to(i);
+    }
+    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("network");
+    peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(options_.own));
+    return std::move(peers_);
+  }
+
+ private:
+  /// On all addresses, or where the host is named by a number on that one, so that several may be
+  /// on one machine.
+  base::Descriptor listen_here() const {
+    std::string error;
+    const std::string& own = options_.hosts[options_.own];
+    const bool is_number = own.find_first_not_of("0123456789.") == std::string::npos;
+    const Addresses found = find_addresses(is_number ? own : "::", options_.port, error);
+    if (found) {
+      base::Descriptor listener(
+          socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, found->ai_protocol));
+      const int yes = 1;
+      setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+      const bool is_open = bind(listener.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+                           listen(listener.get(), SOMAXCONN) == 0;
+      if (is_open) return listener;
+      error = system_text(errno);
+    }
+    throw Error(ErrorCode::unavailable, "network",
+                "cannot listen on port " + std::to_string(options_.port) + ": " + error,
+                "choose another port with --peer-port");
+  }
+
+  void serve(const base::Descriptor& listener) {
+    std::size_t left = options_.own;
+    for (std::size_t i = 0; i < options_.own; ++i) peers_[i].error = "did not connect in time";
+    while (left > 0 && !deadline_.is_over()) {
+      pollfd one{listener.get(), POLLIN, 0};
+      if (poll(&one, 1, poll_ms) <= 0) continue;
+      base::Descriptor accepted(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (accepted.get() < 0) continue;
+      TcpConnection connection(std::move(accepted), deadline_);
+      std::array<std::uint32_t, 2> hello{};
+      const std::string error = connection.receive_all(std::as_writable_bytes(std::span(hello)));
+      if (!error.empty() || hello[0] != hello_mark || hello[1] >= options_.own) continue;
+      exchange(connection, hello[1], false);
+      --left;
+    }
+  }
+
+  void connect_to(std::size_t index) {
+    TcpPeer& peer = peers_[index];
+    do {
+      base::Descriptor opened = connected(peer);
+      if (opened.get() < 0) {
+        std::this_thread::sleep_for(retry_pause);  // the other host may not listen yet
+        continue;
+      }
+      TcpConnection connection(std::move(opened), deadline_);
+      const std::array<std::uint32_t, 2> hello{hello_mark,
+                                               static_cast<std::uint32_t>(options_.own)};
+      peer.error = connection.send_all(std::as_bytes(std::span(hello)));
+      if (peer.error.empty()) exchange(connection, index, true);
+      return;
+    } while (!deadline_.is_over());
+  }
+
+  base::Descriptor connected(TcpPeer& peer) const {
+    const Addresses found = find_addresses(peer.host, options_.port, peer.error);
+    for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
+      base::Descriptor opened(
+          socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
+      if (connect(opened.get(), one->ai_addr, one->ai_addrlen) != 0 && errno != EINPROGRESS) {
+        peer.error = system_text(errno);
+        continue;
+      }
+      while (!deadline_.is_over()) {
+        pollfd waiting{opened.get(), POLLOUT, 0};
+        if (poll(&waiting, 1, poll_ms) > 0) break;
+      }
+      int error = ETIMEDOUT;
+      socklen_t size = sizeof(error);
+      if (!deadline_.is_over()) getsockopt(opened.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      if (error == 0) return opened;
+      peer.error = system_text(error);
+    }
+    return base::Descriptor(-1);
+  }
+
+  std::uint32_t seed_of(std::size_t sender, std::size_t receiver) const {
+    return static_cast<std::uint32_t>(sender * peers_.size() + receiver);
+  }
+
+  /// The one that connected sends first. At last each tells the other how much was wrong.
+  void exchange(TcpConnection& connection, std::size_t index, bool is_first) {
+    TcpPeer& peer = peers_[index];
+    TcpWords sent(count_);
+    for (std::uint64_t i = 0; i < count_; ++i) sent[i] = tcp_word(i, seed_of(options_.own, index));
+    TcpWords got(count_);
+    const auto start = TcpClock::now();
+    const auto send_words = [&] { return connection.send_all(std::as_bytes(std::span(sent))); };
+    const auto get_words = [&] {
+      return connection.receive_all(std::as_writable_bytes(std::span(got)));
+    };
+    std::string error = is_first ? send_words() : get_words();
+    if (error.empty()) error = is_first ? get_words() : send_words();
+    const double time_s = std::chrono::duration<double>(TcpClock::now() - start).count();
+    std::array<std::uint64_t, 1> wrong{};
+    for (std::uint64_t i = 0; i < count_ && error.empty(); ++i)
+      wrong[0] += got[i] != tcp_word(i, seed_of(index, options_.own)) ? 1u : 0u;
+    std::array<std::uint64_t, 1> theirs{};
+    if (error.empty()) error = connection.send_all(std::as_bytes(std::span(wrong)));
+    if (error.empty()) error = connection.receive_all(std::as_writable_bytes(std::span(theirs)));
+    peer.error = error;
+    peer.wrong_words = wrong[0] + theirs[0];
+    if (error.empty() && time_s > 0)
+      peer.bytes_per_s = 2 * static_cast<double>(options_.size_bytes) / time_s;
+  }
+
+  const TcpOptions& options_;
+  Deadline deadline_;
+  std::vector<TcpPeer> peers_;
+  std::uint64_t count_;
+};
+
+}  // namespace
+
+std::vector<std::string> expand_hosts(std::string_view list) {
+  std::vector<std::string> hosts;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    const char sign = i < list.size() ? list[i] : ',';
+    if (sign == '[') ++depth;
+    if (sign == ']') --depth;
+    if (i == list.size() && depth != 0) refuse_hosts(list, "a bracket is not closed");
+    if (sign != ',' || depth > 0) continue;
+    add_host(list, list.substr(begin, i - begin), hosts);
+    begin = i + 1;
+  }
+  return hosts;
+}
+
+std::vector<TcpPeer> exchange_with_peers(const TcpOptions& options) {
+  return TcpRun(options).run();
+}
+
+}  // namespace hiptool::system

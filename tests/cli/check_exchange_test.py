@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""`check`: host memory that device and host use at once, and exchanges between devices, by kernels
+and by NCCL. Faults are those of the fakes of CUDA and NCCL.
+
+FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER and FAKE_NCCL_FOLDER folders of fake
+libraries. Usage: check_exchange_test.py PROGRAM [unittest options].
+"""
+import os
+
+import program
+from check_test import Check, failed, fakes
+from program import clean_environment, run
+
+SMALL = ["check", "--size", "64KiB", "--spread", "90%"]
+
+
+def with_nccl(**more):
+    folders = f"{os.environ['FAKE_BLAS_FOLDER']}:{os.environ['FAKE_NCCL_FOLDER']}"
+    return {"HIPTOOL_LIBRARY_PATH": folders, **more}
+
+
+class Exchange(Check):
+    def setUp(self):
+        super().setUp()
+        if program.is_sanitized():
+            self.skipTest("kernels that wait for each other run one after the other here")
+
+    def check(self, stage, code, timeout="200", words=(), **faults):
+        """Every format of a run of this stage."""
+        return self.verdict(f"memory,{stage}", code, "--timeout", timeout, *words, **faults)
+
+    def quick(self, stage, code=0, timeout="200", words=(), **faults):
+        """The JSON document alone."""
+        return self.document(*SMALL, "--stage", f"memory,{stage}", "--timeout", timeout, *words,
+                             code=code, environment=fakes(**faults))
+
+    def only_fault(self, document, stage):
+        of_stage = [one for one in document["stages"] if one["stage"] == stage]
+        faults = [fault for one in of_stage for fault in one["faults"]]
+        self.assertEqual(len(faults), 1, faults)
+        return faults[0]
+
+    def stage(self, document, name, device=None):
+        return next(one for one in document["stages"]
+                    if one["stage"] == name and one["device"] == device)
+
+
+class Kernels(Exchange):
+    def test_devices_of_the_processor(self):
+        for devices in ("2", "3", "4"):
+            result = run("check", "--platform", "cpu", "--stage", "copy,collective", "--size",
+                         "100KiB", "--timeout", "200", "--format", "json",
+                         environment=clean_environment(HIPTOOL_CPU_DEVICES=devices))
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            document = self.assert_document(result.stdout, "check.schema.json")
+            cells = {cell["kind"]: cell for cell in document["measurements"]
+                     if cell["stage"] == "collective"}
+            self.assertEqual(set(cells), {"exchange-ring", "exchange-all"})
+            for cell in cells.values():
+                count = int(devices)
+                self.assertEqual(len(cell["devices"]), count)
+                # Whole chunks of 16 bytes, on each device, checked twice.
+                self.assertGreaterEqual(cell["size_bytes"], 100 * 1024)
+                self.assertEqual(cell["checked"], 2 * count * cell["size_bytes"] // 4)
+                self.assertEqual(cell["details"]["memory"], "peer")
+                self.assertEqual(cell["details"]["rounds"], 4 * 4)
+                self.assertGreater(cell["bytes_per_s"], 0)
+
+    def test_one_device_has_nothing_to_exchange(self):
+        document = self.quick("collective", FAKE_CUDA_DEVICES="1")
+        stage = self.stage(document, "collective")
+        self.assertEqual((stage["status"], stage["reason"]),
+                         ("skipped", "one GPU: nothing to exchange"))
+
+    def test_through_the_host_where_peers_cannot_be_reached(self):
+        document = self.quick("collective", FAKE_CUDA_NO_PEER="*", **with_nccl())
+        stage = self.stage(document, "collective")
+        self.assertIn("through the host: nvidia:0 has no access to the memory of nvidia:1",
+                      stage["figures"])
+        cell = next(one for one in document["measurements"] if one["kind"] == "exchange-ring")
+        self.assertEqual(cell["details"]["memory"], "host")
+
+    def test_a_peer_that_drops_the_last_bytes_of_a_ring_step(self):
+        document = self.check("collective", 5, FAKE_CUDA_DEVICES="3",
+                              FAKE_CUDA_FAULTY_KERNEL="hiptool_exchange_ring:dropped",
+                              **with_nccl())
+        self.assertEqual(failed(document), [(None, "collective")])
+        fault = self.only_fault(document, "collective")
+        self.assertEqual(fault["code"], "HT-EXCHANGE-DATA")
+        self.assertRegex(fault["reason"], r"^step 1 of 4, from nvidia:1 to nvidia:2: 16 words of a "
+                                          r"chunk of .* wrong in its last 64 bytes$")
+        cell = next(one for one in document["measurements"] if one["kind"] == "exchange-ring")
+        self.assertEqual((cell["status"], cell["details"]["sender"], cell["details"]["receiver"]),
+                         ("mismatch", "nvidia:1", "nvidia:2"))
+
+    def test_a_flag_that_is_lost(self):
+        for kernel, step in (("ring", "step 1 of round 1"), ("all", "step [12] of round 1")):
+            document = self.quick("collective", 6, "2", FAKE_CUDA_DEVICES="2", **with_nccl(
+                FAKE_CUDA_FAULTY_KERNEL=f"hiptool_exchange_{kernel}:silent"))
+            fault = self.only_fault(document, "collective")
+            self.assertEqual(fault["code"], "HT-EXCHANGE-LOST")
+            self.assertRegex(fault["reason"], f"nvidia:0 waited .* for nvidia:1 in {step}: "
+                                              "data did not come")
+
+
+class Nccl(Exchange):
+    def test_right_sums(self):
+        record = self.folder / "starts"
+        document = self.quick("collective", **with_nccl(FAKE_NCCL_RECORD=str(record)))
+        self.assertEqual(record.read_text(), "NCCL_NVLS_ENABLE=0 NCCL_DEBUG=unset\n")
+        cell = next(one for one in document["measurements"] if one["kind"] == "all-reduce")
+        self.assertEqual((cell["library"], cell["details"]["library_version"]), ("nccl", "2.21.5"))
+        self.assertEqual(cell["checked"], 2 * 2 * 64 * 1024 // 4)
+        self.assertLessEqual(cell["max_error"], 1)
+        self.assertRegex(self.stage(document, "collective")["figures"], "nccl 2.21.5 [0-9.]+ .B/s")
+
+    def test_variables_of_the_caller_are_passed_on(self):
+        record = self.folder / "starts"
+        self.quick("collective", **with_nccl(FAKE_NCCL_RECORD=str(record), NCCL_NVLS_ENABLE="1",
+                                             NCCL_DEBUG="WARN"))
+        self.assertEqual(record.read_text(), "NCCL_NVLS_ENABLE=1 NCCL_DEBUG=WARN\n")
+
+    def test_a_library_that_hangs(self):
+        document = self.check("collective", 6, timeout="4", **with_nccl(FAKE_NCCL="hang"))
+        self.assertEqual(failed(document), [(None, "collective")])
+        fault = self.only_fault(document, "collective")
+        self.assertEqual(fault["code"], "HT-NCCL-HANG")
+        self.assertEqual(fault["reason"], "nccl did not return within 4 s and was killed during: "
+                                          "the sum of whole numbers")
+        self.assertIn("NCCL_DEBUG=INFO", fault["action"])
+
+    def test_wrong_sums(self):
+        for fault_word, data in (("last", "whole numbers on nvidia:1"), ("halves", "floats on ")):
+            one = self.check if fault_word == "last" else self.quick
+            document = one("collective", 5, **with_nccl(FAKE_NCCL=fault_word))
+            fault = self.only_fault(document, "collective")
+            self.assertEqual(fault["code"], "HT-NCCL-DATA")
+            self.assertIn(f"sums of {data}", fault["reason"])
+
+    def test_a_missing_library(self):
+        document = self.check("collective", 0)
+        stage = self.stage(document, "collective")
+        self.assertEqual(stage["status"], "passed")
+        self.assertEqual([one["code"] for one in stage["warnings"]], ["HT-NCCL-MISSING"])
+
+    def test_a_library_that_fails(self):
+        for fault_word, reason in (
+                ("error", r"ncclGroupEnd of nccl: internal error \(3\): a fake's error"),
+                ("async", r"an all-reduce of nccl: internal error \(3\): a fake's error"),
+                ("abort", r"the process of nccl was ended by signal 6 .* during: connecting")):
+            one = self.check if fault_word == "error" else self.quick
+            document = one("collective", 6, **with_nccl(FAKE_NCCL=fault_word))
+            fault = self.only_fault(document, "collective")
+            self.assertEqual(fault["code"], "HT-NCCL-ERROR")
+            self.assertRegex(fault["reason"], reason)
+
+    def test_the_slow_gpu_is_named(self):
+        document = self.quick("collective", 1, words=("--level", "standard"),
+                              FAKE_CUDA_DEVICES="3", **with_nccl(FAKE_NCCL="slow:1"))
+        fault = self.only_fault(document, "collective")
+        self.assertEqual((fault["code"], fault["what"].split("@")[1]),
+                         ("HT-NCCL-RATE", "nvidia:1"))
+        self.assertIn(("nvidia:1", "collective"), failed(document))
+
+
+class Coherence(Exchange):
+    def test_every_kind_of_memory(self):
+        for environment, words in ((fakes(), ()), (clean_environment(), ("--device", "cpu"))):
+            result = run(*SMALL, "--timeout", "200", "--stage", "memory,coherence", *words,
+                         "--format", "json", environment=environment)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            document = self.assert_document(result.stdout, "check.schema.json")
+            for device in document["devices"]:
+                cells = [one for one in document["measurements"]
+                         if one["kind"] == "coherence" and one["devices"] == [device["id"]]]
+                self.assertEqual([one["details"]["memory"] for one in cells],
+                                 ["pinned", "registered", "mapped", "managed"])
+                for cell in cells:
+                    self.assertEqual(cell["status"], "ok", cell)
+                    self.assertTrue(cell["details"]["at_the_same_time"])
+                    self.assertEqual(cell["details"]["rounds"], 64 + 4)
+
+    def test_a_stale_read(self):
+        document = self.check("coherence", 5, words=("--device", "nvidia:1"),
+                              FAKE_CUDA_FAULTY_KERNEL="hiptool_coherence_turns:stale")
+        self.assertEqual(failed(document), [("nvidia:1", "coherence")])
+        stage = self.stage(document, "coherence", "nvidia:1")
+        self.assertEqual({fault["code"] for fault in stage["faults"]}, {"HT-COHERENCE-DATA"})
+        self.assertEqual(len(stage["faults"]), 4)
+        self.assertRegex(stage["faults"][0]["reason"],
+                         "^pinned memory at offset 4160: the kernel read 0x[0-9a-f]{8} in turn 3, "
+                         "0x[0-9a-f]{8} was written; that is the value of two turns before: a "
+                         "stale read$")
+
+    def test_turns_that_are_not_seen(self):
+        document = self.quick("coherence", 6, "3", words=("--device", "nvidia:0"),
+                              FAKE_CUDA_FAULTY_KERNEL="hiptool_coherence_turns:deaf")
+        stage = self.stage(document, "coherence", "nvidia:0")
+        self.assertEqual({fault["code"] for fault in stage["faults"]}, {"HT-COHERENCE-LOST"})
+        self.assertIn("pinned memory: host and kernel did not see each other's turn 1 of 64",
+                      stage["faults"][0]["reason"])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
