@@ -82,7 +82,7 @@ void add_exchange(const CollectiveRound& round, const measure::ExchangeResult& r
   machine.add_figure(fmt::format("{} {}", to_string(result.exchange), figure_text(result)));
   if (!result.through_host_reason.empty())
     machine.add_figure("through the host: " + result.through_host_reason);
-  const std::string text = fmt::format("{} of {} right", to_string(result.exchange),
+  const std::string text = fmt::format("{}: {} right", to_string(result.exchange),
                                        base::count_of(result.checked, "word"));
   for (std::size_t i = 0; i + 1 < round.works.size(); ++i) round.works[i]->add_figure(text);
 }

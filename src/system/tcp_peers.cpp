@@ -30,6 +30,7 @@ using TcpWords = std::vector<std::uint32_t>;
 constexpr std::size_t most_hosts = 65536;
 constexpr std::uint32_t hello_mark = 0x48545450;  // another program on the port says other words
 constexpr std::chrono::milliseconds retry_pause{100};
+constexpr std::chrono::seconds hello_patience{2};  // whoever else connects to the port says nothing
 constexpr int poll_ms = 100;
 
 [[noreturn]] void refuse_hosts(std::string_view list, const std::string& reason) {
@@ -105,8 +106,10 @@ struct Deadline {
 /// A connection whose calls end with the deadline. Failures are texts.
 class TcpConnection {
  public:
-  TcpConnection(base::Descriptor descriptor, const Deadline& deadline)
+  TcpConnection(base::Descriptor descriptor, Deadline deadline)
       : descriptor_(std::move(descriptor)), deadline_(deadline) {}
+
+  void extend(const Deadline& deadline) { deadline_ = deadline; }
 
   std::string send_all(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
@@ -144,7 +147,7 @@ class TcpConnection {
   }
 
   base::Descriptor descriptor_;
-  const Deadline& deadline_;
+  Deadline deadline_;
 };
 
 struct FreeAddresses {
@@ -191,13 +194,16 @@ class TcpRun {
     std::string error;
     const std::string& own = options_.hosts[options_.own];
     const bool is_number = own.find_first_not_of("0123456789.") == std::string::npos;
-    const Addresses found = find_addresses(is_number ? own : "::", options_.port, error);
-    if (found) {
+    for (const std::string& address :
+         is_number ? std::vector{own} : std::vector<std::string>{"::", "0.0.0.0"}) {
+      const Addresses found = find_addresses(address, options_.port, error);
+      if (!found) continue;
       base::Descriptor listener(
           socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, found->ai_protocol));
       const int yes = 1;
       setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-      const bool is_open = bind(listener.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      const bool is_open = listener.is_open() &&
+                           bind(listener.get(), found->ai_addr, found->ai_addrlen) == 0 &&
                            listen(listener.get(), SOMAXCONN) == 0;
       if (is_open) return listener;
       error = system_text(errno);
@@ -215,10 +221,13 @@ class TcpRun {
       if (poll(&one, 1, poll_ms) <= 0) continue;
       base::Descriptor accepted(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (accepted.get() < 0) continue;
-      TcpConnection connection(std::move(accepted), deadline_);
+      TcpConnection connection(
+          std::move(accepted),
+          {std::min(deadline_.at, TcpClock::now() + hello_patience), options_.cancel});
       std::array<std::uint32_t, 2> hello{};
       const std::string error = connection.receive_all(std::as_writable_bytes(std::span(hello)));
       if (!error.empty() || hello[0] != hello_mark || hello[1] >= options_.own) continue;
+      connection.extend(deadline_);
       exchange(connection, hello[1], false);
       --left;
     }

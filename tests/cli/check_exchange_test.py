@@ -6,10 +6,12 @@ FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER and FAKE_NCCL_FOLD
 libraries. Usage: check_exchange_test.py PROGRAM [unittest options].
 """
 import os
+import subprocess
 
 import program
 from check_test import Check, failed, fakes
 from program import clean_environment, run
+from slurm_test import free_ports
 
 SMALL = ["check", "--size", "64KiB", "--spread", "90%"]
 
@@ -54,7 +56,7 @@ class Kernels(Exchange):
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
             document = self.assert_document(result.stdout, "check.schema.json")
             cells = {cell["kind"]: cell for cell in document["measurements"]
-                     if cell["stage"] == "collective"}
+                     if cell["kind"].startswith("exchange")}
             self.assertEqual(set(cells), {"exchange-ring", "exchange-all"})
             for cell in cells.values():
                 count = int(devices)
@@ -125,8 +127,8 @@ class Nccl(Exchange):
         self.assertEqual(failed(document), [(None, "collective")])
         fault = self.only_fault(document, "collective")
         self.assertEqual(fault["code"], "HT-NCCL-HANG")
-        self.assertEqual(fault["reason"], "nccl did not return within 4 s and was killed during: "
-                                          "the sum of whole numbers")
+        self.assertEqual(fault["reason"], "nccl did not return within 4.00 s and was killed "
+                                          "during: the sum of whole numbers")
         self.assertIn("NCCL_DEBUG=INFO", fault["action"])
 
     def test_wrong_sums(self):
@@ -165,9 +167,10 @@ class Nccl(Exchange):
 
 class Coherence(Exchange):
     def test_every_kind_of_memory(self):
-        for environment, words in ((fakes(), ()), (clean_environment(), ("--device", "cpu"))):
-            result = run(*SMALL, "--timeout", "200", "--stage", "memory,coherence", *words,
-                         "--format", "json", environment=environment)
+        for environment, words in ((fakes(), SMALL),
+                                   (clean_environment(), [*SMALL[:3], "--device", "cpu"])):
+            result = run(*words, "--timeout", "200", "--stage", "memory,coherence", "--format",
+                         "json", environment=environment)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
             document = self.assert_document(result.stdout, "check.schema.json")
             for device in document["devices"]:
@@ -199,6 +202,64 @@ class Coherence(Exchange):
         self.assertEqual({fault["code"] for fault in stage["faults"]}, {"HT-COHERENCE-LOST"})
         self.assertIn("pinned memory: host and kernel did not see each other's turn 1 of 64",
                       stage["faults"][0]["reason"])
+
+
+class Network(Check):
+    """Processes of this machine stand for hosts, by addresses of their own."""
+
+    def start(self, number, port, hosts="127.0.0.1,127.0.0.2,127.0.0.3", timeout="60"):
+        environment = clean_environment(SLURM_PROCID=str(number), SLURM_STEP_NUM_TASKS="3",
+                                        SLURM_NODEID=str(number), SLURM_LOCALID="0",
+                                        SLURM_JOB_NODELIST=hosts)
+        words = [program.PROGRAM, "check", "--device", "cpu", "--stage", "coherence,network",
+                 "--peer-port", str(port), "--timeout", timeout, "--format", "json"]
+        return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def documents(self, processes, code):
+        documents = []
+        for process in processes:
+            out, errors = process.communicate(timeout=program.GUARD_S)
+            self.assertEqual(process.returncode, code, out + errors)
+            documents.append(self.assert_document(out, "check.schema.json"))
+        return documents
+
+    def test_three_hosts(self):
+        port = free_ports(1)[0]
+        documents = self.documents([self.start(number, port) for number in range(3)], 0)
+        for number, document in enumerate(documents):
+            stage = next(one for one in document["stages"] if one["stage"] == "network")
+            self.assertEqual((stage["device"], stage["status"]), (None, "passed"))
+            reached = {cell["id"] for cell in document["measurements"] if cell["kind"] == "tcp"}
+            self.assertEqual(reached, {f"tcp.127.0.0.{i + 1}" for i in range(3) if i != number})
+
+    def test_a_host_that_is_not_there(self):
+        port = free_ports(1)[0]
+        document, = self.documents([self.start(0, port, "127.0.0.[1-2]", "3")], 1)
+        stage = next(one for one in document["stages"] if one["stage"] == "network")
+        self.assertEqual([fault["code"] for fault in stage["faults"]], ["HT-NET-UNREACHED"])
+        self.assertEqual(stage["faults"][0]["reason"], "127.0.0.2: Connection refused")
+        self.assertIn(f"port {port}", stage["faults"][0]["action"])
+
+    def test_only_in_jobs(self):
+        result = run("check", "--device", "cpu", "--stage", "network,coherence", "--format", "json",
+                     environment=clean_environment())
+        document = self.assert_document(result.stdout, "check.schema.json")
+        stage = next(one for one in document["stages"] if one["stage"] == "network")
+        self.assertEqual(stage["reason"],
+                         "this is no job of several processes: start it by srun or mpirun")
+        # Without --stage it is not in the list at all.
+        plain = run("check", "--device", "cpu", "--size", "64KiB", "--format", "json",
+                    environment=clean_environment())
+        self.assertNotIn("network", {one["stage"] for one in self.assert_document(
+            plain.stdout, "check.schema.json")["stages"]})
+
+    def test_a_wrong_list(self):
+        for peers in ("node[1-", "node[3-1]", "a,,b"):
+            result = run("check", "--device", "cpu", "--stage", "network", "--peers", peers,
+                         environment=clean_environment())
+            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertIn(f"'{peers}' is no list of hosts", result.stderr)
 
 
 if __name__ == "__main__":

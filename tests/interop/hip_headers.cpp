@@ -13,12 +13,24 @@ namespace {
 namespace ours = hiptool::hip;
 
 constexpr unsigned our_flags[] = {
-    ours::hipStreamDefault,           ours::hipStreamNonBlocking,    ours::hipEventDefault,
-    ours::hipEventBlockingSync,       ours::hipEventDisableTiming,   ours::hipEventInterprocess,
-    ours::hipHostMallocDefault,       ours::hipHostMallocPortable,   ours::hipHostMallocMapped,
-    ours::hipHostMallocWriteCombined, ours::hipHostMallocCoherent,   ours::hipHostMallocNonCoherent,
-    ours::hipHostRegisterDefault,     ours::hipHostRegisterPortable, ours::hipHostRegisterMapped,
-    ours::hipHostRegisterIoMemory,    ours::hipMemAttachGlobal,
+    ours::hipStreamDefault,
+    ours::hipStreamNonBlocking,
+    ours::hipEventDefault,
+    ours::hipEventBlockingSync,
+    ours::hipEventDisableTiming,
+    ours::hipEventInterprocess,
+    ours::hipDeviceMallocFinegrained,
+    ours::hipHostMallocDefault,
+    ours::hipHostMallocPortable,
+    ours::hipHostMallocMapped,
+    ours::hipHostMallocWriteCombined,
+    ours::hipHostMallocCoherent,
+    ours::hipHostMallocNonCoherent,
+    ours::hipHostRegisterDefault,
+    ours::hipHostRegisterPortable,
+    ours::hipHostRegisterMapped,
+    ours::hipHostRegisterIoMemory,
+    ours::hipMemAttachGlobal,
 };
 constexpr unsigned our_read_only_flag = ours::hipHostRegisterReadOnly;
 
@@ -33,12 +45,12 @@ constexpr unsigned our_read_only_flag = ours::hipHostRegisterReadOnly;
 namespace {
 
 constexpr unsigned their_flags[] = {
-    hipStreamDefault,           hipStreamNonBlocking,    hipEventDefault,
-    hipEventBlockingSync,       hipEventDisableTiming,   hipEventInterprocess,
-    hipHostMallocDefault,       hipHostMallocPortable,   hipHostMallocMapped,
-    hipHostMallocWriteCombined, hipHostMallocCoherent,   hipHostMallocNonCoherent,
-    hipHostRegisterDefault,     hipHostRegisterPortable, hipHostRegisterMapped,
-    hipHostRegisterIoMemory,    hipMemAttachGlobal,
+    hipStreamDefault,           hipStreamNonBlocking,       hipEventDefault,
+    hipEventBlockingSync,       hipEventDisableTiming,      hipEventInterprocess,
+    hipDeviceMallocFinegrained, hipHostMallocDefault,       hipHostMallocPortable,
+    hipHostMallocMapped,        hipHostMallocWriteCombined, hipHostMallocCoherent,
+    hipHostMallocNonCoherent,   hipHostRegisterDefault,     hipHostRegisterPortable,
+    hipHostRegisterMapped,      hipHostRegisterIoMemory,    hipMemAttachGlobal,
 };
 
 consteval bool same_flags() {

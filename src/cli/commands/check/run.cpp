@@ -80,6 +80,7 @@ void choose_job(const CheckCommandOptions& options, const Environment& environme
   const std::optional<Rank> rank = find_rank(environment.getenv);
   accept::CheckJob& job = check.job;
   job.has_others = rank && rank->has_others;
+  if (!job.has_others && options.peers.empty()) return;
   if (job.has_others && options.stages.empty() && check.level != accept::CheckLevel::prolog)
     base::add_once(check.stages, std::string("network"));
   job.port =

@@ -149,6 +149,10 @@ TEST_CASE("check: a call that fails is named by the stage of libraries") {
   fail_calls_of("libraries", 6);
 }
 
+TEST_CASE("check: a call that fails is named by the stage of coherence") {
+  fail_calls_of("coherence", 12);
+}
+
 TEST_CASE("check: a call that fails is named by the stage of the model") {
   fail_calls_of("model", 12);
 }
