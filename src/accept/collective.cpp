@@ -21,7 +21,9 @@
 namespace hiptool::accept {
 namespace {
 
-constexpr double exchange_timeout_share = 0.2;  // of the patience for a step
+// Of the patience for a step. A busy processor may take long.
+constexpr double exchange_timeout_share = 0.2;
+constexpr double cpu_timeout_share = 0.8;
 constexpr const char* exchange_action =
     "reset both devices; turn PCIe ACS and the IOMMU's translation off (iommu=pt); check the links "
     "with `hiptool devices --doctor`";
@@ -36,7 +38,7 @@ measure::ExchangeOptions exchange_options(const StageContext& context, bool is_c
   if (context.size_bytes > 0) options.size_bytes = context.size_bytes;
   options.rounds = context.level <= CheckLevel::quick ? 4 : 16;
   options.samples = context.level <= CheckLevel::quick ? 3 : 9;
-  options.timeout_s = patience_s * exchange_timeout_share;
+  options.timeout_s = patience_s * (is_cpu ? cpu_timeout_share : exchange_timeout_share);
   options.cancel = context.cancel;
   return options;
 }

@@ -97,7 +97,7 @@ class Kernels(Exchange):
 
     def test_a_flag_that_is_lost(self):
         for kernel, step in (("ring", "step 1 of round 1"), ("all", "step [12] of round 1")):
-            document = self.quick("collective", 6, "2", FAKE_CUDA_DEVICES="2", **with_nccl(
+            document = self.quick("collective", 6, "20", FAKE_CUDA_DEVICES="2", **with_nccl(
                 FAKE_CUDA_FAULTY_KERNEL=f"hiptool_exchange_{kernel}:silent"))
             fault = self.only_fault(document, "collective")
             self.assertEqual(fault["code"], "HT-EXCHANGE-LOST")
@@ -123,11 +123,11 @@ class Nccl(Exchange):
         self.assertEqual(record.read_text(), "NCCL_NVLS_ENABLE=1 NCCL_DEBUG=WARN\n")
 
     def test_a_library_that_hangs(self):
-        document = self.check("collective", 6, timeout="4", **with_nccl(FAKE_NCCL="hang"))
+        document = self.check("collective", 6, timeout="8", **with_nccl(FAKE_NCCL="hang"))
         self.assertEqual(failed(document), [(None, "collective")])
         fault = self.only_fault(document, "collective")
         self.assertEqual(fault["code"], "HT-NCCL-HANG")
-        self.assertEqual(fault["reason"], "nccl did not return within 4.00 s and was killed "
+        self.assertEqual(fault["reason"], "nccl did not return within 8.00 s and was killed "
                                           "during: the sum of whole numbers")
         self.assertIn("NCCL_DEBUG=INFO", fault["action"])
 
@@ -196,7 +196,7 @@ class Coherence(Exchange):
                          "stale read$")
 
     def test_turns_that_are_not_seen(self):
-        document = self.quick("coherence", 6, "3", words=("--device", "nvidia:0"),
+        document = self.quick("coherence", 6, "12", words=("--device", "nvidia:0"),
                               FAKE_CUDA_FAULTY_KERNEL="hiptool_coherence_turns:deaf")
         stage = self.stage(document, "coherence", "nvidia:0")
         self.assertEqual({fault["code"] for fault in stage["faults"]}, {"HT-COHERENCE-LOST"})
@@ -207,11 +207,12 @@ class Coherence(Exchange):
 class Network(Check):
     """Processes of this machine stand for hosts, by addresses of their own."""
 
-    def start(self, number, port, hosts="127.0.0.1,127.0.0.2,127.0.0.3", timeout="60"):
+    def start(self, number, port, hosts="127.0.0.1,127.0.0.2,127.0.0.3", timeout="60",
+              stages="coherence,network"):
         environment = clean_environment(SLURM_PROCID=str(number), SLURM_STEP_NUM_TASKS="3",
                                         SLURM_NODEID=str(number), SLURM_LOCALID="0",
                                         SLURM_JOB_NODELIST=hosts)
-        words = [program.PROGRAM, "check", "--device", "cpu", "--stage", "coherence,network",
+        words = [program.PROGRAM, "check", "--device", "cpu", "--stage", stages,
                  "--peer-port", str(port), "--timeout", timeout, "--format", "json"]
         return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -235,7 +236,8 @@ class Network(Check):
 
     def test_a_host_that_is_not_there(self):
         port = free_ports(1)[0]
-        document, = self.documents([self.start(0, port, "127.0.0.[1-2]", "3")], 1)
+        document, = self.documents([self.start(0, port, "127.0.0.[1-2]", "3",
+                                               "network")], 1)
         stage = next(one for one in document["stages"] if one["stage"] == "network")
         self.assertEqual([fault["code"] for fault in stage["faults"]], ["HT-NET-UNREACHED"])
         self.assertEqual(stage["faults"][0]["reason"], "127.0.0.2: Connection refused")

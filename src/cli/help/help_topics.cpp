@@ -21,8 +21,8 @@ all devices then.
   HIPTOOL_FORMAT         default of --format: table, json, csv or markdown
   HIPTOOL_HIP_LIBRARY    path of the ROCm runtime library to use
   HIPTOOL_CUDA_LIBRARY   path of the CUDA driver library to use
-  HIPTOOL_LIBRARY_PATH   folders of the BLAS and DNN libraries to use, separated
-                         by colons; no others are searched
+  HIPTOOL_LIBRARY_PATH   folders of the BLAS, DNN and NCCL libraries to use,
+                         separated by colons; no others are searched
   HIPTOOL_CPU_DEVICES    number of cpu devices, default 1
   HIPTOOL_LIBRARY_TIMEOUT  seconds after which a vendor's library that computes
                          one product or convolution is killed, default 300

@@ -129,7 +129,7 @@ class TurnRun {
 
   /// Blocks whose turn it is; the next lines are written while the kernel works on these.
   void take_turns() {
-    const auto start = std::chrono::steady_clock::now();
+    auto moved_at = std::chrono::steady_clock::now();
     std::uint32_t left = blocks_;
     std::vector<std::uint32_t> given(blocks_, 0);
     while (left > 0) {
@@ -150,9 +150,14 @@ class TurnRun {
         check_lines(block, round);
         --left;
       }
-      if (has_moved) continue;
       const bool is_cancelled = options_.cancel != nullptr && options_.cancel->is_cancelled();
-      if (is_cancelled || base::seconds_since(start) > options_.timeout_s) break;
+      if (is_cancelled) break;
+      if (has_moved) {
+        show_progress();
+        moved_at = std::chrono::steady_clock::now();
+        continue;
+      }
+      if (base::seconds_since(moved_at) > options_.timeout_s) break;
       std::this_thread::yield();
     }
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("coherence");
@@ -164,6 +169,14 @@ class TurnRun {
                             "within {}",
                             to_string(result_.memory), least + 1, options_.rounds,
                             format_duration(options_.timeout_s)));
+  }
+
+  /// A sign of life now and then: on a busy machine all turns may take longer than a step may.
+  void show_progress() {
+    constexpr double often_s = 0.5;
+    if (!options_.on_step || base::seconds_since(shown_at_) < often_s) return;
+    shown_at_ = std::chrono::steady_clock::now();
+    options_.on_step(result_.id + ": turns of host and kernel");
   }
 
   void note(const WrongRead& wrong, const std::string& reader, std::uint32_t seed) {
@@ -207,6 +220,7 @@ class TurnRun {
   std::vector<std::uint32_t> done_;
   std::optional<WrongRead> wrong_;
   std::string reader_;
+  std::chrono::steady_clock::time_point shown_at_ = std::chrono::steady_clock::now();
 };
 
 /// The host rewrites the memory, a kernel reads it after an event, and the other way round.

@@ -29,7 +29,7 @@ struct CoherenceOptions {
   std::uint64_t phase_bytes = 4u << 20;                  ///< that they use one after the other
   std::uint32_t rounds = 64;                             ///< turns of one launch
   std::uint32_t phases = 4;                              ///< rewritings of the memory
-  double timeout_s = 5;                                  ///< for all turns
+  double timeout_s = 5;                                  ///< for the next turn
   const CancelToken* cancel = nullptr;                   ///< may be null
   std::function<void(const std::string& step)> on_step;  ///< before what may hang; may be empty
 };
