@@ -152,7 +152,7 @@ class Reduces {
     options_.size_bytes =
         level <= CheckLevel::quick ? std::uint64_t{32} << 20 : std::uint64_t{128} << 20;
     if (round.context->size_bytes > 0) options_.size_bytes = round.context->size_bytes;
-    options_.samples = level <= CheckLevel::quick ? 9 : 30;
+    options_.samples = level <= CheckLevel::quick ? 9 : 15;
     options_.cancel = round.context->cancel;
   }
 

@@ -7,7 +7,7 @@
 ///   abort   ncclCommInitAll ends the process
 ///   last    the last element of the last device's result is one more than the sum
 ///   halves  sums of floats are rounded to 16 bits
-///   slow    sums take 20 ms
+///   slow    sums take 0.3 s
 /// FAKE_NCCL_RECORD is a file that gets a line with the values of NCCL_NVLS_ENABLE and NCCL_DEBUG
 /// for each start.
 #include "hip/nccl.hpp"
@@ -146,7 +146,7 @@ int ncclGroupEnd() {
   for (const Call& call : calls) {
     if (synchronize != nullptr) synchronize(call.stream);
   }
-  if (is_fault("slow", comm)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (is_fault("slow", comm)) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (calls.front().type == ncclFloat32) {
     sum_all<float>(calls);
   } else {
