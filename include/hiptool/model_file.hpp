@@ -31,6 +31,10 @@ class HIPTOOL_API ElementType {
     friend constexpr bool operator==(const Entry&, const Entry&) = default;
   };
 
+  // A move copies, so that objects which were moved from still name their type.
+  ElementType(const ElementType&) = default;
+  ElementType& operator=(const ElementType&) = default;
+
   /// The entry must outlive this and all copies.
   explicit ElementType(const Entry& entry) noexcept : entry_(std::shared_ptr<void>(), &entry) {}
   explicit ElementType(Entry&&) = delete;

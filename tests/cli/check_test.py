@@ -285,7 +285,7 @@ class Faults(Check):
                    if row["device"] == "nvidia:1")
         self.assertEqual((float(row["median_clock_hz"]), float(row["most_power_w"]),
                           float(row["most_temperature_c"])), (1980e6, 75.5, 41))
-        self.assertIn('hiptool_stage_clock_hertz{stage="copy",device="nvidia:1"} 1980000000\n',
+        self.assertIn('hiptool_stage_clock_hertz{stage="copy",device="nvidia:1"} 1.98e+09\n',
                       text["prom"])
         self.assertIn('hiptool_stage_power_watts{stage="copy",device="nvidia:0"} 75.5\n',
                       text["prom"])
