@@ -58,43 +58,92 @@ struct MatrixSpec {
   std::uint64_t columns = 0;
 };
 
+/// Matrices of one shape, one for each expert: y = W_e x + b_e.
+struct ExpertMatrices {
+  /// One tensor with all of them, experts x rows x columns, or one tensor for each expert.
+  std::vector<std::string> weights;
+  std::string bias;  ///< empty: none; else experts x rows elements, or as `row_step` says
+  /// Empty; or the one tensor has the codes of MXFP4, experts x rows x blocks x 16 bytes with
+  /// element 2i in the low half of byte i, and this one an exponent for each block: Hugging Face's
+  /// gpt-oss.
+  std::string scales;
+  /// Where two sets of matrices share a tensor (and a bias): row r is row first_row + row_step r of
+  /// an expert's row_step x rows.
+  std::uint64_t first_row = 0;
+  std::uint64_t row_step = 1;
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+};
+
+/// A mixture of experts in place of one gate, up and down: the router gives each expert a score,
+/// the `used` highest count (of equal ones those with the lower number), and the layer adds their
+/// results by weights that are the softmax of the scores.
+struct ExpertsSpec {
+  std::uint64_t count = 0;    ///< 0: the layer has one gate, up and down
+  std::uint64_t used = 0;     ///< of a token
+  bool is_normalised = true;  ///< the weights of a token's experts add up to 1
+  MatrixSpec router;          ///< count x embedding
+  ExpertMatrices gate;        ///< of feed_forward rows
+  ExpertMatrices up;
+  ExpertMatrices down;
+};
+
 /// The function of the gate in down(act(gate x) * up x).
-enum class GateKind { silu };
+enum class GateKind {
+  silu,
+  gelu,  ///< by tanh: gelu_pytorch_tanh of transformers
+  /// g sigmoid(gate_slope g) (u + 1) in place of act(gate x) * up x, with g = min(gate x,
+  /// gate_limit) and u = up x within +-gate_limit: gpt-oss.
+  clamped_silu,
+};
 
 /// The numbers and tensors of one layer.
 struct DecoderLayer {
   std::uint64_t heads = 0;
   std::uint64_t kv_heads = 0;  ///< head h uses the keys of kv head h / (heads / kv_heads)
   std::uint64_t window = 0;    ///< key j is visible from position i where i - j < window; 0: all
-  std::uint64_t feed_forward = 0;
-  std::string attention_norm;  ///< vector of `embedding` elements
-  MatrixSpec q;                ///< heads x key_length rows
-  MatrixSpec k;                ///< kv_heads x key_length rows
-  MatrixSpec v;                ///< kv_heads x value_length rows
-  std::string q_norm;          ///< of each head, before the rotary embedding; empty: none
+  std::uint64_t feed_forward = 0;  ///< rows of gate and up, of each expert where there are some
+  bool has_local_rope = false;     ///< DecoderSpec::local_rope, not rope
+  std::string attention_norm;      ///< vector of `embedding` elements
+  MatrixSpec q;                    ///< heads x key_length rows
+  MatrixSpec k;                    ///< kv_heads x key_length rows
+  MatrixSpec v;                    ///< kv_heads x value_length rows
+  std::string q_norm;              ///< of each head, before the rotary embedding; empty: none
   std::string k_norm;
-  MatrixSpec attention_output;  ///< heads x value_length columns
+  std::string sinks;                ///< empty: none; else a score of each head, which has no value
+  MatrixSpec attention_output;      ///< heads x value_length columns
+  std::string attention_post_norm;  ///< of what attention adds to x; empty: none
   std::string feed_forward_norm;
-  MatrixSpec gate;
+  std::string feed_forward_post_norm;  ///< of what the MLP adds to x; empty: none
+  MatrixSpec gate;                     ///< this, up and down without experts only
   MatrixSpec up;
   MatrixSpec down;
+  ExpertsSpec experts;
+
+  [[nodiscard]] bool has_experts() const noexcept { return experts.count > 0; }
 };
 
 /// Every number that a decoder computes with, and the names of its tensors, whose shapes were
 /// checked: x = embedding[id]; in each layer x += attention(norm(x)) and x += mlp(norm(x)); the
-/// logits are output x norm(x). Norms are RMS norms: x / sqrt(mean(x^2) + norm_epsilon) x weight.
+/// logits are output x norm(x). Norms are RMS norms: x / sqrt(mean(x^2) + norm_epsilon) x (weight +
+/// norm_offset).
 /// Plain data; scores are multiplied by `attention_scale`.
 struct DecoderSpec {
-  std::string architecture;  ///< "llama", "qwen2", "qwen3", as files name it; "mistral" of configs
+  std::string architecture;  ///< as the file names it: "llama", "qwen3moe" of a GGUF
   std::uint64_t embedding = 0;
   std::uint64_t vocabulary = 0;
   std::uint64_t key_length = 0;      ///< elements of a head's key and query
   std::uint64_t value_length = 0;    ///< elements of a head's value
   std::uint64_t context_length = 0;  ///< tokens that it was trained for; 0: unknown
   double norm_epsilon = 0;
+  double norm_offset = 0;      ///< 1 where files have norm weights without it
+  double embedding_scale = 1;  ///< of rows of the embedding, an f32
   double attention_scale = 0;  ///< 1 / sqrt(key_length) where files do not say
   GateKind gate = GateKind::silu;
+  double gate_limit = 7;      ///< of clamped_silu
+  double gate_slope = 1.702;  ///< likewise
   RopeSpec rope;
+  RopeSpec local_rope;           ///< of layers that have it; of as many dimensions
   std::string embedding_tensor;  ///< vocabulary x embedding
   std::string output_norm;
   MatrixSpec output;  ///< where is_tied the embedding once more
@@ -103,7 +152,8 @@ struct DecoderSpec {
 
   /// Reads the metadata of a GGUF (gguf.md, llama.cpp's gguf-py/gguf/constants.py), or the
   /// config.json next to safetensors (Hugging Face transformers); no tensor data. Architectures:
-  /// llama (mistral, SmolLM2, Llama 3), qwen2, qwen3.
+  /// llama (mistral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs), gemma3
+  /// (gemma3_text of configs), gpt-oss (gpt_oss of configs).
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

@@ -28,6 +28,7 @@
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"

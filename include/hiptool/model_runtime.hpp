@@ -21,12 +21,16 @@
 
 namespace hiptool {
 
-/// An intermediate result of ModelRuntime::decode_step: f32 [tokens, elements].
+/// An intermediate result of ModelRuntime::decode_step: f32 [tokens, elements] unless stated.
 struct DecoderStage {
   /// "embedding"; in each layer "attention_norm", "q", "k", "v" (with their biases), "rotated_q",
   /// "rotated_k" (after the norms of heads, where there are any), "attention", "attention_output",
-  /// "middle" (the layer's input plus that), "feed_forward_norm", "gate", "up", "activation",
-  /// "down", "output" (of the layer); then "output_norm" and "logits", of the last token only.
+  /// ("attention_post_norm",) "middle" (the layer's input plus that), "feed_forward_norm", "gate",
+  /// "up", "activation", "down" ("feed_forward_post_norm"), "output" (of the layer); then
+  /// "output_norm" and "logits", of the last token only. With experts "gate" follows "router"
+  /// (scores), "experts" (u32, their numbers) and "expert_weights"; it, "up", "activation" and
+  /// "expert_down" have the values of a token's experts one after the other, and "down" is their
+  /// sum.
   std::string_view name;
   std::optional<std::size_t> layer;  ///< absent outside of layers
   std::uint64_t position = 0;        ///< of the first token
@@ -88,12 +92,15 @@ class HIPTOOL_API ModelRuntime {
   /// Memory that a runtime on one device allocates when it is made, without weights:
   /// DecoderCache::memory_bytes() of C tokens of context in each layer, and scratch_bytes().
   /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
-  /// elements; norms and biases that are not F32; for each call its ids and logits. Throws
+  /// elements; norms and biases that are not F32; a list of experts; for each call its ids and
+  /// logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   [[nodiscard]] static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
   /// The scratch memory among it. With T = min(chunk_tokens, context_tokens, most_chunk_tokens) and
   /// every term 4 bytes x elements, rounded up to 256: three times T x embedding; the largest T x
   /// elements of all layers for each of q, k, v, attention, gate and up. Attention keeps no scores.
+  /// With experts also the largest T x their number, twice T x those that a token uses, and so many
+  /// times T x embedding; gate and up have a row for each of them.
   [[nodiscard]] static std::uint64_t scratch_bytes(const DecoderSpec& spec, const Options& options);
   /// The same of this runtime: on several devices the sum over them, each with its own layers.
   [[nodiscard]] std::uint64_t memory_bytes() const;

@@ -58,10 +58,11 @@ class HIPTOOL_API QuantisedTensor {
 };
 
 /// x [tokens, columns] times the transposed weights [rows, columns]: f32 [tokens, rows]. Numbers of
-/// the weights are f32 as ggml defines them (F64 is rounded to f32); kernels/ops/quantised.hip
-/// states the order of a sum, which depends on the columns only. A result that is NaN is the
-/// canonical one; without columns it is 0. Throws Error(invalid_argument) for other shapes, dtypes
-/// and devices, and for an output that overlaps x or the weights.
+/// the weights are f32 as ggml defines them (F64 is rounded to f32);
+/// kernels/include/hiptool_file_rows.h states the order of a sum, which depends on the columns
+/// only. A result that is NaN is the canonical one; without columns it is 0. Throws
+/// Error(invalid_argument) for other shapes, dtypes and devices, and for an output that overlaps x
+/// or the weights.
 [[nodiscard]] HIPTOOL_API Tensor quantised_matmul(const Backend& backend,
                                                   const QuantisedTensor& weights, const Tensor& x);
 HIPTOOL_API void quantised_matmul_into(const Backend& backend, Tensor& out,
@@ -107,6 +108,9 @@ struct AttentionOptions {
   std::optional<std::uint64_t> window = {};
   std::optional<double> scale = {};  ///< of scores; absent: 1 / sqrt(key size)
   double softcap = 0;                ///< scores become softcap tanh(score / softcap); 0: they stay
+  /// f32 [heads], contiguous: of each head a score that is no key's and has no value, by which the
+  /// others' parts are less. With causal attention only.
+  std::optional<Tensor> sinks = {};
   /// False: every token sees all positions of the cache, as in an encoder or over another text.
   /// Then positions and capacity do not matter, and a window is refused. DecoderCache::get() has
   /// the tokens so far. Needs memory for copies of q and of the result.
@@ -125,9 +129,8 @@ struct AttentionOptions {
 ///
 /// Throws Error(out_of_bounds) when the last token is not below the capacity; Error(unsupported)
 /// for sizes of 0 and above 256; Error(invalid_argument) for other shapes, dtypes and devices, a
-/// cache whose last axis has not stride 1 or, not causal, without positions, a window of 0, a
-/// softcap that is negative or not finite,
-/// and an output that overlaps an input.
+/// cache whose last axis has not stride 1 or, not causal, without positions, other sinks, a window
+/// of 0, a softcap that is negative or not finite, and an output that overlaps an input.
 [[nodiscard]] HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q,
                                            const KVCache& cache,
                                            const AttentionOptions& options = {});

@@ -236,10 +236,12 @@ inline __device__ void tq2_0_values(const Place& p, float* four) {
   scale_bytes(quarters<2>(p.block, p.i), half_at(p.block + 64), 1, four);
 }
 
+// Half of 2^(e - 127): the codes of fp4 are twice their numbers.
+inline __device__ float half_of_exponent(uint32_t e) {
+  return __uint_as_float(e < 2 ? 0x00200000U << e : (e - 1) << 23);
+}
 inline __device__ void mxfp4_values(const Place& p, float* four) {
-  const uint32_t e = p.block[0];
-  const float half_scale = __uint_as_float(e < 2 ? 0x00200000U << e : (e - 1) << 23);
-  scale_fp4(halves<1>(p.block + 1, p.i), half_scale, four);
+  scale_fp4(halves<1>(p.block + 1, p.i), half_of_exponent(p.block[0]), four);
 }
 
 inline __device__ void nvfp4_values(const Place& p, float* four) {

@@ -9,7 +9,8 @@
 //   .. and a tree joins the lanes;
 // * an element of the output is the sum of eight sums of term times value, one for each remainder
 //   of the key's position by 8, joined by a tree;
-// * segments are joined one after the other, both sides scaled by e^(own - common largest score).
+// * segments (and behind them a sink) are joined one after the other, both sides scaled by e^(own -
+// common largest score).
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
@@ -149,7 +150,9 @@ struct Attending {
     __syncthreads();
   }
 
-  __forceinline__ __device__ void run(const float* keys, const float* values, float* out) const {
+  // `sink`: a score without a value, which is joined last; null: none.
+  __forceinline__ __device__ void run(const float* keys, const float* values, const float* sink,
+                                      float* out) const {
     const bool has_element = threadIdx.x < all.value_size;
     float most = -hiptool_math::infinity<float>();
     float sum = 0;
@@ -176,12 +179,18 @@ struct Attending {
       }
       most = common;
     }
+    if (sink != nullptr) {
+      const float common = larger(most, *sink);
+      const float old_scale = hiptool_math::exponential(most - shift_of(common));
+      sum = __fmaf_rn(sum, old_scale, hiptool_math::exponential(*sink - shift_of(common)));
+      result = result * old_scale;
+    }
     if (has_element) out[threadIdx.x] = canonical(result / sum);
   }
 };
 
 inline __device__ void attend(const Attention& all, const float* queries, const float* keys,
-                              const float* values, float* out) {
+                              const float* values, const float* sinks, float* out) {
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < all.tokens * all.heads; work += gridDim.x) {
     const uint64_t token = work / all.heads;
@@ -195,6 +204,7 @@ inline __device__ void attend(const Attention& all, const float* queries, const 
     }
     __syncthreads();
     attending.run(keys + shared_head * all.key.head, values + shared_head * all.value.head,
+                  sinks != nullptr ? sinks + head : nullptr,
                   out + token * all.out.token + head * all.out.head);
   }
 }
@@ -204,6 +214,13 @@ inline __device__ void attend(const Attention& all, const float* queries, const 
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_attention_f32(hiptool_ops::Attention all, const float* queries, const float* keys,
                           const float* values, float* out) {
-  hiptool_ops::attend(all, queries, keys, values, out);
+  hiptool_ops::attend(all, queries, keys, values, nullptr, out);
 }
 HIPTOOL_EXPORT(hiptool_attention_f32);
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_attention_sinks_f32(hiptool_ops::Attention all, const float* queries, const float* keys,
+                                const float* values, const float* sinks, float* out) {
+  hiptool_ops::attend(all, queries, keys, values, sinks, out);
+}
+HIPTOOL_EXPORT(hiptool_attention_sinks_f32);

@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/contains.hpp"
+#include "model/config_fields.hpp"
 #include "model/config_file.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/metadata_counts.hpp"
@@ -22,120 +22,15 @@
 namespace hiptool::model {
 namespace {
 
-using ConfigJson = nlohmann::json;
-
-/// The members of one object of a config.json. Each that is looked at is remembered, so that the
-/// others can be refused.
-class ConfigFields {
- public:
-  ConfigFields(const ConfigJson& object, const std::filesystem::path& path, std::string prefix = {})
-      : object_(object), path_(path), prefix_(std::move(prefix)) {}
-
-  [[noreturn]] void refuse(const std::string& name, const std::string& why,
-                           const std::string& hint = "use a model of a supported kind") const {
-    const auto found = object_.find(name);
-    const std::string value =
-        found == object_.end() ? "absent"
-                               : found->dump(-1, ' ', false, ConfigJson::error_handler_t::replace);
-    refuse_decoder(path_,
-                   in_quotes(prefix_ + name) + " is " +
-                       (value.size() > 60 ? value.substr(0, 60) + "..." : value) + ", " + why,
-                   hint);
-  }
-
-  /// Null where it is absent or null.
-  const ConfigJson* find(const std::string& name) {
-    used_.insert(name);
-    const auto found = object_.find(name);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  std::optional<std::uint64_t> count(const std::string& name, std::uint64_t most = most_extent) {
-    const ConfigJson* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number_unsigned() || value->get<std::uint64_t>() > most) {
-      refuse(name, "not a whole number from 0 to " + std::to_string(most));
-    }
-    return value->get<std::uint64_t>();
-  }
-  std::uint64_t required_count(const std::string& name, std::uint64_t most = most_extent) {
-    const auto value = count(name, most);
-    if (!value || *value == 0) refuse(name, "which must be at least 1");
-    return *value;
-  }
-
-  std::optional<double> number(const std::string& name) {
-    const ConfigJson* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number() || !std::isfinite(value->get<double>())) {
-      refuse(name, "not a finite number");
-    }
-    return value->get<double>();
-  }
-  double positive(const std::string& name, double absent) {
-    const double value = number(name).value_or(absent);
-    if (!(value > 0)) refuse(name, "which must be above 0");
-    return value;
-  }
-  double required_positive(const std::string& name) {
-    if (find(name) == nullptr) refuse(name, "which this kind of scaling needs");
-    return positive(name, 1);
-  }
-
-  bool flag(const std::string& name, bool absent) {
-    const ConfigJson* value = find(name);
-    if (value == nullptr) return absent;
-    if (!value->is_boolean()) refuse(name, "not true or false");
-    return value->get<bool>();
-  }
-
-  std::optional<std::string> text(const std::string& name) {
-    const ConfigJson* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) refuse(name, "not a text");
-    return value->get<std::string>();
-  }
-
-  std::vector<double> numbers(const std::string& name, std::uint64_t wanted) {
-    const ConfigJson* value = find(name);
-    if (value == nullptr || !value->is_array() || value->size() != wanted) {
-      refuse(name, "not an array of " + std::to_string(wanted) + " numbers");
-    }
-    std::vector<double> numbers;
-    for (const ConfigJson& element : *value) {
-      if (!element.is_number() || !(element.get<double>() > 0)) {
-        refuse(name, "which has an element that is not a number above 0");
-      }
-      numbers.push_back(element.get<double>());
-    }
-    return numbers;
-  }
-
-  /// Members that were not looked at, other than null, false, empty ones and the names given.
-  template <typename Names>
-  void refuse_others(const Names& harmless) const {
-    for (const auto& [name, value] : object_.items()) {
-      if (used_.count(name) > 0 || value.empty() || value == false) continue;
-      if (base::contains(harmless, name)) continue;
-      refuse(name, "and what it changes is unknown here", "remove it if it changes no result");
-    }
-  }
-
- private:
-  const ConfigJson& object_;
-  const std::filesystem::path& path_;
-  std::string prefix_;
-  std::unordered_set<std::string> used_;
-};
-
 // Members of a config that say how a model is trained, stored, sampled or shown.
-constexpr std::array<std::string_view, 44> harmless_members{"_name_or_path",
+constexpr std::array<std::string_view, 45> harmless_members{"_name_or_path",
                                                             "_attn_implementation",
                                                             "architectures",
                                                             "attention_dropout",
                                                             "auto_map",
                                                             "bad_words_ids",
                                                             "bos_token_id",
+                                                            "cache_implementation",
                                                             "chunk_size_feed_forward",
                                                             "diversity_penalty",
                                                             "do_sample",
@@ -238,6 +133,50 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
   }
 }
 
+void read_rope_object(ConfigFields& config, const std::string& name, const ConfigJson& object,
+                      const std::filesystem::path& path, std::uint64_t context_length,
+                      RopeSpec& rope) {
+  if (!object.is_object()) config.refuse(name, "not an object");
+  ConfigFields fields(object, path, name + ".");
+  rope.base = fields.positive("rope_theta", rope.base);
+  if (fields.number("partial_rotary_factor").value_or(1) != 1) {
+    fields.refuse("partial_rotary_factor", "which this architecture does not have");
+  }
+  const auto old_type = fields.text("type");
+  const std::string type = fields.text("rope_type").value_or(old_type.value_or("default"));
+  read_scaling(fields, type, context_length, rope);
+  fields.refuse_others(std::array<std::string_view, 1>{"original_max_position_embeddings"});
+}
+
+// configuration_gemma3.py: "rope_parameters" by kind of layer; older files have "rope_theta" and
+// "rope_scaling" of layers without a window, and "rope_local_base_freq".
+void read_two_ropes(ConfigFields& config, const DecoderArchitecture& kind,
+                    const std::filesystem::path& path, DecoderSpec& spec) {
+  RopeSpec& rope = spec.rope;
+  rope.pairs = RopePairs::halves;
+  rope.dimensions = spec.key_length;
+  spec.local_rope = rope;
+  rope.base = config.positive("rope_theta", 1'000'000);
+  spec.local_rope.base = config.positive("rope_local_base_freq", kind.local_rope_base);
+  const ConfigJson* const scaling = config.find("rope_scaling");
+  const ConfigJson* const both = config.find("rope_parameters");
+  if (both == nullptr) {
+    if (scaling == nullptr) return;
+    read_rope_object(config, "rope_scaling", *scaling, path, spec.context_length, rope);
+    return;
+  }
+  if (!both->is_object()) config.refuse("rope_parameters", "not an object");
+  ConfigFields kinds(*both, path, "rope_parameters.");
+  const auto read = [&](const char* name, RopeSpec& own) {
+    if (const ConfigJson* object = kinds.find(name)) {
+      read_rope_object(kinds, name, *object, path, spec.context_length, own);
+    }
+  };
+  read("full_attention", rope);
+  read("sliding_attention", spec.local_rope);
+  kinds.refuse_others(std::array<std::string_view, 0>{});
+}
+
 // transformers 5 writes "rope_parameters" with the base, older ones "rope_scaling" and
 // "rope_theta".
 void read_rope_fields(ConfigFields& config, const std::filesystem::path& path, DecoderSpec& spec) {
@@ -254,16 +193,7 @@ void read_rope_fields(ConfigFields& config, const std::filesystem::path& path, D
   const ConfigJson* object = config.find(name);
   if (is_new) config.find("rope_scaling");
   if (object == nullptr) return;
-  if (!object->is_object()) config.refuse(name, "not an object");
-  ConfigFields fields(*object, path, name + ".");
-  rope.base = fields.positive("rope_theta", rope.base);
-  if (fields.number("partial_rotary_factor").value_or(1) != 1) {
-    fields.refuse("partial_rotary_factor", "which this architecture does not have");
-  }
-  const auto old_type = fields.text("type");
-  const std::string type = fields.text("rope_type").value_or(old_type.value_or("default"));
-  read_scaling(fields, type, spec.context_length, rope);
-  fields.refuse_others(std::array<std::string_view, 1>{"original_max_position_embeddings"});
+  read_rope_object(config, name, *object, path, spec.context_length, rope);
 }
 
 void read_attention_types(ConfigFields& config, std::uint64_t window, DecoderSpec& spec) {
@@ -285,22 +215,37 @@ void read_attention_types(ConfigFields& config, std::uint64_t window, DecoderSpe
 }
 
 // configuration_mistral.py, configuration_qwen2.py and configuration_qwen3.py with their defaults.
-void read_window_fields(ConfigFields& config, DecoderSpec& spec) {
+void read_window_fields(ConfigFields& config, const DecoderArchitecture& architecture,
+                        DecoderSpec& spec) {
+  const ConfigWindow kind = architecture.config_window;
   constexpr std::uint64_t usual = 4096;
   const bool is_named = config.find("sliding_window") != nullptr;
   const std::uint64_t window = config.count("sliding_window").value_or(0);
-  if (spec.architecture == "llama") {
+  if (kind == ConfigWindow::none) {
     if (is_named) config.refuse("sliding_window", "which this architecture does not have");
     read_attention_types(config, 0, spec);
     return;
   }
-  if (spec.architecture == "mistral") {
+  if (kind == ConfigWindow::everywhere) {
     for (DecoderLayer& layer : spec.layers) layer.window = window;
     read_attention_types(config, window, spec);
     return;
   }
+  if (kind == ConfigWindow::in_periods) {
+    if (window == 0) config.refuse("sliding_window", "which must be at least 1");
+    const auto saved = config.count("_sliding_window_pattern");  // beside layer_types
+    const std::uint64_t period =
+        config.count("sliding_window_pattern").value_or(saved.value_or(architecture.window_period));
+    if (period == 0) config.refuse("sliding_window_pattern", "which must be at least 1");
+    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
+      spec.layers[layer].window = is_in_period(layer, period) ? window : 0;
+    }
+    read_attention_types(config, window, spec);
+    return;
+  }
   const bool has_window = config.flag("use_sliding_window", false);
-  const std::uint64_t first = config.count("max_window_layers").value_or(28);
+  const std::uint64_t last = config.count("max_window_layers").value_or(28);
+  const std::uint64_t first = kind == ConfigWindow::if_used ? 0 : last;
   const std::uint64_t used = !has_window ? 0 : (is_named ? window : usual);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
     spec.layers[layer].window = layer >= first ? used : 0;
@@ -308,23 +253,117 @@ void read_window_fields(ConfigFields& config, DecoderSpec& spec) {
   read_attention_types(config, used, spec);
 }
 
-DecoderTensors read_biases(ConfigFields& config, const DecoderSpec& spec) {
+DecoderBiases read_biases(ConfigFields& config, const DecoderArchitecture& kind) {
   const auto where = [](bool is_set) { return is_set ? Bias::always : Bias::never; };
-  DecoderTensors tensors;
-  if (spec.architecture == "llama" || spec.architecture == "qwen3") {
-    const bool has_bias = config.flag("attention_bias", false);
-    tensors.qkv_bias = where(has_bias);
-    tensors.attention_output_bias = where(has_bias);
+  DecoderBiases biases = kind.config_biases;
+  if (kind.has_attention_bias_key) {
+    biases.qkv = where(config.flag("attention_bias", biases.qkv == Bias::always));
+    biases.attention_output = biases.qkv;
   }
-  if (spec.architecture == "llama") {
-    tensors.feed_forward_bias = where(config.flag("mlp_bias", false));
-  }
-  if (spec.architecture == "qwen2") tensors.qkv_bias = Bias::always;
-  tensors.has_head_norms = spec.architecture == "qwen3";
-  return tensors;
+  if (kind.has_mlp_bias_key) biases.feed_forward = where(config.flag("mlp_bias", false));
+  return biases;
 }
 
-void read_dimensions(ConfigFields& config, DecoderSpec& spec) {
+// configuration_gpt_oss.py; some names are those of the model's makers.
+void read_packed_experts(ConfigFields& config, DecoderSpec& spec) {
+  const std::uint64_t count = config.required_count("num_local_experts", most_experts);
+  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.count = count;
+    layer.experts.used = used;
+  }
+  spec.gate_limit = config.positive("swiglu_limit", spec.gate_limit);
+  spec.gate_slope = config.positive("swiglu_alpha", spec.gate_slope);
+  config.find("experts_per_token");
+  config.find("initial_context_length");
+  const ConfigJson* const packing = config.find("quantization_config");
+  if (packing != nullptr &&
+      (!packing->is_object() || packing->value("quant_method", std::string()) != "mxfp4")) {
+    config.refuse("quantization_config", "which is not supported", "use experts in MXFP4");
+  }
+}
+
+// configuration_qwen3_moe.py; every layer has experts.
+void read_experts(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpec& spec) {
+  config.flag("output_router_logits", false);
+  config.number("router_aux_loss_coef");  // of training
+  if (kind.has_packed_experts) {
+    read_packed_experts(config, spec);
+    return;
+  }
+  if (config.count("decoder_sparse_step").value_or(1) != 1) {
+    config.refuse("decoder_sparse_step", "but here all layers have experts");
+  }
+  if (const ConfigJson* plain = config.find("mlp_only_layers"); plain && !plain->empty()) {
+    config.refuse("mlp_only_layers", "but here all layers have experts");
+  }
+  // transformers 5 saves it by the other name.
+  const bool has_new_name = config.find("num_local_experts") != nullptr;
+  const std::uint64_t count =
+      config.required_count(has_new_name ? "num_local_experts" : "num_experts", most_experts);
+  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
+  const std::uint64_t feed_forward = config.required_count("moe_intermediate_size");
+  const bool is_normalised = config.flag("norm_topk_prob", false);
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.count = count;
+    layer.experts.used = used;
+    layer.experts.is_normalised = is_normalised;
+    layer.feed_forward = feed_forward;
+  }
+  // Written by the makers of Qwen3-Coder; transformers does not read them.
+  if (config.count("shared_expert_intermediate_size").value_or(0) != 0) {
+    config.refuse("shared_expert_intermediate_size", "which this architecture does not have");
+  }
+  if (!config.flag("use_qk_norm", true)) {
+    config.refuse("use_qk_norm", "but this architecture has these norms");
+  }
+}
+
+void read_gate(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpec& spec) {
+  spec.gate = kind.gate;
+  if (kind.gate != GateKind::gelu) {
+    const std::string act = config.text("hidden_act").value_or("silu");
+    if (act != "silu" && act != "swish") config.refuse("hidden_act", "which is not supported");
+    return;
+  }
+  // transformers does not read "hidden_act" of these.
+  config.find("hidden_act");
+  const std::string act = config.text("hidden_activation").value_or("gelu_pytorch_tanh");
+  if (act != "gelu_pytorch_tanh") config.refuse("hidden_activation", "which is not supported");
+}
+
+/// A number above 0 to so many significant bits, ties to even.
+double rounded_to_bits(double number, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(number, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, bits)), exponent - bits);
+}
+
+/// sqrt(embedding) as transformers has it: an f32, rounded to the type of the embedding.
+double embedding_scale_of(const ModelFile& model, std::uint64_t embedding) {
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(embedding)));
+  const TensorInfo* const tensor = model.find("model.embed_tokens.weight");
+  const std::string_view type = tensor != nullptr ? tensor->type.name() : "F32";
+  if (type == "BF16") return rounded_to_bits(scale, 8);
+  return type == "F16" ? rounded_to_bits(scale, 11) : scale;
+}
+
+// modeling_gemma3.py.
+void read_scale_fields(ConfigFields& config, const DecoderArchitecture& kind,
+                       const ModelFile& model, DecoderSpec& spec) {
+  spec.norm_offset = kind.config_norm_offset;
+  if (kind.local_rope_base > 0) {
+    for (DecoderLayer& layer : spec.layers) layer.has_local_rope = layer.window > 0;
+  }
+  if (!kind.has_embedding_scale) return;
+  spec.embedding_scale = embedding_scale_of(model, spec.embedding);
+  spec.attention_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"}) {
+    if (config.find(name) != nullptr) config.refuse(name, "which this architecture does not have");
+  }
+}
+
+void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpec& spec) {
   spec.layers.resize(
       static_cast<std::size_t>(config.required_count("num_hidden_layers", most_layers)));
   spec.embedding = config.required_count("hidden_size");
@@ -333,7 +372,7 @@ void read_dimensions(ConfigFields& config, DecoderSpec& spec) {
   const std::uint64_t heads = config.required_count("num_attention_heads", most_head_extent);
   // Only llama's default is the number of heads; the others' are those of one model each.
   const auto kv_heads = config.count("num_key_value_heads", most_head_extent);
-  if (!kv_heads && spec.architecture != "llama") {
+  if (!kv_heads && kind.needs_kv_heads) {
     config.refuse("num_key_value_heads", "which this architecture needs");
   }
   const std::uint64_t feed_forward = config.required_count("intermediate_size");
@@ -342,7 +381,8 @@ void read_dimensions(ConfigFields& config, DecoderSpec& spec) {
     layer.kv_heads = kv_heads.value_or(heads);
     layer.feed_forward = feed_forward;
   }
-  const std::uint64_t usual = spec.architecture == "qwen3" ? 128 : spec.embedding / heads;
+  const std::uint64_t usual =
+      kind.config_head_length > 0 ? kind.config_head_length : spec.embedding / heads;
   spec.key_length = config.count("head_dim", most_head_extent).value_or(usual);
   spec.value_length = spec.key_length;
   if (spec.key_length == 0) config.refuse("head_dim", "which must be at least 1");
@@ -365,18 +405,26 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   }
   ConfigFields config(json, path);
   spec.architecture = config.text("model_type").value_or("");
-  constexpr std::array<std::string_view, 4> known{"llama", "mistral", "qwen2", "qwen3"};
-  if (!base::contains(known, spec.architecture)) {
+  const DecoderArchitecture* const kind = find_config_architecture(spec.architecture);
+  if (kind == nullptr) {
     config.refuse("model_type", "which is not supported",
-                  "supported are llama, mistral, qwen2 and qwen3");
+                  "supported are " + known_architectures(false));
   }
-  read_dimensions(config, spec);
-  const std::string act = config.text("hidden_act").value_or("silu");
-  if (act != "silu" && act != "swish") config.refuse("hidden_act", "which is not supported");
-  read_rope_fields(config, path, spec);
-  read_window_fields(config, spec);
-  spec.is_tied = config.flag("tie_word_embeddings", false);
-  const DecoderTensors tensors = read_biases(config, spec);
+  read_dimensions(config, *kind, spec);
+  if (kind->has_experts) read_experts(config, *kind, spec);
+  read_gate(config, *kind, spec);
+  if (kind->local_rope_base > 0) {
+    read_two_ropes(config, *kind, path, spec);
+  } else {
+    read_rope_fields(config, path, spec);
+  }
+  if (kind->has_sinks && spec.rope.scaling != RopeScaling::yarn) {
+    config.refuse("rope_scaling", "but this architecture is known with yarn alone");
+  }
+  read_window_fields(config, *kind, spec);
+  read_scale_fields(config, *kind, model, spec);
+  spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);
+  const DecoderTensors tensors{kind, read_biases(config, *kind)};
   if (config.number("pretraining_tp").value_or(1) < 1) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products
   }

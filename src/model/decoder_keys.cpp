@@ -106,6 +106,7 @@ class DecoderKeys {
   }
 
   void ignore(std::string_view name) { use(name); }
+  bool is_used(std::string_view name) const { return used_.count(key(name)) > 0; }
 
   /// Every key of the architecture must have been looked at.
   void refuse_others() const {
@@ -163,6 +164,7 @@ constexpr std::array<NeutralKey, 14> neutral_keys{{{"attention.max_alibi_bias", 
 
 void check_neutral(const ModelFile& model, DecoderKeys& keys) {
   for (const NeutralKey& neutral : neutral_keys) {
+    if (keys.is_used(neutral.name)) continue;
     const auto value = keys.number(neutral.name);
     if (value && *value != neutral.value) {
       keys.refuse(neutral.name, "which this architecture does not have");
@@ -181,9 +183,9 @@ void check_neutral(const ModelFile& model, DecoderKeys& keys) {
 }
 
 // llama.cpp's llama_model::load_hparams and llama_context: a factor without a type is linear.
-void read_rope_keys(DecoderKeys& keys, DecoderSpec& spec) {
+void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   RopeSpec& rope = spec.rope;
-  rope.pairs = spec.architecture == "llama" ? RopePairs::neighbours : RopePairs::halves;
+  rope.pairs = kind.gguf_pairs;
   rope.dimensions = keys.count("rope.dimension_count").value_or(spec.key_length);
   rope.base = keys.positive("rope.freq_base", 10000);
   const double old_factor = keys.positive("rope.scale_linear", 1);
@@ -220,7 +222,7 @@ void read_rope_keys(DecoderKeys& keys, DecoderSpec& spec) {
   }
 }
 
-void read_windows(DecoderKeys& keys, DecoderSpec& spec) {
+void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t window = keys.count("attention.sliding_window").value_or(0);
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   const std::size_t layers = spec.layers.size();
@@ -230,13 +232,13 @@ void read_windows(DecoderKeys& keys, DecoderSpec& spec) {
       keys.refuse(pattern, "which does not fit " + base::plain_count_of(layers, "layer"));
     }
     has_window = *flags;
-  } else if (const auto period = keys.count(pattern); period && *period > 0) {
-    // The last layer of each period sees everything.
+  } else if (const auto period = keys.count(pattern).value_or(kind.window_period); period > 0) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
-      has_window[layer] = layer % *period < *period - 1;
+      has_window[layer] = is_in_period(layer, period);
     }
   }
   for (std::size_t layer = 0; layer < layers; ++layer) {
+    spec.layers[layer].has_local_rope = window > 0 && has_window[layer] && kind.local_rope_base > 0;
     spec.layers[layer].window = has_window[layer] ? window : 0;
   }
 }
@@ -263,6 +265,43 @@ void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
   if (spec.value_length == 0) keys.refuse("attention.value_length", "which must be at least 1");
 }
 
+// llama.cpp's llama-model.cpp and models/qwen3moe.cpp.
+void read_expert_keys(DecoderKeys& keys, DecoderSpec& spec) {
+  const std::uint64_t count = keys.required_count("expert_count", most_experts);
+  const std::uint64_t used = keys.required_count("expert_used_count", count);
+  const auto feed_forward = keys.count("expert_feed_forward_length");
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.count = count;
+    layer.experts.used = used;
+    layer.feed_forward = feed_forward.value_or(0) > 0 ? *feed_forward : layer.feed_forward / used;
+    if (layer.feed_forward == 0) {
+      keys.refuse("expert_feed_forward_length", "which must be at least 1");
+    }
+  }
+  if (const double scale = keys.number("expert_weights_scale").value_or(0);
+      scale != 0 && scale != 1) {
+    keys.refuse("expert_weights_scale", "which this architecture does not have");
+  }
+}
+
+// llama.cpp's models/gemma3.cpp: 62 layers are the 27B model, whose scale is not that of its heads.
+void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+  spec.gate = kind.gate;
+  if (kind.local_rope_base > 0) {
+    // Without the scaling of the other layers.
+    spec.local_rope.pairs = spec.rope.pairs;
+    spec.local_rope.dimensions = spec.rope.dimensions;
+    spec.local_rope.base = keys.positive("rope.freq_base_swa", kind.local_rope_base);
+  }
+  if (!kind.has_embedding_scale) return;
+  spec.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(spec.embedding)));
+  constexpr std::size_t layers_of_27b = 62;
+  if (spec.layers.size() == layers_of_27b) {
+    spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.embedding) /
+                                         static_cast<double>(spec.layers.front().heads));
+  }
+}
+
 // The rows of the embedding must be the tokens of the vocabulary where the file has one.
 std::uint64_t read_vocabulary(const ModelFile& model, DecoderKeys& keys) {
   const auto named = keys.count("vocab_size");
@@ -274,14 +313,14 @@ std::uint64_t read_vocabulary(const ModelFile& model, DecoderKeys& keys) {
 }  // namespace
 
 DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
-  const std::string hint = "supported are llama, qwen2 and qwen3";
+  const std::string hint = "supported are " + known_architectures(true);
   const auto architecture = model.text("general.architecture");
   if (!architecture) {
     refuse_decoder(model.path(), "the metadata lack 'general.architecture'", hint);
   }
   spec.architecture = *architecture;
-  if (spec.architecture != "llama" && spec.architecture != "qwen2" &&
-      spec.architecture != "qwen3") {
+  const DecoderArchitecture* const kind = find_gguf_architecture(spec.architecture);
+  if (kind == nullptr) {
     refuse_decoder(
         model.path(),
         "'general.architecture' is " + in_quotes(spec.architecture) + ", which is not supported",
@@ -297,22 +336,14 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   }
   spec.norm_epsilon = keys.positive("attention.layer_norm_rms_epsilon", 1);
   read_layer_keys(keys, spec);
+  if (kind->has_experts) read_expert_keys(keys, spec);
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
-  read_rope_keys(keys, spec);
-  read_windows(keys, spec);
+  read_rope_keys(keys, *kind, spec);
+  read_windows(keys, *kind, spec);
+  read_scales(keys, *kind, spec);
   check_neutral(model, keys);
   keys.refuse_others();
-
-  DecoderTensors tensors;
-  if (spec.architecture == "llama") {
-    tensors.qkv_bias = Bias::where_stored;
-    tensors.attention_output_bias = Bias::where_stored;
-    tensors.feed_forward_bias = Bias::where_stored;
-    tensors.may_have_divisors = true;
-  }
-  if (spec.architecture == "qwen2") tensors.qkv_bias = Bias::always;
-  tensors.has_head_norms = spec.architecture == "qwen3";
-  return tensors;
+  return {kind, kind->gguf_biases};
 }
 
 }  // namespace hiptool::model

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -7,22 +8,18 @@
 
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/model_file.hpp"
+#include "model/decoder_architectures.hpp"
 
 namespace hiptool::model {
 
 inline constexpr std::uint64_t most_extent = (std::uint64_t{1} << 31) - 1;
+inline constexpr std::uint64_t most_experts = 1024;          // of the router's kernel
 inline constexpr std::uint64_t most_head_extent = 1u << 20;  // products stay below 2^64
-
-/// Whether a layer adds a vector to the result of a matrix.
-enum class Bias { never, where_stored, always };
 
 /// What a reader of metadata says about the tensors.
 struct DecoderTensors {
-  Bias qkv_bias = Bias::never;
-  Bias attention_output_bias = Bias::never;
-  Bias feed_forward_bias = Bias::never;
-  bool has_head_norms = false;     ///< q_norm and k_norm
-  bool may_have_divisors = false;  ///< a GGUF's rope_freqs.weight
+  const DecoderArchitecture* kind = nullptr;
+  DecoderBiases biases = {};
 };
 
 /// Throws Error(input_failed): "FILE: CAUSE".
@@ -36,6 +33,11 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec);
 /// Names the tensors as the model's format does and checks that they are there with their shapes,
 /// and no others.
 void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors, DecoderSpec& spec);
+
+/// Whether a layer has a window where the last one of each period has none.
+constexpr bool is_in_period(std::size_t layer, std::uint64_t period) noexcept {
+  return layer % period < period - 1;
+}
 
 /// YaRN's multiplier of cosine and sine (Peng et al. 2023, section 3.4).
 double yarn_attention_factor(double factor, double scale = 1);

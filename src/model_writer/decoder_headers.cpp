@@ -14,6 +14,10 @@ constexpr float norm_epsilon = 1e-3f;  // so that one that is not read is seen
 constexpr float beta_fast = 4;  // so that the ramp of yarn begins and ends within a short head
 constexpr float beta_slow = 0.25f;
 
+// Where layers have windows in longer periods, so that the last of three layers has none.
+constexpr std::uint32_t own_period = 3;
+bool has_own_period(const DecoderPlan& plan) { return plan.kind->window_period > own_period; }
+
 float rope_base_of(const DecoderPlan& plan) {
   return plan.decoder.architecture == "llama" ? 10000 : 1'000'000;
 }
@@ -57,6 +61,15 @@ std::string divisors_text(std::uint32_t pairs, double step) {
 }
 
 std::string rope_config(const DecoderPlan& plan) {
+  if (plan.kind->local_rope_base > 0) {
+    DecoderPlan one = plan;
+    model::DecoderArchitecture alike = *plan.kind;
+    alike.local_rope_base = 0;
+    one.kind = &alike;
+    return R"({"full_attention": )" + rope_config(one) +
+           R"(, "sliding_attention": {"rope_type": "default", "rope_theta": )" +
+           number_text(plan.kind->local_rope_base) + "}}";
+  }
   std::string text = R"({"rope_theta": )" + number_text(rope_base_of(plan));
   const auto add = [&](std::string_view name, const std::string& value) {
     text.append(", \"").append(name).append("\": ").append(value);
@@ -73,6 +86,7 @@ std::string rope_config(const DecoderPlan& plan) {
   if (scaling == RopeScaling::yarn) {
     add("beta_fast", number_text(double{beta_fast}));
     add("beta_slow", number_text(double{beta_slow}));
+    if (plan.kind->has_packed_experts) add("truncate", "false");
   } else if (scaling == RopeScaling::llama3) {
     add("low_freq_factor", "1.0");
     add("high_freq_factor", "4.0");
@@ -87,14 +101,20 @@ std::string rope_config(const DecoderPlan& plan) {
 
 void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   const SampleDecoder& decoder = plan.decoder;
-  const std::string prefix = decoder.architecture + ".";
-  header.pair("general.architecture", decoder.architecture);
+  const std::string architecture(plan.kind->gguf);
+  const std::string prefix = architecture + ".";
+  header.pair("general.architecture", architecture);
   header.pair("general.name", name_of_made_models);
   header.pair("general.quantization_version", 2);
   header.pair(prefix + "block_count", plan.layers);
   header.pair(prefix + "context_length", plan.context);
   header.pair(prefix + "embedding_length", plan.embedding);
   header.pair(prefix + "feed_forward_length", plan.feed_forward);
+  if (plan.kind->has_experts) {
+    header.pair(prefix + "expert_count", plan.experts);
+    header.pair(prefix + "expert_used_count", plan.experts_used);
+    header.pair(prefix + "expert_feed_forward_length", plan.feed_forward);
+  }
   header.pair(prefix + "attention.head_count", plan.heads);
   header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
   header.pair(prefix + "attention.key_length", plan.head_length);
@@ -102,6 +122,9 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   header.real(prefix + "attention.layer_norm_rms_epsilon", norm_epsilon);
   if (decoder.window > 0) {
     header.pair(prefix + "attention.sliding_window", static_cast<std::uint32_t>(decoder.window));
+  }
+  if (has_own_period(plan)) {
+    header.pair(prefix + "attention.sliding_window_pattern", own_period);
   }
   write_rope_keys(header, plan, prefix);
   header.pair(prefix + "vocab_size", plan.vocabulary);
@@ -111,11 +134,12 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
 
 std::string decoder_config(const DecoderPlan& plan) {
   const SampleDecoder& decoder = plan.decoder;
-  std::string text = "{\n  \"model_type\": \"" + decoder.architecture + "\"";
+  std::string text = "{\n  \"model_type\": \"" + std::string(plan.kind->config) + "\"";
   const auto add = [&](std::string_view name, const std::string& value) {
     text.append(",\n  \"").append(name).append("\": ").append(value);
   };
-  add("hidden_act", "\"silu\"");
+  const bool is_gelu = plan.kind->gate == GateKind::gelu;
+  add(is_gelu ? "hidden_activation" : "hidden_act", is_gelu ? "\"gelu_pytorch_tanh\"" : "\"silu\"");
   add("hidden_size", std::to_string(plan.embedding));
   add("intermediate_size", std::to_string(plan.feed_forward));
   add("num_hidden_layers", std::to_string(plan.layers));
@@ -127,10 +151,25 @@ std::string decoder_config(const DecoderPlan& plan) {
   add("rms_norm_eps", "0.001");
   add("tie_word_embeddings", decoder.is_tied ? "true" : "false");
   add("rope_parameters", rope_config(plan));
+  if (plan.kind->has_packed_experts) {
+    add("num_local_experts", std::to_string(plan.experts));
+    add("num_experts_per_tok", std::to_string(plan.experts_used));
+    add("swiglu_limit", "1.5");  // so that it takes effect
+    add("quantization_config", R"({"quant_method": "mxfp4"})");
+  } else if (plan.kind->has_experts) {
+    add("num_experts", std::to_string(plan.experts));
+    add("num_experts_per_tok", std::to_string(plan.experts_used));
+    add("moe_intermediate_size", std::to_string(plan.feed_forward));
+    add("norm_topk_prob", decoder.is_tied ? "true" : "false");  // so that there are both
+  }
   const std::string window = decoder.window > 0 ? std::to_string(decoder.window) : "null";
-  if (decoder.architecture == "mistral") add("sliding_window", window);
-  if (decoder.architecture == "qwen2" || decoder.architecture == "qwen3") {
-    add("sliding_window", window);
+  if (plan.kind->has_embedding_scale) add("query_pre_attn_scalar", "40");  // not the head's size
+  const model::ConfigWindow kind = plan.kind->config_window;
+  if (kind == model::ConfigWindow::in_periods) {
+    if (has_own_period(plan)) add("sliding_window_pattern", std::to_string(own_period));
+  }
+  if (kind != model::ConfigWindow::none) add("sliding_window", window);
+  if (kind == model::ConfigWindow::from_a_layer || kind == model::ConfigWindow::if_used) {
     add("use_sliding_window", decoder.window > 0 ? "true" : "false");
     add("max_window_layers", "1");
   }

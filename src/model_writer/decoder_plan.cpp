@@ -21,21 +21,27 @@ constexpr std::uint64_t matrices_per_layer = 7;
   throw Error(ErrorCode::invalid_argument, "make-model", message, hint);
 }
 
-void check_decoder(const SampleDecoder& decoder, ModelFormat format) {
+// GGUF's name serves for both formats where there is one.
+const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, ModelFormat format) {
   const std::string& name = decoder.architecture;
   const bool is_gguf = format == ModelFormat::gguf;
-  const bool is_known =
-      name == "llama" || name == "qwen2" || name == "qwen3" || (name == "mistral" && !is_gguf);
-  if (!is_known) {
+  const model::DecoderArchitecture* kind = model::find_gguf_architecture(name);
+  if (kind == nullptr && !is_gguf) kind = model::find_config_architecture(name);
+  if (kind == nullptr) {
     refuse_decoder_plan("unknown architecture " + model::in_quotes(name),
-                        "use llama, qwen2, qwen3, or mistral in safetensors");
+                        "use " + model::known_architectures(true) + ", or mistral in safetensors");
   }
-  if (decoder.window > 0 && name == "llama" && !is_gguf) {
-    refuse_decoder_plan("llama has no window in safetensors", "use mistral");
+  if (decoder.window > 0 && !is_gguf && kind->config_window == model::ConfigWindow::none) {
+    refuse_decoder_plan(name + " has no window in safetensors", "use mistral");
   }
-  if (is_gguf && name != "llama" && decoder.rope == RopeScaling::llama3) {
+  if (is_gguf && !kind->has_divisors && decoder.rope == RopeScaling::llama3) {
     refuse_decoder_plan(name + " has no llama3 scaling in a GGUF", "use safetensors or yarn");
   }
+  const bool has_windows = kind->config_window == model::ConfigWindow::in_periods;
+  if (has_windows && decoder.window == 0) {
+    refuse_decoder_plan(name + " has a window in some of its layers", "add --window");
+  }
+  return *kind;
 }
 
 void check_types(const std::vector<PlannedType>& types, ModelFormat format) {
@@ -57,8 +63,36 @@ class DecoderTensorList {
       : options_(options), types_(types), tensors_(tensors) {}
 
   void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    const double deviation = 1 / std::sqrt(static_cast<double>(columns));
-    add_matrix(name, rows, columns, static_cast<int>(std::lround(std::log2(deviation) - 0.6)));
+    add_matrix(name, rows, columns, magnitude_of(columns));
+  }
+  /// One tensor for all experts, as GGUF has them.
+  void experts(const std::string& name, std::uint64_t count, std::uint64_t rows,
+               std::uint64_t columns) {
+    matrix(name, count * rows, columns);
+    tensors_.back().shape = {columns, rows, count};
+  }
+  /// Codes and exponents of MXFP4, as Hugging Face has them.
+  void packed(const std::string& name, std::uint64_t count, std::uint64_t rows,
+              std::uint64_t columns) {
+    constexpr std::uint64_t block = 32;
+    const int magnitude = magnitude_of(columns);
+    PlannedTensor& codes = add(name + "blocks", "U8", 1, 0, false);
+    codes.size_bytes = count * rows * columns / 2;
+    codes.shape = {count, rows, columns / block, block / 2};
+    PlannedTensor& scales = add(name + "scales", "U8", 1, 0, false);
+    scales.size_bytes = count * rows * columns / block;
+    scales.shape = {count, rows, columns / block};
+    scales.pattern.keep = 0;
+    for (int at = 0; at < 64; at += 8) {
+      scales.pattern.set |= static_cast<std::uint64_t>(packed_exponent(magnitude)) << at;
+    }
+  }
+  void expert_bias(const std::string& name, std::vector<std::uint64_t> shape) {
+    bias(name, shape[0] * shape[1]);
+    tensors_.back().shape = std::move(shape);
+  }
+  void vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive) {
+    add_vector(name, count, magnitude, is_positive);
   }
   void embedding(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
     add_matrix(name, rows, columns, -1);
@@ -69,6 +103,11 @@ class DecoderTensorList {
   void bias(const std::string& name, std::uint64_t count) { add_vector(name, count, -2, false); }
 
  private:
+  static int magnitude_of(std::uint64_t columns) {
+    const double deviation = 1 / std::sqrt(static_cast<double>(columns));
+    return static_cast<int>(std::lround(std::log2(deviation) - 0.6));
+  }
+
   bool is_gguf() const { return options_.format == ModelFormat::gguf; }
 
   void add_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns,
@@ -105,6 +144,44 @@ class DecoderTensorList {
   std::size_t matrices_ = 0;
 };
 
+void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+                 const std::string& prefix) {
+  const std::uint64_t width = plan.embedding;
+  const std::uint64_t ff = plan.feed_forward;
+  const bool has_bias = plan.kind->config_biases.experts == model::Bias::always;
+  const bool is_packed = plan.kind->has_packed_experts && !is_gguf;
+  const std::string router = prefix + (is_gguf     ? "ffn_gate_inp"
+                                       : is_packed ? "mlp.router"
+                                                   : "mlp.gate");
+  list.matrix(router + ".weight", plan.experts, width);
+  if (has_bias) list.bias(router + ".bias", plan.experts);
+  if (is_gguf) {
+    const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+      list.experts(prefix + name + ".weight", plan.experts, rows, columns);
+      if (has_bias) list.expert_bias(prefix + name + ".bias", {rows, plan.experts});
+    };
+    add("ffn_gate_exps", ff, width);
+    add("ffn_up_exps", ff, width);
+    add("ffn_down_exps", width, ff);
+    return;
+  }
+  if (is_packed) {
+    const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+      list.packed(prefix + "mlp.experts." + name + "_proj_", plan.experts, rows, columns);
+      list.expert_bias(prefix + "mlp.experts." + name + "_proj_bias", {plan.experts, rows});
+    };
+    add("gate_up", 2 * ff, width);
+    add("down", width, ff);
+    return;
+  }
+  for (std::uint32_t expert = 0; expert < plan.experts; ++expert) {
+    const std::string own = prefix + "mlp.experts." + std::to_string(expert) + ".";
+    list.matrix(own + "gate_proj.weight", ff, width);
+    list.matrix(own + "up_proj.weight", ff, width);
+    list.matrix(own + "down_proj.weight", width, ff);
+  }
+}
+
 void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                std::uint32_t number) {
   const std::string prefix = (is_gguf ? "blk." : "model.layers.") + std::to_string(number) + ".";
@@ -113,7 +190,6 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   };
   const std::uint64_t queries = std::uint64_t{plan.heads} * plan.head_length;
   const std::uint64_t keys = std::uint64_t{plan.kv_heads} * plan.head_length;
-  const std::string& architecture = plan.decoder.architecture;
   const std::string q = name("attn_q", "self_attn.q_proj");
   const std::string k = name("attn_k", "self_attn.k_proj");
   const std::string v = name("attn_v", "self_attn.v_proj");
@@ -121,17 +197,36 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   list.matrix(q + ".weight", queries, plan.embedding);
   list.matrix(k + ".weight", keys, plan.embedding);
   list.matrix(v + ".weight", keys, plan.embedding);
-  if (architecture == "qwen2") {
+  if (plan.kind->config_biases.qkv == model::Bias::always) {
     list.bias(q + ".bias", queries);
     list.bias(k + ".bias", keys);
     list.bias(v + ".bias", keys);
   }
-  if (architecture == "qwen3") {
+  if (plan.kind->has_head_norms) {
     list.norm(name("attn_q_norm", "self_attn.q_norm") + ".weight", plan.head_length);
     list.norm(name("attn_k_norm", "self_attn.k_norm") + ".weight", plan.head_length);
   }
-  list.matrix(name("attn_output", "self_attn.o_proj") + ".weight", plan.embedding, queries);
-  list.norm(name("ffn_norm", "post_attention_layernorm") + ".weight", plan.embedding);
+  const std::string output = name("attn_output", "self_attn.o_proj");
+  list.matrix(output + ".weight", plan.embedding, queries);
+  if (plan.kind->config_biases.attention_output == model::Bias::always) {
+    list.bias(output + ".bias", plan.embedding);
+  }
+  if (plan.kind->has_post_norms) {
+    list.norm(name("post_attention_norm", "post_attention_layernorm") + ".weight", plan.embedding);
+    list.norm(name("post_ffw_norm", "post_feedforward_layernorm") + ".weight", plan.embedding);
+  }
+  if (plan.kind->has_sinks) {
+    list.vector(name("attn_sinks.weight", "self_attn.sinks"), plan.heads, 0, false);
+  }
+  list.norm(prefix +
+                std::string(is_gguf ? plan.kind->gguf_feed_forward_norm
+                                    : plan.kind->config_feed_forward_norm) +
+                ".weight",
+            plan.embedding);
+  if (plan.kind->has_experts) {
+    add_experts(list, plan, is_gguf, prefix);
+    return;
+  }
   list.matrix(name("ffn_gate", "mlp.gate_proj") + ".weight", plan.feed_forward, plan.embedding);
   list.matrix(name("ffn_up", "mlp.up_proj") + ".weight", plan.feed_forward, plan.embedding);
   list.matrix(name("ffn_down", "mlp.down_proj") + ".weight", plan.embedding, plan.feed_forward);
@@ -183,7 +278,7 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
 DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types) {
   DecoderPlan plan;
   plan.decoder = *options.decoder;
-  check_decoder(plan.decoder, options.format);
+  plan.kind = &known_decoder(plan.decoder, options.format);
   check_types(types, options.format);
   std::uint64_t block = 1;
   for (const PlannedType& type : types) block = std::max(block, type.elements);
@@ -196,6 +291,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
       return bytes;
     });
   } else {
+    if (plan.kind->has_packed_experts) block = std::max<std::uint64_t>(block, 32);
     shape_for_blocks(plan, block);
   }
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/decoder_architectures.hpp"
 #include "model_writer/gguf_fields.hpp"
 #include "model_writer/model_writer.hpp"
 #include "model_writer/writer_plan.hpp"
@@ -15,11 +16,14 @@ inline constexpr std::uint64_t least_decoder_tensors = 29;  ///< 3 layers of 9, 
 /// A decoder. The sizes of a small one are odd, so that a program cannot confuse two of them.
 struct DecoderPlan {
   SampleDecoder decoder;
+  const model::DecoderArchitecture* kind = nullptr;
   std::uint32_t embedding = 96;
   std::uint32_t heads = 6;
   std::uint32_t kv_heads = 2;
   std::uint32_t head_length = 24;
   std::uint32_t feed_forward = 163;
+  std::uint32_t experts = 7;  ///< where the architecture has some
+  std::uint32_t experts_used = 3;
   std::uint32_t vocabulary = 331;
   std::uint32_t layers = 3;
   std::uint32_t context = 64;           ///< tokens

@@ -19,11 +19,12 @@ constexpr std::uint32_t context_of_shapes = 8192;
 struct DecoderShape {
   std::string_view architecture;  ///< empty: any
   std::uint32_t embedding, layers, heads, kv_heads, head_length, feed_forward, vocabulary;
+  std::uint32_t experts = 0, experts_used = 0;  ///< 0: those of the smallest model
 };
 
 // Below the first three: config.json of SmolLM2 135M and 360M, Llama 3.2 1B and 3B, Llama 3.1 8B,
-// 70B and 405B; Mistral 7B v0.3, Nemo and Large 2407; Qwen2.5 0.5B to 72B; Qwen3 0.6B to 32B, all
-// on Hugging Face.
+// 70B and 405B; Mistral 7B v0.3, Nemo and Large 2407; Qwen2.5 0.5B to 72B; Qwen3 0.6B to 32B,
+// 30B-A3B and 235B-A22B, all on Hugging Face.
 constexpr std::array shapes{DecoderShape{"", 256, 4, 4, 2, 64, 768, 2048},
                             DecoderShape{"", 512, 8, 8, 4, 64, 1536, 8192},
                             DecoderShape{"", 1024, 12, 16, 4, 64, 3072, 32000},
@@ -49,7 +50,9 @@ constexpr std::array shapes{DecoderShape{"", 256, 4, 4, 2, 64, 768, 2048},
                             DecoderShape{"qwen3", 2560, 36, 32, 8, 128, 9728, 151936},
                             DecoderShape{"qwen3", 4096, 36, 32, 8, 128, 12288, 151936},
                             DecoderShape{"qwen3", 5120, 40, 40, 8, 128, 17408, 151936},
-                            DecoderShape{"qwen3", 5120, 64, 64, 8, 128, 25600, 151936}};
+                            DecoderShape{"qwen3", 5120, 64, 64, 8, 128, 25600, 151936},
+                            DecoderShape{"qwen3moe", 2048, 48, 32, 4, 128, 768, 151936, 128, 8},
+                            DecoderShape{"qwen3moe", 4096, 94, 64, 4, 128, 1536, 151936, 128, 8}};
 
 bool fits(const DecoderShape& shape, const std::string& architecture, std::uint64_t block) {
   const bool has_name = shape.architecture.empty() || shape.architecture == architecture;
@@ -65,6 +68,8 @@ void give_shape(DecoderPlan& plan, const DecoderShape& shape) {
   plan.head_length = shape.head_length;
   plan.feed_forward = shape.feed_forward;
   plan.vocabulary = shape.vocabulary;
+  if (shape.experts > 0) plan.experts = shape.experts;
+  if (shape.experts > 0) plan.experts_used = shape.experts_used;
   plan.context = context_of_shapes;
   plan.original_context = static_cast<std::uint32_t>(context_of_shapes / plan.factor);
 }

@@ -129,6 +129,11 @@ std::vector<std::string_view> weight_types(bool is_gguf) {
   return names;
 }
 
+int packed_exponent(int magnitude) {
+  const double unit = find_fields(block_fields, "MXFP4")->unit_log2;
+  return 127 + static_cast<int>(std::lround(magnitude + 0.6 - unit));
+}
+
 Pattern weight_pattern(std::string_view type, std::uint32_t block_bytes, std::uint64_t seed,
                        int magnitude, bool is_positive) {
   Pattern pattern;

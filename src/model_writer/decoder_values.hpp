@@ -13,6 +13,9 @@ bool can_be_weights(std::string_view type);
 /// Every such type of GGUF or of safetensors, in the order of the tables.
 std::vector<std::string_view> weight_types(bool is_gguf);
 
+/// The exponent of MXFP4's blocks for such a magnitude, as files have it.
+int packed_exponent(int magnitude);
+
 /// Random values of that type whose root mean square is about 2^magnitude (within a factor of 2
 /// where the type can represent that). A plain type has both signs and an exponent of
 /// `magnitude`: +-2^magnitude x [1, 2). `is_positive`: of F32, without signs.

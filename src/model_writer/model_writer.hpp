@@ -19,7 +19,7 @@ inline constexpr std::string_view name_of_made_models = "hiptool make-model";
 
 /// A decoder whose sizes, keys and names fit each other, so that programs can compute with it.
 struct SampleDecoder {
-  std::string architecture;  ///< "llama", "mistral" (safetensors only), "qwen2", "qwen3"
+  std::string architecture;  ///< as a GGUF names it; "mistral" (safetensors only)
   RopeScaling rope = RopeScaling::none;
   std::uint64_t window = 0;      ///< 0: none
   bool is_tied = false;          ///< the output is the embedding

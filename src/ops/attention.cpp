@@ -80,6 +80,17 @@ void require_options(const AttentionOptions& options) {
   }
 }
 
+void require_sinks(const Backend& backend, const Tensor& q, const AttentionOptions& options) {
+  const Tensor& sinks = *options.sinks;
+  require_device(backend, attention_name, std::array<const Tensor*, 1>{&sinks});
+  require_activations(attention_name, sinks, 1);
+  if (!options.is_causal) refuse(attention_name, "sinks are for causal attention");
+  if (sinks.dims()[0] != q.dims()[1] || !sinks.layout().is_contiguous()) {
+    refuse(attention_name, "sinks " + describe(sinks) + " are not one for each head of " +
+                               describe(q) + ", contiguous");
+  }
+}
+
 hiptool_ops::HeadStrides strides_of(const Tensor& tensor) {
   return {tensor.layout().strides()[0], tensor.layout().strides()[1]};
 }
@@ -111,6 +122,12 @@ void launch_attention(const Backend& backend, const Tensor& q, const KVCache& ca
                                hiptool_ops::attention_parts * all.value_size +
                                (all.key_size + 3) / 4 * 4;
   config.shared_bytes = static_cast<std::uint32_t>(floats * sizeof(float));
+  if (options.sinks) {
+    launch(state_of(backend).kernel("ops_attention", "hiptool_attention_sinks_f32"), config,
+           backend.stream(), all, q.address(), cache.keys.address(), cache.values.address(),
+           options.sinks->address(), out.address());
+    return;
+  }
   launch(state_of(backend).kernel("ops_attention", "hiptool_attention_f32"), config,
          backend.stream(), all, q.address(), cache.keys.address(), cache.values.address(),
          out.address());
@@ -172,6 +189,7 @@ void attention_into(const Backend& backend, Tensor& out, const Tensor& q, const 
   require_cache(attention_name, cache);
   require_heads(q, cache);
   require_options(options);
+  if (options.sinks) require_sinks(backend, q, options);
   require_output(attention_name, std::span(tensors).first(3), out, DType::f32,
                  std::array{q.dims()[0], q.dims()[1], cache.values.dims()[2]});
   require_separate(attention_name, std::span(tensors).first(3), out);

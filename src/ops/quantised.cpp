@@ -14,6 +14,7 @@
 #include "ops/backend_state.hpp"
 #include "ops/faults.hpp"
 #include "ops/layers.hpp"
+#include "ops/quantised.hpp"
 #include "ops/rows.hpp"
 
 namespace hiptool::ops {
@@ -69,32 +70,6 @@ Buffer memory_of_numbers(const Tensor& numbers) {
   return numbers.buffer().view(layout.start_offset() * size, numbers.size_bytes());
 }
 
-std::string describe_weights(const QuantisedTensor& weights) {
-  return std::string(weights.type().name()) +
-         list_of(std::array{weights.rows(), weights.columns()});
-}
-
-hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
-  hiptool_ops::FileMatrix matrix{};
-  matrix.rows = weights.rows();
-  matrix.columns = weights.columns();
-  matrix.row_bytes = weights.row_bytes();
-  matrix.type = type_with_kernels(weights.type());
-  // A piece of four f64 is read 16 bytes at a time.
-  const std::uint64_t piece_bytes =
-      std::min<std::uint64_t>(block_alignment, weights.type().block_bits() / 8 * 4);
-  matrix.has_pieces = weights.columns() % 4 == 0 && weights.row_bytes() % piece_bytes == 0 ? 1 : 0;
-  return matrix;
-}
-
-void require_weights_device(const Backend& backend, std::string_view operation,
-                            const QuantisedTensor& weights) {
-  if (weights.device() == backend.device()) return;
-  refuse(operation, "the weights " + describe_weights(weights) + " are on " +
-                        weights.device().id() + ", and the operation runs on " +
-                        backend.device().id());
-}
-
 /// The output shares no memory with the weights.
 void require_apart(std::string_view operation, const QuantisedTensor& weights, const Tensor& out) {
   if (out.element_count() == 0 || weights.blocks().is_empty()) return;
@@ -105,10 +80,6 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
                     out.layout().extent() * element_size_bytes(out.dtype());
   if (first >= end || begin >= past) return;
   refuse(operation, "the output " + describe(out) + " overlaps the weights");
-}
-
-const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matrix) {
-  return is_type_of_numbers(matrix.type) ? nullptr : state_of(backend).iq_grids();
 }
 
 void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
@@ -137,6 +108,36 @@ void launch_embedding(const Backend& backend, const QuantisedTensor& weights, co
 }
 
 }  // namespace
+
+std::string describe_weights(const QuantisedTensor& weights) {
+  return std::string(weights.type().name()) +
+         list_of(std::array{weights.rows(), weights.columns()});
+}
+
+hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
+  hiptool_ops::FileMatrix matrix{};
+  matrix.rows = weights.rows();
+  matrix.columns = weights.columns();
+  matrix.row_bytes = weights.row_bytes();
+  matrix.type = type_with_kernels(weights.type());
+  // A piece of four f64 is read 16 bytes at a time.
+  const std::uint64_t piece_bytes =
+      std::min<std::uint64_t>(block_alignment, weights.type().block_bits() / 8 * 4);
+  matrix.has_pieces = weights.columns() % 4 == 0 && weights.row_bytes() % piece_bytes == 0 ? 1 : 0;
+  return matrix;
+}
+
+void require_weights_device(const Backend& backend, std::string_view operation,
+                            const QuantisedTensor& weights) {
+  if (weights.device() == backend.device()) return;
+  refuse(operation, "the weights " + describe_weights(weights) + " are on " +
+                        weights.device().id() + ", and the operation runs on " +
+                        backend.device().id());
+}
+
+const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matrix) {
+  return is_type_of_numbers(matrix.type) ? nullptr : state_of(backend).iq_grids();
+}
 
 void QuantisedTensor::require_type(ElementType type) { type_with_kernels(type); }
 

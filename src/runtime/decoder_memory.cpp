@@ -27,6 +27,12 @@ void require_options(const ModelRuntime::Options& options) {
   if (options.chunk_tokens == 0) refuse_options("chunks of 0 tokens", "choose 1 or more");
 }
 
+// The largest number where it exceeds 64 bits, which ByteCount refuses.
+std::uint64_t most_product(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  return b > 0 && a > most / b ? most : a * b;
+}
+
 ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_t>& layers) {
   ScratchSizes sizes;
   for (const std::size_t number : layers) {
@@ -35,7 +41,12 @@ ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_
     sizes.k = std::max(sizes.k, layer.k.rows);
     sizes.v = std::max(sizes.v, layer.v.rows);
     sizes.attention = std::max(sizes.attention, layer.attention_output.columns);
-    sizes.feed_forward = std::max({sizes.feed_forward, layer.gate.rows, layer.up.rows});
+    const std::uint64_t used = layer.experts.used;
+    sizes.feed_forward = std::max(
+        sizes.feed_forward, used > 0 ? most_product(layer.feed_forward, used) : layer.feed_forward);
+    sizes.scores = std::max(sizes.scores, layer.experts.count);
+    sizes.used = std::max(sizes.used, used);
+    sizes.slots = std::max(sizes.slots, most_product(used, spec.embedding));
   }
   return sizes;
 }
@@ -73,7 +84,8 @@ std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<s
   ByteCount count;
   for (int scratch = 0; scratch < 3; ++scratch) count.add(chunk, spec.embedding);
   for (const std::uint64_t elements :
-       {sizes.q, sizes.k, sizes.v, sizes.attention, sizes.feed_forward, sizes.feed_forward}) {
+       {sizes.q, sizes.k, sizes.v, sizes.attention, sizes.feed_forward, sizes.feed_forward,
+        sizes.scores, sizes.used, sizes.slots, sizes.used}) {
     count.add(chunk, elements);
   }
   return count.total();
@@ -116,6 +128,10 @@ DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchS
       attention(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.attention})),
       gate(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
       up(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
+      scores(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.scores})),
+      expert_weights(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.used})),
+      slots(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.slots})),
+      expert_ids(Tensor::empty(arena, DType::u32, {decoder_chunk_tokens(options), sizes.used})),
       size_bytes_(size_bytes) {
   for (std::size_t i = 0; i < layers.size(); ++i) cache_layer.emplace(layers[i], i);
 }

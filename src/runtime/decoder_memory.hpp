@@ -17,6 +17,8 @@ namespace hiptool::runtime {
 /// Elements of scratch memory for one token, the largest of the layers.
 struct ScratchSizes {
   std::uint64_t q = 0, k = 0, v = 0, attention = 0, feed_forward = 0;
+  /// Scores of the router, experts of a token, their results: 0 without experts.
+  std::uint64_t scores = 0, used = 0, slots = 0;
 };
 
 /// The memory of a ModelRuntime on one device, one allocation: the same sizes as
@@ -32,9 +34,10 @@ class DecoderMemory {
   DecoderCache cache;                              ///< of these layers
   std::map<std::size_t, std::size_t> cache_layer;  ///< the cache's layer by the model's
   /// f32, the largest chunk of all layers: see rows().
-  Tensor x, normed, sum, q, k, v, attention, gate, up;
+  Tensor x, normed, sum, q, k, v, attention, gate, up, scores, expert_weights, slots;
+  Tensor expert_ids;  ///< u32
 
-  /// The first elements of scratch memory as [tokens, columns].
+  /// The first elements of scratch memory as [tokens, columns]; "tokens" may be slots.
   static Tensor rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns);
 
  private:

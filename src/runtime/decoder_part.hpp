@@ -23,7 +23,8 @@ struct DecoderPart {
 
   Backend backend;
   DecoderMemory memory;
-  std::optional<ops::RopeTables> tables;  ///< set before the first token
+  std::optional<ops::RopeTables> tables;        ///< set before the first token
+  std::optional<ops::RopeTables> local_tables;  ///< of layers with a local rope
   Event mark;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hiptool/error.hpp"
+#include "model/decoder_parts.hpp"
 
 namespace hiptool::runtime {
 namespace {
@@ -34,13 +35,17 @@ bool has_weight(const FindWeight& find, const Backend& backend, const std::strin
   }
 }
 
-std::vector<std::string> tensors_of(const DecoderLayer& layer) {
-  std::vector<std::string> all{layer.attention_norm, layer.feed_forward_norm, layer.q_norm,
-                               layer.k_norm};
-  for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
-                                   &layer.gate, &layer.up, &layer.down}) {
+std::vector<std::string> tensors_of(const DecoderSpec& spec, const DecoderLayer& layer) {
+  std::vector<std::string> all;
+  for (const model::VectorPart& part : model::vectors_of(spec, layer)) all.push_back(*part.tensor);
+  for (const MatrixSpec* matrix : model::matrices_of(layer)) {
     all.push_back(matrix->weight);
     all.push_back(matrix->bias);
+  }
+  for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+    all.insert(all.end(), experts->weights.begin(), experts->weights.end());
+    all.push_back(experts->bias);
+    all.push_back(experts->scales);
   }
   std::erase(all, std::string());
   return all;
@@ -81,7 +86,7 @@ DecoderPlaces find_places(std::span<const Backend> backends, const DecoderSpec& 
   DecoderPlaces places;
   places.embedding = place_of(backends, find, spec.embedding_tensor);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
-    places.layers.push_back(place_of_all(backends, find, tensors_of(spec.layers[layer]),
+    places.layers.push_back(place_of_all(backends, find, tensors_of(spec, spec.layers[layer]),
                                          "layer " + std::to_string(layer)));
   }
   places.output_norm = place_of(backends, find, spec.output_norm);

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
+#include "hiptool/ops.hpp"
+#include "model/decoder_parts.hpp"
 #include "runtime/decoder_places.hpp"
 
 namespace hiptool::runtime {
@@ -45,8 +47,24 @@ class PartFinder {
     if (tensor.empty()) return std::nullopt;
     return vector(tensor, count);
   }
+  /// A norm's weights with the offset.
+  Tensor norm(const std::string& tensor, std::uint64_t count, double offset) const {
+    const Tensor weights = vector(tensor, count);
+    return offset == 0 ? weights : ops::affine(backend_, weights, 1.0, offset);
+  }
   DeviceMatrix product(const MatrixSpec& spec) const {
     return {matrix(spec.weight, spec.rows, spec.columns), named_vector(spec.bias, spec.rows)};
+  }
+
+  DeviceExpertMatrices expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
+    const std::uint64_t rows = spec.row_step * spec.rows;
+    std::optional<ops::ExpertBias> bias;
+    if (!spec.bias.empty()) {
+      bias = {vector(spec.bias, experts * rows).with_layout(Layout{experts, rows}), spec.first_row,
+              spec.row_step};
+    }
+    if (!spec.scales.empty()) return {ops::ExpertTensors(backend_, packed(spec, experts)), bias};
+    return {ops::ExpertTensors(backend_, expert_matrices(spec, experts), experts), bias};
   }
 
   void check_vector(const std::string& tensor, std::uint64_t count) const {
@@ -56,8 +74,42 @@ class PartFinder {
     matrix(spec.weight, spec.rows, spec.columns);
     check_vector(spec.bias, spec.rows);
   }
+  void check_expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
+    if (spec.scales.empty()) {
+      expert_matrices(spec, experts);
+    } else {
+      packed(spec, experts);
+    }
+    check_vector(spec.bias, experts * spec.row_step * spec.rows);
+  }
 
  private:
+  ops::ExpertTensors::Packed packed(const ExpertMatrices& spec, std::uint64_t experts) const {
+    const auto bytes_of = [&](const std::string& tensor) {
+      const Weight weight = find_(tensor, backend_.device());
+      if (weight.type.name() == "U8") return weight.bytes;
+      refuse_size(tensor, "type U8");
+    };
+    return {bytes_of(spec.weights.front()),
+            bytes_of(spec.scales),
+            experts,
+            spec.rows,
+            spec.columns,
+            spec.first_row,
+            spec.row_step};
+  }
+
+  // One matrix with the rows of all where the file has one tensor.
+  std::vector<ops::QuantisedTensor> expert_matrices(const ExpertMatrices& spec,
+                                                    std::uint64_t experts) const {
+    const std::uint64_t rows = spec.rows * (experts / spec.weights.size());
+    std::vector<ops::QuantisedTensor> matrices;
+    for (const std::string& tensor : spec.weights) {
+      matrices.push_back(matrix(tensor, rows, spec.columns));
+    }
+    return matrices;
+  }
+
   const Backend& backend_;
   const FindWeight& find_;
 };
@@ -90,13 +142,12 @@ void check_weights(std::span<const Backend> backends, const DecoderPlaces& place
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     const DecoderLayer& layer = spec.layers[number];
     const PartFinder parts = at(places.layers[number]);
-    parts.check_vector(layer.attention_norm, spec.embedding);
-    parts.check_vector(layer.feed_forward_norm, spec.embedding);
-    parts.check_vector(layer.q_norm, spec.key_length);
-    parts.check_vector(layer.k_norm, spec.key_length);
-    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
-                                     &layer.gate, &layer.up, &layer.down}) {
-      parts.check_product(*matrix);
+    for (const model::VectorPart& part : model::vectors_of(spec, layer)) {
+      parts.check_vector(*part.tensor, part.elements);
+    }
+    for (const MatrixSpec* matrix : model::matrices_of(layer)) parts.check_product(*matrix);
+    for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+      parts.check_expert_products(*experts, layer.experts.count);
     }
   }
 }
@@ -106,19 +157,42 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
   const auto at = [&](std::size_t place) { return PartFinder(backends[place], find); };
   DecoderWeights weights{
       at(places.embedding).matrix(spec.embedding_tensor, spec.vocabulary, spec.embedding),
-      at(places.output_norm).vector(spec.output_norm, spec.embedding),
+      at(places.output_norm).norm(spec.output_norm, spec.embedding, spec.norm_offset),
       at(places.output).product(spec.output),
       {}};
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     const DecoderLayer& layer = spec.layers[number];
     const PartFinder parts = at(places.layers[number]);
-    weights.layers.push_back(
-        {parts.vector(layer.attention_norm, spec.embedding), parts.product(layer.q),
-         parts.product(layer.k), parts.product(layer.v),
-         parts.named_vector(layer.q_norm, spec.key_length),
-         parts.named_vector(layer.k_norm, spec.key_length), parts.product(layer.attention_output),
-         parts.vector(layer.feed_forward_norm, spec.embedding), parts.product(layer.gate),
-         parts.product(layer.up), parts.product(layer.down)});
+    const auto norm = [&](const std::string& tensor, std::uint64_t count) {
+      return parts.norm(tensor, count, spec.norm_offset);
+    };
+    const auto named_norm = [&](const std::string& tensor, std::uint64_t count) {
+      return tensor.empty() ? std::nullopt : std::optional(norm(tensor, count));
+    };
+    LayerWeights own{norm(layer.attention_norm, spec.embedding),
+                     parts.product(layer.q),
+                     parts.product(layer.k),
+                     parts.product(layer.v),
+                     named_norm(layer.q_norm, spec.key_length),
+                     named_norm(layer.k_norm, spec.key_length),
+                     parts.product(layer.attention_output),
+                     named_norm(layer.attention_post_norm, spec.embedding),
+                     named_norm(layer.feed_forward_post_norm, spec.embedding),
+                     parts.named_vector(layer.sinks, layer.heads),
+                     norm(layer.feed_forward_norm, spec.embedding),
+                     {},
+                     {}};
+    if (layer.has_experts()) {
+      const ExpertsSpec& experts = layer.experts;
+      own.experts = ExpertWeights{parts.product(experts.router),
+                                  parts.expert_products(experts.gate, experts.count),
+                                  parts.expert_products(experts.up, experts.count),
+                                  parts.expert_products(experts.down, experts.count)};
+    } else {
+      own.mlp =
+          MlpWeights{parts.product(layer.gate), parts.product(layer.up), parts.product(layer.down)};
+    }
+    weights.layers.push_back(std::move(own));
   }
   return weights;
 }

@@ -9,6 +9,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/tensor.hpp"
 
@@ -25,16 +26,35 @@ struct DeviceMatrix {
   std::optional<Tensor> bias;  ///< f32 [rows]
 };
 
+/// The same of each expert.
+struct DeviceExpertMatrices {
+  ops::ExpertTensors weights;
+  std::optional<ops::ExpertBias> bias;
+};
+
+struct MlpWeights {
+  DeviceMatrix gate, up, down;
+};
+
+struct ExpertWeights {
+  DeviceMatrix router;
+  DeviceExpertMatrices gate, up, down;
+};
+
 struct LayerWeights {
   Tensor attention_norm;
   DeviceMatrix q, k, v;
   std::optional<Tensor> q_norm, k_norm;
   DeviceMatrix attention_output;
+  std::optional<Tensor> attention_post_norm, feed_forward_post_norm;
+  std::optional<Tensor> sinks;
   Tensor feed_forward_norm;
-  DeviceMatrix gate, up, down;
+  std::optional<MlpWeights> mlp;  ///< or experts
+  std::optional<ExpertWeights> experts;
 };
 
-/// The tensors of a decoder, each where its step computes; vectors are f32.
+/// The tensors of a decoder, each where its step computes; vectors are f32, norms with their
+/// offset.
 struct DecoderWeights {
   ops::QuantisedTensor embedding;
   Tensor output_norm;

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "runtime/decoder_memory.hpp"
 #include "runtime/decoder_part.hpp"
@@ -26,9 +27,12 @@ using runtime::DecoderMemory;
 using runtime::DecoderPart;
 using runtime::DecoderPlaces;
 using runtime::DecoderWeights;
+using runtime::DeviceExpertMatrices;
 using runtime::DeviceMatrix;
+using runtime::ExpertWeights;
 using runtime::FindWeight;
 using runtime::LayerWeights;
+using runtime::MlpWeights;
 
 FindWeight weights_of(const LoadedModel& model) {
   return
@@ -126,9 +130,18 @@ struct ModelRuntime::State {
     weights = runtime::find_weights(backends, places, spec, find);
     const std::vector<double> frequencies =
         runtime::decoder_frequencies(backends, spec.rope, context_tokens, find);
+    const bool has_local_rope = std::ranges::any_of(spec.layers, &DecoderLayer::has_local_rope);
+    std::vector<double> local_frequencies;
+    if (has_local_rope) {
+      local_frequencies =
+          runtime::decoder_frequencies(backends, spec.local_rope, context_tokens, find);
+    }
     for (DecoderPart& part : parts) {
       part.tables =
           runtime::decoder_rope_tables(part.backend, spec.rope, frequencies, context_tokens);
+      if (!has_local_rope) continue;
+      part.local_tables = runtime::decoder_rope_tables(part.backend, spec.local_rope,
+                                                       local_frequencies, context_tokens);
     }
   }
 
@@ -137,7 +150,9 @@ struct ModelRuntime::State {
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
-  void turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
+  Tensor mlp(std::size_t number, const Tensor& normed, std::uint64_t first);
+  Tensor experts(std::size_t number, const Tensor& normed, std::uint64_t first);
+  void turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
             const std::optional<Tensor>& norm, std::uint64_t first) const;
   Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
   void truncate(std::uint64_t length) noexcept {
@@ -182,6 +197,16 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
 
 namespace {
 
+void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up) {
+  switch (spec.gate) {
+    case GateKind::silu: ops::gate_into(backend, gate, ops::Gate::silu, gate, up); break;
+    case GateKind::gelu: ops::gate_into(backend, gate, ops::Gate::gelu, gate, up); break;
+    case GateKind::clamped_silu:
+      ops::clamped_gate_into(backend, gate, gate, up, spec.gate_limit, spec.gate_slope);
+      break;
+  }
+}
+
 // W x + b in scratch memory.
 Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
                const Tensor& scratch) {
@@ -194,16 +219,19 @@ Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor&
 }  // namespace
 
 // Norms of heads and rotation, in place.
-void ModelRuntime::State::turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
+void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
                                const std::optional<Tensor>& norm, std::uint64_t first) const {
+  const DecoderPart& part = parts[places.layers[number]];
+  const bool is_local = spec.layers[number].has_local_rope;
+  const ops::RopeTables& tables = is_local ? *part.local_tables : *part.tables;
   const std::uint64_t tokens = elements.dims()[0];
   Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
   if (norm) ops::rmsnorm_into(part.backend, by_head, by_head, *norm, spec.norm_epsilon);
   const auto table = [&](const Tensor& whole) {
     return whole.with_layout(whole.layout().narrow(0, first, tokens));
   };
-  ops::rope_into(part.backend, by_head, by_head, table(part.tables->cosines),
-                 table(part.tables->sines), spec.rope.pairs);
+  ops::rope_into(part.backend, by_head, by_head, table(tables.cosines), table(tables.sines),
+                 is_local ? spec.local_rope.pairs : spec.rope.pairs);
 }
 
 void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
@@ -226,9 +254,9 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   say("k", k);
   const Tensor v = product(backend, own.v, normed, memory.v);
   say("v", v);
-  turn(part, q, layer.heads, own.q_norm, first);
+  turn(number, q, layer.heads, own.q_norm, first);
   say("rotated_q", q);
-  turn(part, k, layer.kv_heads, own.k_norm, first);
+  turn(number, k, layer.kv_heads, own.k_norm, first);
   say("rotated_k", k);
 
   memory.cache.append(cached, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
@@ -237,6 +265,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   options.first_position = first;
   if (layer.window > 0) options.window = layer.window;
   options.scale = spec.attention_scale;
+  options.sinks = own.sinks;
   const Tensor attention =
       DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
   Tensor attended = attention.with_layout(Layout{tokens, layer.heads, spec.value_length});
@@ -244,8 +273,12 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
                       q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
                       memory.cache.layer(cached), options);
   say("attention", attention);
-  const Tensor output = product(backend, own.attention_output, attention, memory.sum);
+  Tensor output = product(backend, own.attention_output, attention, memory.sum);
   say("attention_output", output);
+  if (own.attention_post_norm) {
+    ops::rmsnorm_into(backend, output, output, *own.attention_post_norm, spec.norm_epsilon);
+    say("attention_post_norm", output);
+  }
   ops::add_into(backend, x, x, output);
   say("middle", x);
 }
@@ -261,16 +294,67 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
   ops::rmsnorm_into(backend, normed, x, own.feed_forward_norm, spec.norm_epsilon);
   say("feed_forward_norm", normed);
-  Tensor gate = product(backend, own.gate, normed, memory.gate);
-  say("gate", gate);
-  const Tensor up = product(backend, own.up, normed, memory.up);
-  say("up", up);
-  ops::gate_into(backend, gate, ops::Gate::silu, gate, up);
-  say("activation", gate);
-  const Tensor down = product(backend, own.down, gate, memory.sum);
+  Tensor down = own.mlp ? mlp(number, normed, first) : experts(number, normed, first);
   say("down", down);
+  if (own.feed_forward_post_norm) {
+    ops::rmsnorm_into(backend, down, down, *own.feed_forward_post_norm, spec.norm_epsilon);
+    say("feed_forward_post_norm", down);
+  }
   ops::add_into(backend, x, x, down);
   say("output", x);
+}
+
+Tensor ModelRuntime::State::mlp(std::size_t number, const Tensor& normed, std::uint64_t first) {
+  const MlpWeights& own = *weights->layers[number].mlp;
+  const DecoderPart& part = parts[places.layers[number]];
+  const Backend& backend = part.backend;
+  Tensor gate = product(backend, own.gate, normed, part.memory.gate);
+  report(part, "gate", number, first, gate);
+  const Tensor up = product(backend, own.up, normed, part.memory.up);
+  report(part, "up", number, first, up);
+  apply_gate(backend, spec, gate, up);
+  report(part, "activation", number, first, gate);
+  return product(backend, own.down, gate, part.memory.sum);
+}
+
+Tensor ModelRuntime::State::experts(std::size_t number, const Tensor& normed, std::uint64_t first) {
+  const ExpertWeights& own = *weights->layers[number].experts;
+  const ExpertsSpec& spec_of_layer = spec.layers[number].experts;
+  const DecoderPart& part = parts[places.layers[number]];
+  const Backend& backend = part.backend;
+  const DecoderMemory& memory = part.memory;
+  const std::uint64_t tokens = normed.dims()[0];
+  const std::uint64_t used = spec_of_layer.used;
+  // Probes see the slots of a token as one row.
+  const auto say = [&](const char* name, const Tensor& slots) {
+    report(part, name, number, first,
+           slots.with_layout(Layout{tokens, slots.element_count() / tokens}));
+  };
+  const Tensor scores = product(backend, own.router, normed, memory.scores);
+  say("router", scores);
+  ops::ExpertRouting routing{DecoderMemory::rows(memory.expert_ids, tokens, used),
+                             DecoderMemory::rows(memory.expert_weights, tokens, used)};
+  ops::route_experts_into(backend, routing, scores, spec_of_layer.is_normalised);
+  say("experts", routing.ids);
+  say("expert_weights", routing.weights);
+  const auto multiply = [&](const DeviceExpertMatrices& matrices, const Tensor& inputs,
+                            const Tensor& scratch) {
+    Tensor out = DecoderMemory::rows(scratch, tokens * used, matrices.weights.rows());
+    ops::expert_matmul_into(backend, out, matrices.weights, routing.ids, inputs,
+                            matrices.bias ? &*matrices.bias : nullptr);
+    return out;
+  };
+  Tensor gate = multiply(own.gate, normed, memory.gate);
+  say("gate", gate);
+  const Tensor up = multiply(own.up, normed, memory.up);
+  say("up", up);
+  apply_gate(backend, spec, gate, up);
+  say("activation", gate);
+  const Tensor slots = multiply(own.down, gate, memory.slots);
+  say("expert_down", slots);
+  Tensor sum = DecoderMemory::rows(memory.sum, tokens, spec.embedding);
+  ops::add_experts_into(backend, sum, slots, routing.weights);
+  return sum;
 }
 
 // Rows of the embedding's width where the next step computes.
@@ -302,6 +386,9 @@ Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
   const DecoderPart& start = parts[place];
   Tensor x = DecoderMemory::rows(start.memory.x, ids.element_count(), spec.embedding);
   ops::embedding_rows_into(start.backend, x, weights->embedding, ids);
+  if (spec.embedding_scale != 1) {
+    ops::affine_into(start.backend, x, x, spec.embedding_scale, 0.0);
+  }
   report(start, "embedding", std::nullopt, first, x);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
     x = moved(x, place, places.layers[layer]);

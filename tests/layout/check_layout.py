@@ -35,7 +35,7 @@ HEADER_LAYER = {
     "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "backend": "ops", "conv": "ops", "libraries": "ops", "matmul": "ops", "operations": "ops",
-    "ops": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
+    "ops": "ops", "ops_experts": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
     "load_tensor": "load",
     "decoder_cache": "runtime", "model_runtime": "runtime", "sampling": "runtime",

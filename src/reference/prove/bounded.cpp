@@ -43,10 +43,10 @@ Bounded without_error(std::span<const double> values) {
   return {{values.begin(), values.end()}, std::vector<double>(values.size())};
 }
 
-Bounded rounded_twice(std::span<const double> values) {
+Bounded rounded_from_file(std::span<const double> values, int more_roundings) {
   Bounded result = without_error(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    result.bounds[i] = 2 * unit * std::abs(values[i]) + least;
+    result.bounds[i] = (2 + more_roundings) * unit * std::abs(values[i]) + least;
   }
   return result;
 }
@@ -133,13 +133,21 @@ void attend_head(const Attended& all, const double* query, double scale, double*
     std::fill_n(values, all.value_length, no_bound);
     return;
   }
-  const double highest = *std::ranges::max_element(parts);
+  const double of_keys = *std::ranges::max_element(parts);
+  const double highest = all.sink ? std::max(of_keys, *all.sink) : of_keys;
   double sum = 0;
+  double sink_part = 0;
+  double sink_error = 0;
+  if (all.sink) {
+    sink_error = unit * (3 * std::abs(*all.sink) + 2 * (highest - *all.sink) + 16);
+    sum = sink_part = std::exp(*all.sink - highest);
+  }
   for (std::size_t j = 0; j < all.count; ++j) {
     errors[j] += unit * (3 * std::abs(parts[j]) + 2 * (highest - parts[j]) + 16);
     sum += parts[j] = std::exp(parts[j] - highest);
   }
-  double squares_of_parts = 0;
+  sink_part /= sum;
+  double squares_of_parts = sink_part * sink_part;
   for (double& part : parts) {
     part /= sum;
     squares_of_parts += part * part;
@@ -152,7 +160,7 @@ void attend_head(const Attended& all, const double* query, double scale, double*
       mean += term;
       squares += term * term;
     }
-    double of_scores = 0;
+    double of_scores = sink_part * sink_error * std::abs(mean);
     for (std::size_t j = 0; j < all.count; ++j) {
       of_scores += parts[j] * errors[j] * std::abs(all.values[j * all.value_stride + i] - mean);
     }
@@ -162,7 +170,90 @@ void attend_head(const Attended& all, const double* query, double scale, double*
   }
 }
 
-Bounded gated(std::span<const double> gate, std::span<const double> up) {
+Bounded expert_weights(std::span<const double> scores, std::size_t experts,
+                       std::span<const std::uint32_t> ids, std::size_t used, bool is_normalised) {
+  Bounded result{std::vector<double>(ids.size()), std::vector<double>(ids.size())};
+  for (std::size_t token = 0; token < ids.size() / used; ++token) {
+    const std::span<const double> all = scores.subspan(token * experts, experts);
+    const std::span<const std::uint32_t> own = ids.subspan(token * used, used);
+    std::vector<double> terms;
+    for (const std::uint32_t id : own) terms.push_back(all[id]);
+    const double highest = *std::ranges::max_element(terms);
+    if (!is_normalised) terms.assign(all.begin(), all.end());
+    double sum = 0;
+    double distances = 0;
+    for (const double term : terms) {
+      sum += std::exp(term - highest);
+      distances += std::exp(term - highest) * std::abs(term - highest);
+    }
+    for (std::size_t i = 0; i < used; ++i) {
+      const double distance = std::abs(all[own[i]] - highest);
+      const double weight = std::exp(all[own[i]] - highest) / sum;
+      const double share = 2 * (distance + distances / sum) + static_cast<double>(terms.size()) + 8;
+      result.values[token * used + i] = weight;
+      result.bounds[token * used + i] = weight * share * unit + 4 * least;
+    }
+  }
+  return result;
+}
+
+Bounded expert_sums(std::span<const double> slots, std::span<const double> weights,
+                    std::size_t used) {
+  const std::size_t columns = slots.size() / weights.size();
+  const std::size_t tokens = weights.size() / used;
+  Bounded result{std::vector<double>(tokens * columns), std::vector<double>(tokens * columns)};
+  for (std::size_t at = 0; at < result.values.size(); ++at) {
+    const std::size_t token = at / columns;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t slot = token * used; slot < (token + 1) * used; ++slot) {
+      const double term = weights[slot] * slots[slot * columns + at % columns];
+      sum += term;
+      squares += term * term;
+    }
+    result.values[at] = sum;
+    result.bounds[at] = sum_bound(used, std::sqrt(squares), sum);
+  }
+  return result;
+}
+
+namespace {
+
+Bounded gated_by_tanh(std::span<const double> gate, std::span<const double> up) {
+  const double root = std::sqrt(2 / std::acos(-1.0));
+  Bounded result = without_error(gate);
+  for (std::size_t i = 0; i < gate.size(); ++i) {
+    const double g = gate[i];
+    // 0.5 (1 + tanh x) is 1 / (1 + e^-2x), which keeps its digits below 0.
+    const double inner = root * (g + 0.044715 * g * g * g);
+    const double value = g / (1 + std::exp(-2 * inner)) * up[i];
+    result.values[i] = value;
+    result.bounds[i] = 8 * unit * std::abs(value) + least * (2 + 2 * std::abs(up[i]));
+  }
+  return result;
+}
+
+Bounded gated_within(const DecoderSpec& spec, std::span<const double> gate,
+                     std::span<const double> up) {
+  Bounded result = without_error(gate);
+  for (std::size_t i = 0; i < gate.size(); ++i) {
+    const double g = std::min(gate[i], spec.gate_limit);
+    const double u = std::clamp(up[i], -spec.gate_limit, spec.gate_limit);
+    const double argument = spec.gate_slope * g;
+    const double share = 1 / (1 + std::exp(-argument));
+    const double value = (u + 1) * g * share;
+    result.values[i] = value;
+    result.bounds[i] = (8 + 3 * std::abs(argument) * (1 - share)) * unit * std::abs(value) +
+                       least * (2 + 2 * std::abs(u + 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+Bounded gated(const DecoderSpec& spec, std::span<const double> gate, std::span<const double> up) {
+  if (spec.gate == GateKind::gelu) return gated_by_tanh(gate, up);
+  if (spec.gate == GateKind::clamped_silu) return gated_within(spec, gate, up);
   Bounded result = without_error(gate);
   for (std::size_t i = 0; i < gate.size(); ++i) {
     const double value = gate[i] / (1 + std::exp(-gate[i])) * up[i];

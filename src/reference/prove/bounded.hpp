@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,8 +45,8 @@ Bounded bounded_norms(std::span<const double> rows, std::span<const double> weig
 /// The inputs as they are, which a device has exactly.
 Bounded without_error(std::span<const double> values);
 
-/// Numbers of a file, which a type of blocks may give by two roundings.
-Bounded rounded_twice(std::span<const double> values);
+/// Numbers of a file, which a type of blocks may give by two roundings, after so many more.
+Bounded rounded_from_file(std::span<const double> values, int more_roundings);
 
 /// Turns heads of so many elements at each position, in place.
 void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
@@ -56,14 +57,27 @@ struct Attended {
   const double* keys;
   const double* values;
   std::size_t count, key_stride, value_stride, key_length, value_length;
+  std::optional<double> sink = {};  ///< one more score, without a value
 };
 
 /// One head of one token: value_length elements to `values` and `bounds`.
 void attend_head(const Attended& all, const double* query, double scale, double* values,
                  double* bounds);
 
-/// silu(gate) up.
-Bounded gated(std::span<const double> gate, std::span<const double> up);
+/// The weights of experts, tokens x used, which are the softmax of their scores, tokens x experts:
+/// over the used ones or over all. Relative to a weight: twice the distance of each score from the
+/// highest, two roundings of an exponential, and one for each term of the sum.
+Bounded expert_weights(std::span<const double> scores, std::size_t experts,
+                       std::span<const std::uint32_t> ids, std::size_t used, bool is_normalised);
+
+/// Sums of the slots of each token, used x columns, by its weights.
+Bounded expert_sums(std::span<const double> slots, std::span<const double> weights,
+                    std::size_t used);
+
+/// The gate's function times up. Of gelu, g (1 + tanh(c (g + 0.044715 g^3))) / 2, the kernel keeps
+/// the digits of both sums: eight roundings. Of the clamped silu the slope's rounding and that of
+/// its product count by the slope of the sigmoid.
+Bounded gated(const DecoderSpec& spec, std::span<const double> gate, std::span<const double> up);
 
 Bounded summed(std::span<const double> left, std::span<const double> right);
 

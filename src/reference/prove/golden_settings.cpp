@@ -95,6 +95,25 @@ class Description {
                                      &layer.gate, &layer.up, &layer.down}) {
       add(*matrix);
     }
+    if (layer.has_experts()) add(layer.experts);
+    for (const std::string* name : {&layer.attention_post_norm, &layer.feed_forward_post_norm}) {
+      if (!name->empty()) add(*name);
+    }
+    if (layer.has_local_rope) add(layer.has_local_rope);
+    if (!layer.sinks.empty()) add(layer.sinks);
+  }
+  void add(const ExpertsSpec& experts) {
+    add(experts.count);
+    add(experts.used);
+    add(experts.is_normalised);
+    add(experts.router);
+    for (const ExpertMatrices* matrices : {&experts.gate, &experts.up, &experts.down}) {
+      for (const std::string& name : matrices->weights) add(name);
+      add(matrices->bias);
+      if (!matrices->scales.empty()) add(matrices->scales);
+      add(matrices->rows);
+      add(matrices->columns);
+    }
   }
   std::uint64_t digest() const { return base::xxh3_64(bytes_.data(), bytes_.size()); }
 
@@ -148,6 +167,17 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
   add_list("kv heads", &DecoderLayer::kv_heads);
   add_list("window", &DecoderLayer::window);
   add_list("feed forward length", &DecoderLayer::feed_forward);
+  if (std::ranges::any_of(spec.layers, &DecoderLayer::has_local_rope)) {
+    all["local rope base"] = text_of(spec.local_rope.base);
+  }
+  if (spec.norm_offset != 0) all["norm offset"] = text_of(spec.norm_offset);
+  if (spec.embedding_scale != 1) all["embedding scale"] = text_of(spec.embedding_scale);
+  if (!spec.layers.empty() && spec.layers.front().has_experts()) {
+    const ExpertsSpec& experts = spec.layers.front().experts;
+    all["experts"] = std::to_string(experts.count);
+    all["experts used"] = std::to_string(experts.used);
+    all["experts normalised"] = experts.is_normalised ? "yes" : "no";
+  }
   return all;
 }
 
@@ -199,6 +229,16 @@ std::uint64_t numbers_digest_with(const DecoderSpec& spec, const RopeSpec& rope,
   all.add(spec.output_norm);
   all.add(spec.output);
   for (const DecoderLayer& layer : spec.layers) all.add(layer);
+  // What the first architectures lack has no part in their goldens.
+  if (spec.norm_offset != 0) all.add(spec.norm_offset);
+  if (spec.embedding_scale != 1) all.add(spec.embedding_scale);
+  if (spec.gate == GateKind::clamped_silu) {
+    all.add(spec.gate_limit);
+    all.add(spec.gate_slope);
+  }
+  if (std::ranges::any_of(spec.layers, &DecoderLayer::has_local_rope)) {
+    all.add(spec.local_rope, original_context_of(spec.local_rope));
+  }
   return all.digest();
 }
 

@@ -118,7 +118,8 @@ void LayerJudge::start(std::span<const std::uint32_t> ids, std::uint64_t first_p
   if (follows_own_) own_ = expected;
   if (is_compared) {
     result_ = nullptr;
-    const Bounded rounded = rounded_twice(expected);
+    const bool is_scaled = reference_.spec().embedding_scale != 1;
+    const Bounded rounded = rounded_from_file(expected, is_scaled ? 1 : 0);
     compare("embedding", reference_.spec().embedding_tensor, rounded.values, rounded.bounds,
             embedding);
   }
@@ -132,7 +133,7 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
     return follows_own_ ? reference_.norm(weight, inputs).values : std::vector<double>();
   };
   const auto own_turned = [&](const std::vector<double>& heads, const std::string& norm) {
-    return follows_own_ ? reference_.rotated(heads, norm, positions_).values
+    return follows_own_ ? reference_.rotated(layer, heads, norm, positions_).values
                         : std::vector<double>();
   };
 
@@ -141,34 +142,52 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
   const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
   const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
-  compare("rotated_q", layer.q_norm, reference_.rotated(device.at("q"), layer.q_norm, positions_));
-  compare("rotated_k", layer.k_norm, reference_.rotated(device.at("k"), layer.k_norm, positions_));
+  compare("rotated_q", layer.q_norm,
+          reference_.rotated(layer, device.at("q"), layer.q_norm, positions_));
+  compare("rotated_k", layer.k_norm,
+          reference_.rotated(layer, device.at("k"), layer.k_norm, positions_));
   KeyValues& given = given_caches_[number];
   given.append(device.at("rotated_k"), device.at("v"), positions_);
-  compare("attention", "", reference_.attention(layer, given, device.at("rotated_q")));
+  compare("attention", layer.sinks, reference_.attention(layer, given, device.at("rotated_q")));
   std::vector<double> attended;
   if (follows_own_) {
     KeyValues& own = own_caches_[number];
     own.append(own_turned(k, layer.k_norm), v, positions_);
     attended = reference_.attention(layer, own, own_turned(q, layer.q_norm)).values;
   }
-  const std::vector<double> output =
+  std::vector<double> output =
       product("attention_output", layer.attention_output, "attention", attended);
-  compare("middle", "", summed(given_, device.at("attention_output")));
+  compare("middle", "",
+          summed(given_, added("attention_output", "attention_post_norm", layer.attention_post_norm,
+                               output)));
   own_ = summed(own_, output).values;
 
   compare("feed_forward_norm", layer.feed_forward_norm,
           reference_.norm(layer.feed_forward_norm, device.at("middle")));
   const std::vector<double> inputs = own_norm(layer.feed_forward_norm, own_);
-  const std::vector<double> gate = product("gate", layer.gate, "feed_forward_norm", inputs);
-  const std::vector<double> up = product("up", layer.up, "feed_forward_norm", inputs);
-  compare("activation", "", gated(device.at("gate"), device.at("up")));
-  const std::vector<double> down =
-      product("down", layer.down, "activation", gated(gate, up).values);
-  compare("output", "", summed(device.at("middle"), device.at("down")));
+  std::vector<double> down = layer.has_experts() ? mix(layer.experts, inputs) : mlp(layer, inputs);
+  compare("output", "",
+          summed(device.at("middle"),
+                 added("down", "feed_forward_post_norm", layer.feed_forward_post_norm, down)));
   own_ = summed(own_, down).values;
   given_ = device.at("output");
   result_ = nullptr;
+}
+
+// What the device adds to its x, after a norm where there is one; the same of its own values.
+std::vector<double> LayerJudge::added(const char* stage, const char* norm_stage,
+                                      const std::string& norm, std::vector<double>& own) {
+  if (norm.empty()) return device_->at(stage);
+  compare(norm_stage, norm, reference_.norm(norm, device_->at(stage)));
+  if (follows_own_) own = reference_.norm(norm, own).values;
+  return device_->at(norm_stage);
+}
+
+std::vector<double> LayerJudge::mlp(const DecoderLayer& layer, const std::vector<double>& inputs) {
+  const std::vector<double> gate = product("gate", layer.gate, "feed_forward_norm", inputs);
+  const std::vector<double> up = product("up", layer.up, "feed_forward_norm", inputs);
+  compare("activation", "", gated(reference_.spec(), device_->at("gate"), device_->at("up")));
+  return product("down", layer.down, "activation", gated(reference_.spec(), gate, up).values);
 }
 
 std::vector<double> LayerJudge::logits(const StageValues& device, std::size_t tokens) {

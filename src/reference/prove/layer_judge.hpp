@@ -41,6 +41,7 @@ class LayerJudge {
   /// The first stage with values that leave the range of f32, in words; empty: there is none. No
   /// device is wrong there.
   const std::string& out_of_range() const noexcept { return out_of_range_; }
+  std::uint64_t router_ties() const noexcept { return router_ties_; }
 
  private:
   void compare(const char* stage, const std::string& tensor, std::span<const double> expected,
@@ -50,6 +51,15 @@ class LayerJudge {
   }
   std::vector<double> product(const char* stage, const MatrixSpec& matrix, const char* input,
                               const std::vector<double>& own);
+  std::vector<double> slots_product(const char* stage, const ExpertMatrices& matrices,
+                                    const ExpertsSpec& experts,
+                                    const std::vector<std::uint32_t>& ids, const char* input,
+                                    const std::vector<double>& own);
+  std::vector<double> added(const char* stage, const char* norm_stage, const std::string& norm,
+                            std::vector<double>& own);
+  std::vector<double> mlp(const DecoderLayer& layer, const std::vector<double>& inputs);
+  std::vector<double> mix(const ExpertsSpec& experts, const std::vector<double>& inputs);
+  std::vector<std::uint32_t> judge_choice(const ExpertsSpec& experts, const Bounded& scores);
   LayerResult& result_of(std::size_t layer);
 
   const ReferenceDecoder& reference_;
@@ -65,6 +75,7 @@ class LayerJudge {
   std::vector<LayerResult> layers_;
   std::optional<WrongValue> outside_;  // of layers
   std::string out_of_range_;
+  std::uint64_t router_ties_ = 0;
 };
 
 }  // namespace hiptool::reference

@@ -26,6 +26,7 @@ std::uint64_t widest_stage(const DecoderSpec& spec) {
          {&layer.q, &layer.k, &layer.v, &layer.attention_output, &layer.gate, &layer.up}) {
       widest = std::max({widest, matrix->rows, matrix->columns});
     }
+    widest = std::max(widest, layer.experts.used * std::max(layer.feed_forward, spec.embedding));
   }
   return widest;
 }
@@ -61,6 +62,7 @@ std::string refusal_of(const Error& error, const ModelFile& model) {
 Provability provability(const ModelFile& model) {
   for (const TensorInfo& tensor : model.tensors()) {
     const std::string_view type = tensor.type.name();
+    if (type == "U8") continue;  // codes and exponents of experts, which the description checks
     if (has_values(tensor.type) && model::find_gguf_type(type) != nullptr) continue;
     return {std::nullopt, "tensor '" + tensor.name + "' is of type " + std::string(type) +
                               ", for which there are no kernels"};

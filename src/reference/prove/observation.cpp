@@ -22,6 +22,10 @@ void wait_unless_cancelled(const StreamRef& stream, const CancelToken* cancel) {
 std::vector<double> read_values(const StreamRef& stream, const Tensor& values,
                                 const CancelToken* cancel) {
   wait_unless_cancelled(stream, cancel);
+  if (values.dtype() == DType::u32) {
+    const std::vector<std::uint32_t> counts = values.to_host<std::uint32_t>(stream);
+    return {counts.begin(), counts.end()};
+  }
   const std::vector<float> numbers = values.to_host<float>(stream);
   return {numbers.begin(), numbers.end()};
 }

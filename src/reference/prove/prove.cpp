@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
+#include "model/decoder_parts.hpp"
 #include "reference/prove/layer_judge.hpp"
 #include "reference/prove/observation.hpp"
 
@@ -69,6 +70,7 @@ class Prover {
     run_observed();
     ProveResult result;
     result.layers = judge_.layers();
+    result.router_ties = judge_.router_ties();
     result.first_wrong = judge_.first_wrong();
     for (LayerResult& layer : result.layers) name_device(layer.wrong);
     name_device(result.first_wrong);
@@ -93,9 +95,12 @@ class Prover {
     return reference_.tensor(matrix.weight).size_bytes;
   }
   void count_weights(const DecoderLayer& layer) {
-    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
-                                     &layer.gate, &layer.up, &layer.down}) {
+    for (const MatrixSpec* matrix : model::matrices_of(layer))
       total_bytes_ += weight_bytes(*matrix);
+    for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+      for (const std::string& tensor : experts->weights) {
+        total_bytes_ += reference_.tensor(tensor).size_bytes;
+      }
     }
   }
   void report_progress(std::uint64_t bytes) {

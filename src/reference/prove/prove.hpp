@@ -16,13 +16,14 @@ namespace hiptool::reference {
 
 /// The worst value of a stage that is wrong.
 struct WrongValue {
-  std::optional<std::size_t> layer;  ///< absent outside of layers
-  std::string stage;                 ///< DecoderStage::name, or one of check_golden()
-  std::string tensor;                ///< whose values the stage uses; empty: none
-  std::string type;                  ///< of the tensor
-  std::string device;                ///< that computed it
-  std::uint64_t position = 0;        ///< of the token
-  std::uint64_t row = 0;             ///< element of the token's values, which has so many:
+  std::optional<std::size_t> layer;          ///< absent outside of layers
+  std::string stage;                         ///< DecoderStage::name, or one of check_golden()
+  std::string tensor;                        ///< whose values the stage uses; empty: none
+  std::string type;                          ///< of the tensor
+  std::string device;                        ///< that computed it
+  std::uint64_t position = 0;                ///< of the token
+  std::optional<std::uint32_t> expert = {};  ///< whose matrix the stage uses
+  std::uint64_t row = 0;  ///< element of the token's values, of which there are so many:
   std::uint64_t rows = 0;
   double expected = 0;
   double got = 0;
@@ -61,6 +62,9 @@ struct ProveResult {
   std::vector<LayerResult> layers;        ///< those that were compared
   std::optional<WrongValue> first_wrong;  ///< in the order of computation
   std::optional<LogitsResult> logits;     ///< absent where only some layers were compared
+  /// Choices of experts, one for each token in each layer, that rounding may decide: scores differ
+  /// by less than their bounds. Either choice is right, and the reference follows the device.
+  std::uint64_t router_ties = 0;
 
   bool is_right() const { return !first_wrong && (!logits || logits->is_right()); }
 };

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 #include <utility>
 
+#include "model/decoder_parts.hpp"
 #include "reference/prove/parallel.hpp"
 #include "reference/prove/rope_frequencies.hpp"
 
@@ -20,6 +22,11 @@ void require(bool is_met, const std::string& message) {
 
 std::uint32_t chosen_threads(std::uint32_t wanted) {
   return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::vector<double> values_in_range(std::size_t layer, const char* stage, Bounded all) {
+  if (leaves_range(all)) throw leaves_range_error(place_of_stage(layer, stage));
+  return std::move(all.values);
 }
 
 std::vector<double> chosen_divisors(const RopeSpec& rope, const Weights& weights,
@@ -48,6 +55,10 @@ ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
   }
   frequencies_ =
       rope_frequencies(spec_.rope, chosen_divisors(spec_.rope, weights_, options.sequence_tokens));
+  if (std::ranges::any_of(spec_.layers, &DecoderLayer::has_local_rope)) {
+    local_frequencies_ = rope_frequencies(
+        spec_.local_rope, chosen_divisors(spec_.local_rope, weights_, options.sequence_tokens));
+  }
 }
 
 void ReferenceDecoder::check_weights() const {
@@ -65,13 +76,15 @@ void ReferenceDecoder::check_weights() const {
     check_vector(tensor);
   }
   for (const DecoderLayer& layer : spec_.layers) {
-    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
-                                     &layer.gate, &layer.up, &layer.down}) {
-      check_matrix(*matrix);
+    for (const MatrixSpec* matrix : model::matrices_of(layer)) check_matrix(*matrix);
+    for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+      if (experts->scales.empty()) {
+        for (const std::string& tensor : experts->weights) weights_.check(tensor, experts->columns);
+      }
+      check_vector(experts->bias);
     }
-    for (const std::string* tensor :
-         {&layer.attention_norm, &layer.q_norm, &layer.k_norm, &layer.feed_forward_norm}) {
-      check_vector(*tensor);
+    for (const model::VectorPart& part : model::vectors_of(spec_, layer)) {
+      check_vector(*part.tensor);
     }
   }
 }
@@ -86,7 +99,7 @@ std::vector<double> ReferenceDecoder::embed(std::span<const std::uint32_t> ids) 
     require(id < spec_.vocabulary, "token " + std::to_string(id) + " is not in the vocabulary of " +
                                        std::to_string(spec_.vocabulary));
     const std::vector<double> row = weights_.row(embedding, id);
-    outputs.insert(outputs.end(), row.begin(), row.end());
+    for (const double value : row) outputs.push_back(value * spec_.embedding_scale);
   }
   return outputs;
 }
@@ -99,7 +112,9 @@ void KeyValues::append(std::span<const double> new_keys, std::span<const double>
 }
 
 Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs) const {
-  return bounded_norms(inputs, weights_.vector(weight), spec_.norm_epsilon);
+  std::vector<double> factors = weights_.vector(weight);
+  for (double& factor : factors) factor += spec_.norm_offset;
+  return bounded_norms(inputs, factors, spec_.norm_epsilon);
 }
 
 Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs,
@@ -113,11 +128,25 @@ Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const doub
   return result;
 }
 
-Bounded ReferenceDecoder::rotated(std::span<const double> heads, const std::string& norm_weight,
+Bounded ReferenceDecoder::expert_product(const ExpertMatrices& matrices, const ExpertsSpec& experts,
+                                         std::span<const std::uint32_t> ids,
+                                         std::span<const double> inputs) const {
+  Bounded result;
+  result.values = weights_.expert_product(matrices, experts.count, ids, inputs, &result.bounds);
+  const auto terms = static_cast<std::size_t>(matrices.columns) + (matrices.bias.empty() ? 0u : 1u);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.bounds[i] = sum_bound(terms, std::sqrt(result.bounds[i]), result.values[i]);
+  }
+  return result;
+}
+
+Bounded ReferenceDecoder::rotated(const DecoderLayer& layer, std::span<const double> heads,
+                                  const std::string& norm_weight,
                                   std::span<const std::uint64_t> positions) const {
   Bounded turned = norm_weight.empty() ? without_error(heads) : norm(norm_weight, heads);
-  turn_heads(spec_.rope, frequencies_, static_cast<std::size_t>(spec_.key_length), positions,
-             turned);
+  const bool is_local = layer.has_local_rope;
+  turn_heads(is_local ? spec_.local_rope : spec_.rope, is_local ? local_frequencies_ : frequencies_,
+             static_cast<std::size_t>(spec_.key_length), positions, turned);
   return turned;
 }
 
@@ -131,6 +160,8 @@ Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& 
   const std::size_t before = cache.positions.size() - tokens;
   const std::size_t count = tokens * heads * value_length;
   Bounded outputs{std::vector<double>(count), std::vector<double>(count)};
+  std::vector<double> sinks;
+  if (!layer.sinks.empty()) sinks = weights_.vector(layer.sinks);
   run_parallel(weights_.threads(), tokens * heads, [&](std::size_t item) {
     if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
     const std::size_t visible = before + item / heads + 1;
@@ -138,13 +169,14 @@ Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& 
     const std::uint64_t position = cache.positions[visible - 1];
     std::size_t first = 0;
     while (layer.window > 0 && position - cache.positions[first] >= layer.window) ++first;
-    const Attended seen{cache.keys.data() + (first * kv_heads + kv_head) * key_length,
-                        cache.values.data() + (first * kv_heads + kv_head) * value_length,
-                        visible - first,
-                        kv_heads * key_length,
-                        kv_heads * value_length,
-                        key_length,
-                        value_length};
+    Attended seen{cache.keys.data() + (first * kv_heads + kv_head) * key_length,
+                  cache.values.data() + (first * kv_heads + kv_head) * value_length,
+                  visible - first,
+                  kv_heads * key_length,
+                  kv_heads * value_length,
+                  key_length,
+                  value_length};
+    if (!sinks.empty()) seen.sink = sinks[item % heads];
     attend_head(seen, queries.data() + item * key_length, spec_.attention_scale,
                 outputs.values.data() + item * value_length,
                 outputs.bounds.data() + item * value_length);
@@ -170,8 +202,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   LayerStages& s = stages != nullptr ? *stages : local;
 
   const auto in_range = [number](const char* stage, Bounded all) {
-    if (leaves_range(all)) throw leaves_range_error(place_of_stage(number, stage));
-    return std::move(all.values);
+    return values_in_range(number, stage, std::move(all));
   };
   const auto product = [&](const char* stage, const MatrixSpec& matrix,
                            const std::vector<double>& values) {
@@ -182,19 +213,60 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   s.q = product("q", layer.q, s.attention_norm);
   s.k = product("k", layer.k, s.attention_norm);
   s.v = product("v", layer.v, s.attention_norm);
-  s.rotated_q = in_range("rotated_q", rotated(s.q, layer.q_norm, positions));
-  s.rotated_k = in_range("rotated_k", rotated(s.k, layer.k_norm, positions));
+  s.rotated_q = in_range("rotated_q", rotated(layer, s.q, layer.q_norm, positions));
+  s.rotated_k = in_range("rotated_k", rotated(layer, s.k, layer.k_norm, positions));
   cache.append(s.rotated_k, s.v, positions);
   s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
   s.attention_output = product("attention_output", layer.attention_output, s.attention);
-  s.middle = in_range("middle", summed(inputs, s.attention_output));
+  if (!layer.attention_post_norm.empty()) {
+    s.attention_post_norm =
+        in_range("attention_post_norm", norm(layer.attention_post_norm, s.attention_output));
+  }
+  s.middle =
+      in_range("middle", summed(inputs, layer.attention_post_norm.empty() ? s.attention_output
+                                                                          : s.attention_post_norm));
 
   s.feed_forward_norm = in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
-  s.gate = product("gate", layer.gate, s.feed_forward_norm);
-  s.up = product("up", layer.up, s.feed_forward_norm);
-  s.activation = in_range("activation", gated(s.gate, s.up));
-  s.down = product("down", layer.down, s.activation);
-  return in_range("output", summed(s.middle, s.down));
+  feed_forward(number, s);
+  if (layer.feed_forward_post_norm.empty()) return in_range("output", summed(s.middle, s.down));
+  s.feed_forward_post_norm =
+      in_range("feed_forward_post_norm", norm(layer.feed_forward_post_norm, s.down));
+  return in_range("output", summed(s.middle, s.feed_forward_post_norm));
+}
+
+void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s) const {
+  const DecoderLayer& layer = spec_.layers[number];
+  const auto in_range = [number](const char* stage, Bounded all) {
+    return values_in_range(number, stage, std::move(all));
+  };
+  const auto product = [&](const char* stage, const MatrixSpec& matrix,
+                           const std::vector<double>& values) {
+    return in_range(stage, without_error(weights_.product(matrix, values)));
+  };
+  if (!layer.has_experts()) {
+    s.gate = product("gate", layer.gate, s.feed_forward_norm);
+    s.up = product("up", layer.up, s.feed_forward_norm);
+    s.activation = in_range("activation", gated(spec_, s.gate, s.up));
+    s.down = product("down", layer.down, s.activation);
+    return;
+  }
+  const ExpertsSpec& experts = layer.experts;
+  const auto used = static_cast<std::size_t>(experts.used);
+  const auto of_experts = [&](const char* stage, const ExpertMatrices& matrices,
+                              const std::vector<double>& values) {
+    return in_range(
+        stage, without_error(weights_.expert_product(matrices, experts.count, s.experts, values)));
+  };
+  s.router = product("router", experts.router, s.feed_forward_norm);
+  s.experts = highest_scores(s.router, experts);
+  s.expert_weights = expert_weights(s.router, static_cast<std::size_t>(experts.count), s.experts,
+                                    used, experts.is_normalised)
+                         .values;
+  s.gate = of_experts("gate", experts.gate, s.feed_forward_norm);
+  s.up = of_experts("up", experts.up, s.feed_forward_norm);
+  s.activation = in_range("activation", gated(spec_, s.gate, s.up));
+  s.expert_down = of_experts("expert_down", experts.down, s.activation);
+  s.down = in_range("down", expert_sums(s.expert_down, s.expert_weights, used));
 }
 
 std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
@@ -226,6 +298,22 @@ std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids)
 
 void ReferenceDecoder::reset() {
   for (KeyValues& cache : caches_) cache = {};
+}
+
+std::vector<std::uint32_t> highest_scores(std::span<const double> scores,
+                                          const ExpertsSpec& experts) {
+  const auto count = static_cast<std::size_t>(experts.count);
+  std::vector<std::uint32_t> chosen;
+  std::vector<std::uint32_t> order(count);
+  for (std::size_t at = 0; at < scores.size(); at += count) {
+    const std::span<const double> own = scores.subspan(at, count);
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order,
+                             [&](std::uint32_t a, std::uint32_t b) { return own[a] > own[b]; });
+    chosen.insert(chosen.end(), order.begin(),
+                  order.begin() + static_cast<std::ptrdiff_t>(experts.used));
+  }
+  return chosen;
 }
 
 std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage) {

@@ -42,11 +42,17 @@ struct LayerStages {
   std::vector<double> rotated_k;
   std::vector<double> attention;  ///< input of attention_output
   std::vector<double> attention_output;
-  std::vector<double> middle;  ///< the layer's input plus that
+  std::vector<double> attention_post_norm;  ///< empty where there is none
+  std::vector<double> middle;               ///< the layer's input plus that
   std::vector<double> feed_forward_norm;
+  std::vector<double> router;          ///< scores of experts, where there are some
+  std::vector<std::uint32_t> experts;  ///< that each token uses; gate, up, activation: of these
+  std::vector<double> expert_weights;  ///< of their results
   std::vector<double> gate, up;
-  std::vector<double> activation;  ///< input of down
-  std::vector<double> down;
+  std::vector<double> activation;              ///< input of down
+  std::vector<double> expert_down;             ///< of each expert
+  std::vector<double> down;                    ///< with experts their sum
+  std::vector<double> feed_forward_post_norm;  ///< empty where there is none
 };
 
 /// A decoder in float64 on the host: the measure of what a device computes. It reads the files of
@@ -66,8 +72,8 @@ class ReferenceDecoder {
   /// Throws Error(input_failed) for one that the model does not have.
   const TensorInfo& tensor(const std::string& name) const { return weights_.find(name); }
 
-  /// The rows of the embedding: tokens x embedding. Throws Error(invalid_argument) for an id that
-  /// is not in the vocabulary.
+  /// The rows of the embedding, scaled: tokens x embedding. Throws Error(invalid_argument) for an
+  /// id that is not in the vocabulary.
   std::vector<double> embed(std::span<const std::uint32_t> ids) const;
 
   /// The outputs of a layer, tokens x embedding, for inputs of that shape. Adds the keys and values
@@ -90,12 +96,16 @@ class ReferenceDecoder {
   /// W x + b of each of the inputs; bounds of the first so many.
   Bounded product(const MatrixSpec& matrix, std::span<const double> inputs,
                   std::size_t bounded_inputs = std::numeric_limits<std::size_t>::max()) const;
-  /// Heads after their norm (an empty name: none) and their rotation.
-  Bounded rotated(std::span<const double> heads, const std::string& norm_weight,
-                  std::span<const std::uint64_t> positions) const;
+  /// Heads of a layer after their norm (an empty name: none) and their rotation.
+  Bounded rotated(const DecoderLayer& layer, std::span<const double> heads,
+                  const std::string& norm_weight, std::span<const std::uint64_t> positions) const;
   /// Of queries of the last tokens in the cache.
   Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
                     std::span<const double> queries) const;
+
+  /// The same with the matrix of each slot's expert, see Weights::expert_product().
+  Bounded expert_product(const ExpertMatrices& matrices, const ExpertsSpec& experts,
+                         std::span<const std::uint32_t> ids, std::span<const double> inputs) const;
 
   /// Throws Error(input_failed) where the files no longer give the bytes that were used, see
   /// Weights::require_unchanged(). May be called by several threads at a time.
@@ -108,13 +118,20 @@ class ReferenceDecoder {
 
  private:
   void check_weights() const;
+  void feed_forward(std::size_t number, LayerStages& stages) const;
 
   DecoderSpec spec_;
   Weights weights_;
   const CancelToken* cancel_;
   std::vector<double> frequencies_;
+  std::vector<double> local_frequencies_;
   std::vector<KeyValues> caches_;
 };
+
+/// The experts with the highest scores of each token, highest first; of equal ones the lower
+/// number.
+std::vector<std::uint32_t> highest_scores(std::span<const double> scores,
+                                          const ExpertsSpec& experts);
 
 /// "layer 3 (q)", "the output (logits)": where a stage computes.
 std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage);

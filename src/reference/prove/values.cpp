@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -95,6 +96,18 @@ double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) noe
   if ((bits & ((1u << mantissa_bits) - 1)) != 0) return not_a_number;
   const double infinity = std::numeric_limits<double>::infinity();
   return (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -infinity : infinity;
+}
+
+void packed_to_doubles(std::span<const std::byte> codes, std::span<const std::byte> exponents,
+                       std::span<double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto byte = static_cast<std::uint32_t>(codes[i / 2]);
+    const std::uint32_t code = byte >> (i % 2 * 4) & 15;
+    // A sign, two bits of exponent and one of fraction, all finite.
+    const double number = finite_float(code, 2, 1, 1);
+    const auto exponent = static_cast<int>(exponents[i / 32]);
+    values[i] = exponent == 255 ? not_a_number : std::ldexp(number, exponent - 127);
+  }
 }
 
 bool has_values(ElementType type) noexcept {

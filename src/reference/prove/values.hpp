@@ -20,6 +20,12 @@ bool has_values(ElementType type) noexcept;
 /// The type must be one that has_values(); the sizes must be those of as many blocks.
 void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<double> values);
 
+/// Hugging Face's MXFP4 (transformers' integrations/mxfp4.py): two codes in a byte, the first in
+/// its low half, and a power of two for each 16 bytes, whose exponent is 127 larger; 255 is NaN
+/// (OCP MX).
+void packed_to_doubles(std::span<const std::byte> codes, std::span<const std::byte> exponents,
+                       std::span<double> values);
+
 /// One block of a type to its elements. Bytes are those of the file.
 using BlockToDoubles = void (*)(const std::uint8_t* block, double* values);
 

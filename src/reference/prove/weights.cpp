@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/xxh3.hpp"
@@ -79,29 +80,51 @@ struct Weights::Rows {
   std::uint64_t offset;
   std::uint64_t columns;
   std::uint64_t row_bytes;
-  ToDoubles read_values;
+  std::optional<ToDoubles> read_values;  // absent of packed experts
+  std::uint64_t first_row = 0;           // of the tensor
+  std::uint64_t row_step = 1;
+  const TensorInfo* scales = nullptr;  // of packed experts: a byte for each 16 of the rows
+  const base::File* scales_file = nullptr;
 
+  /// Of this matrix, from the first row to the last, with the rows of the tensor between them.
   std::vector<std::byte> read(std::uint64_t first, std::uint64_t count) const {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(count * row_bytes));
-    const std::uint64_t begin = offset + first * row_bytes;
-    file->read_at(bytes, begin);
-    if (weights->seen_->add(tensor, begin, bytes)) return bytes;
-    throw changed(weights->model_, *tensor, "was read twice, with different bytes");
+    return read_bytes(*tensor, *file, offset + (first_row + first * row_step) * row_bytes,
+                      ((count - 1) * row_step + 1) * row_bytes);
+  }
+  std::vector<std::byte> read_scales(std::uint64_t first, std::uint64_t count) const {
+    if (scales == nullptr) return {};
+    const std::uint64_t of_row = row_bytes / 16;
+    return read_bytes(*scales, *scales_file,
+                      scales->file_offset + (first_row + first * row_step) * of_row,
+                      ((count - 1) * row_step + 1) * of_row);
+  }
+  std::vector<std::byte> read_bytes(const TensorInfo& from, const base::File& source,
+                                    std::uint64_t begin, std::uint64_t count) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+    source.read_at(bytes, begin);
+    if (weights->seen_->add(&from, begin, bytes)) return bytes;
+    throw changed(weights->model_, from, "was read twice, with different bytes");
   }
 
-  /// Columns of some rows from the first one on, of bytes of whole rows.
-  void to_piece(std::span<const std::byte> bytes, std::size_t first, std::size_t count,
-                std::size_t column, std::vector<double>& piece) const {
+  /// Columns of some rows from the first one on, of what read() and read_scales() gave.
+  void to_piece(std::span<const std::byte> bytes, std::span<const std::byte> exponents,
+                std::size_t first, std::size_t count, std::size_t column,
+                std::vector<double>& piece) const {
     const std::size_t width =
         std::min(RowProducts::piece_columns, static_cast<std::size_t>(columns) - column);
-    const auto elements = static_cast<std::size_t>(type.block_elements());
-    const std::size_t block_bytes = type.block_bits() / 8;
+    const std::size_t elements = scales != nullptr ? 2 : type.block_elements();
+    const std::size_t block_bytes = scales != nullptr ? 1 : type.block_bits() / 8;
     piece.resize(count * width);
     for (std::size_t row = 0; row < count; ++row) {
-      const std::size_t offset =
-          (first + row) * static_cast<std::size_t>(row_bytes) + column / elements * block_bytes;
-      read_values(bytes.subspan(offset, width / elements * block_bytes),
-                  std::span(piece).subspan(row * width, width));
+      const std::size_t at = (first + row) * static_cast<std::size_t>(row_step * row_bytes) +
+                             column / elements * block_bytes;
+      const auto own = bytes.subspan(at, width / elements * block_bytes);
+      const auto numbers = std::span(piece).subspan(row * width, width);
+      if (read_values) {
+        (*read_values)(own, numbers);
+      } else {
+        packed_to_doubles(own, exponents.subspan(at / 16, own.size() / 16), numbers);
+      }
     }
   }
 };
@@ -150,6 +173,24 @@ Weights::Rows Weights::rows_of(const std::string& tensor, std::uint64_t columns)
           ToDoubles(info.type)};
 }
 
+// Codes and exponents of Hugging Face's MXFP4.
+Weights::Rows Weights::packed_rows_of(const ExpertMatrices& matrices) const {
+  const TensorInfo& codes = find(matrices.weights.front());
+  const TensorInfo& scales = find(matrices.scales);
+  return {this,
+          &codes,
+          &files_[codes.file],
+          codes.type,
+          codes.file_offset,
+          matrices.columns,
+          matrices.columns / 2,
+          std::nullopt,
+          0,
+          1,
+          &scales,
+          &files_[scales.file]};
+}
+
 void Weights::require_finite(const std::string& tensor, const std::vector<double>& values,
                              std::uint64_t first) const {
   if (sum_of_zeros(values) == 0) return;
@@ -192,15 +233,16 @@ void Weights::require_unchanged(std::span<const std::uint64_t> digests) const {
   }
 }
 
-void Weights::require_finite(const MatrixSpec& matrix, const std::vector<double>& piece,
-                             std::uint64_t row, std::uint64_t column) const {
+void Weights::require_finite(const Rows& rows, const std::vector<double>& piece, std::uint64_t row,
+                             std::uint64_t column) const {
   if (sum_of_zeros(piece) == 0) return;
   const std::uint64_t width =
-      std::min<std::uint64_t>(RowProducts::piece_columns, matrix.columns - column);
+      std::min<std::uint64_t>(RowProducts::piece_columns, rows.columns - column);
   for (std::size_t at = 0; at < piece.size(); at += static_cast<std::size_t>(width)) {
     const std::vector<double> part(piece.begin() + static_cast<std::ptrdiff_t>(at),
                                    piece.begin() + static_cast<std::ptrdiff_t>(at + width));
-    require_finite(matrix.weight, part, (row + at / width) * matrix.columns + column);
+    const std::uint64_t of_tensor = rows.first_row + (row + at / width) * rows.row_step;
+    require_finite(rows.tensor->name, part, of_tensor * rows.columns + column);
   }
 }
 
@@ -235,7 +277,6 @@ std::uint64_t Weights::rows_at_a_time(std::uint64_t rows, std::uint64_t row_byte
 
 std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const double> inputs,
                                      std::vector<double>* squares, std::size_t squared) const {
-  const Rows rows = rows_of(matrix.weight, matrix.columns);
   const auto columns = static_cast<std::size_t>(matrix.columns);
   const auto height = static_cast<std::size_t>(matrix.rows);
   const std::size_t tokens = inputs.size() / columns;
@@ -254,10 +295,76 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
                     outputs.begin() + static_cast<std::ptrdiff_t>(squared * height));
     for (double& bias : *squares) bias *= bias;
   }
-  const auto step = static_cast<std::size_t>(rows_at_a_time(height, rows.row_bytes));
+  add_product(rows_of(matrix.weight, matrix.columns), height, inputs, outputs, squares, squared);
+  return outputs;
+}
+
+std::vector<double> Weights::expert_product(const ExpertMatrices& matrices, std::uint64_t experts,
+                                            std::span<const std::uint32_t> ids,
+                                            std::span<const double> inputs,
+                                            std::vector<double>* squares) const {
+  const auto columns = static_cast<std::size_t>(matrices.columns);
+  const auto height = static_cast<std::size_t>(matrices.rows);
+  const std::size_t slots_of_input = ids.size() / (inputs.size() / columns);
+  std::vector<double> outputs(ids.size() * height);
+  if (squares != nullptr) squares->assign(outputs.size(), 0.0);
+  std::vector<double> biases;
+  if (!matrices.bias.empty()) biases = vector(matrices.bias);
+  for (std::uint32_t expert = 0; expert < experts; ++expert) {
+    std::vector<std::size_t> slots;
+    for (std::size_t slot = 0; slot < ids.size(); ++slot) {
+      if (ids[slot] == expert) slots.push_back(slot);
+    }
+    if (slots.empty()) continue;
+    const bool is_stacked = matrices.weights.size() == 1;
+    const std::string& tensor = matrices.weights[is_stacked ? 0 : expert];
+    const bool is_packed = !matrices.scales.empty();
+    Rows rows = is_packed ? packed_rows_of(matrices) : rows_of(tensor, matrices.columns);
+    if (is_stacked) rows.first_row = expert * matrices.rows * matrices.row_step;
+    rows.first_row += matrices.first_row;
+    rows.row_step = matrices.row_step;
+    std::vector<double> own_inputs;
+    std::vector<double> own(slots.size() * height);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const auto input = inputs.subspan(slots[i] / slots_of_input * columns, columns);
+      own_inputs.insert(own_inputs.end(), input.begin(), input.end());
+      if (biases.empty()) continue;
+      for (std::size_t row = 0; row < height; ++row) {
+        own[i * height + row] =
+            biases[(expert * height + row) * static_cast<std::size_t>(matrices.row_step) +
+                   static_cast<std::size_t>(matrices.first_row)];
+      }
+    }
+    std::vector<double> own_squares;
+    if (squares != nullptr) {
+      own_squares = own;
+      for (double& bias : own_squares) bias *= bias;
+    }
+    add_product(rows, height, own_inputs, own, squares != nullptr ? &own_squares : nullptr,
+                squares != nullptr ? slots.size() : 0);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const auto from = static_cast<std::ptrdiff_t>(i * height);
+      const auto to = static_cast<std::ptrdiff_t>(slots[i] * height);
+      std::copy_n(own.begin() + from, height, outputs.begin() + to);
+      if (squares != nullptr)
+        std::copy_n(own_squares.begin() + from, height, squares->begin() + to);
+    }
+  }
+  return outputs;
+}
+
+// Adds W x to the outputs, tokens x height, and squares of the terms for the first `squared`.
+void Weights::add_product(const Rows& rows, std::size_t height, std::span<const double> inputs,
+                          std::span<double> outputs, std::vector<double>* squares,
+                          std::size_t squared) const {
+  const auto columns = static_cast<std::size_t>(rows.columns);
+  const std::size_t tokens = inputs.size() / columns;
+  const auto step =
+      static_cast<std::size_t>(rows_at_a_time(height, rows.row_step * rows.row_bytes));
   run_parallel(threads_, (height + step - 1) / step, [&](std::size_t chunk) {
     const std::size_t end = std::min(height, (chunk + 1) * step);
     const std::vector<std::byte> bytes = rows.read(chunk * step, end - chunk * step);
+    const std::vector<std::byte> exponents = rows.read_scales(chunk * step, end - chunk * step);
     RowProducts products(inputs, columns, squared);
     std::vector<double> piece;
     for (std::size_t first = chunk * step; first < end; first += RowProducts::most_rows) {
@@ -265,8 +372,8 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
       const std::size_t count = std::min(RowProducts::most_rows, end - first);
       products.start();
       for (std::size_t column = 0; column < columns; column += RowProducts::piece_columns) {
-        rows.to_piece(bytes, first - chunk * step, count, column, piece);
-        require_finite(matrix, piece, first, column);
+        rows.to_piece(bytes, exponents, first - chunk * step, count, column, piece);
+        require_finite(rows, piece, first, column);
         products.add(piece, count);
       }
       for (std::size_t token = 0; token < tokens; ++token) {
@@ -278,7 +385,6 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
       }
     }
   });
-  return outputs;
 }
 
 }  // namespace hiptool::reference

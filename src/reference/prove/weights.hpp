@@ -39,6 +39,13 @@ class Weights {
                               std::vector<double>* squares = nullptr,
                               std::size_t squared = std::numeric_limits<std::size_t>::max()) const;
 
+  /// The same where each slot has the matrix of its expert: slots x columns, or fewer inputs of
+  /// which each serves as many slots, to slots x rows. Only matrices of these experts are read.
+  std::vector<double> expert_product(const ExpertMatrices& matrices, std::uint64_t experts,
+                                     std::span<const std::uint32_t> ids,
+                                     std::span<const double> inputs,
+                                     std::vector<double>* squares = nullptr) const;
+
   /// Reads everything again that was read so far, and compares it with the bytes that were used
   /// then. `digests`, unless empty: those of VerifyResult::tensor_digests, which the tensors that
   /// were used must have. May be called by several threads at a time. Throws Error(input_failed)
@@ -51,11 +58,15 @@ class Weights {
   struct Rows;  // where the rows of a tensor are
   class Seen;   // digests of the bytes that were read
   Rows rows_of(const std::string& tensor, std::uint64_t columns) const;
+  Rows packed_rows_of(const ExpertMatrices& matrices) const;
+  void add_product(const Rows& rows, std::size_t height, std::span<const double> inputs,
+                   std::span<double> outputs, std::vector<double>* squares,
+                   std::size_t squared) const;
   std::uint64_t rows_at_a_time(std::uint64_t rows, std::uint64_t row_bytes) const;
   void require_finite(const std::string& tensor, const std::vector<double>& values,
                       std::uint64_t first) const;
   // Of a piece of some rows.
-  void require_finite(const MatrixSpec& matrix, const std::vector<double>& piece, std::uint64_t row,
+  void require_finite(const Rows& rows, const std::vector<double>& piece, std::uint64_t row,
                       std::uint64_t column) const;
 
   ModelFile model_;

@@ -46,7 +46,8 @@ std::string place_of(const WrongValue& wrong) {
     std::replace(words.begin(), words.end(), '_', ' ');
     return words;
   }
-  return tensor_name(wrong.tensor) + " (" + wrong.type + ")";
+  const std::string expert = wrong.expert ? fmt::format(", expert {}", *wrong.expert) : "";
+  return tensor_name(wrong.tensor) + " (" + wrong.type + ")" + expert;
 }
 
 // What is known of the computation before it.
@@ -79,6 +80,12 @@ std::string wrong_text(const ProveOutcome& prove) {
 // A wrong number in the metadata gives the same wrong values everywhere.
 constexpr std::string_view assumption = "metadata as given";
 
+// Where f32 and float64 may rightly choose different experts.
+std::string ties_text(std::uint64_t ties) {
+  if (ties == 0) return "";
+  return fmt::format("; {} of experts within rounding, followed", base::count_of(ties, "choice"));
+}
+
 std::string layers_text(const ProveOutcome& prove) {
   return base::count_of(prove.result.layers.size(), "layer");
 }
@@ -93,6 +100,7 @@ report::Value wrong_step_value(const reference::WrongValue& wrong) {
       {"dtype", wrong.tensor.empty() ? Value() : Value(wrong.type)},
       {"device", wrong.device},
       {"position", wrong.position},
+      {"expert", wrong.expert},
       {"row", wrong.row},
       {"rows", wrong.rows},
       {"expected", number_value(wrong.expected)},
@@ -220,8 +228,9 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   if (result.is_right()) {
     return {report::Tone::good,
             fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "
-                        "only, {}",
-                        name, on, figures, layers_text(prove), assumption) +
+                        "only, {}{}",
+                        name, on, figures, layers_text(prove), assumption,
+                        ties_text(result.router_ties)) +
                 self_test_text(prove)};
   }
   const std::string what =

@@ -306,8 +306,8 @@ TEST_CASE("decoder spec: refused GGUF keys are named with their values") {
   CHECK(refusal_of_decoder(llama_file().set("logit_scale", 1.0).set("expert_count", 0)) ==
         "accepted");
   DecoderFile gemma = llama_file();
-  gemma.architecture = "gemma3";
-  check_refusal(gemma, "'general.architecture' is 'gemma3'");
+  gemma.architecture = "gemma4";
+  check_refusal(gemma, "'general.architecture' is 'gemma4'");
 }
 
 TEST_CASE("decoder spec: tensors must be those of the architecture") {

@@ -99,7 +99,7 @@ Tensor file_tensor(const Backend& backend, DType dtype, const Values& values, Pl
   return tensor;
 }
 
-/// A row's product in the order that kernels/ops/quantised.hip states.
+/// A row's product in the order that kernels/include/hiptool_file_rows.h states.
 float ordered_product(const float* weights, const float* x, std::size_t columns) {
   std::array<float, 128> lanes{};
   for (std::size_t k = 0; k < columns; ++k) {

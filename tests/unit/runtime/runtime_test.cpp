@@ -367,6 +367,19 @@ TEST_CASE("runtime: memory is that of the formula") {
   CHECK(runtime.memory_bytes() == in_chunks);
 }
 
+TEST_CASE("runtime: experts need memory for each that a token uses") {
+  const LoadedSample sample(ModelFormat::gguf, {"qwen3moe"}, {"F32"});
+  // Of a token: three times 96, q 144, k and v 48, attention 144, gate and up 3 x 163; 7 scores,
+  // twice 3, and 3 x 96.
+  const std::uint64_t of_token =
+      4 * (3 * 96 + 144 + 48 + 48 + 144 + 2 * 3 * 163 + 7 + 2 * 3 + 3 * 96);
+  CHECK(ModelRuntime::scratch_bytes(sample.spec(), of_context(64)) == 64 * of_token);
+  DecoderSpec wide = sample.spec();
+  wide.layers[0].experts.used = std::uint64_t{1} << 60;
+  CHECK(code_of([&] { static_cast<void>(ModelRuntime::scratch_bytes(wide, of_context(64))); }) ==
+        ErrorCode::invalid_argument);
+}
+
 TEST_CASE("runtime: scratch memory is that of its formula, for 4096 tokens at most") {
   const LoadedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
   const DecoderSpec spec = sample.spec();

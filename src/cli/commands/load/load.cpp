@@ -91,7 +91,7 @@ Runner add_load(CLI::App& app) {
   add_count(app, "--decode", options->decode,
             "then continue a prompt with that many tokens, each the most likely one unless "
             "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
-            "logits; llama, qwen2 and qwen3",
+            "logits; of the architectures of prove",
             1, std::uint64_t{1} << 20);
   add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");

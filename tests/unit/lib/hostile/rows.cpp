@@ -108,6 +108,49 @@ void call_attention(Hostile& hostile) {
   }
 }
 
+void call_experts(Hostile& hostile) {
+  const Backend& on = hostile.backend;
+  const std::string name = "hiptool::ops::ExpertTensors::";
+  const ops::QuantisedTensor matrix(hostile.good);
+  hostile.call(name + "ExpertTensors", [&] { const ops::ExpertTensors made(on, {}, most); });
+  hostile.call(name + "ExpertTensors", [&] { const ops::ExpertTensors made(on, {matrix}, 0); });
+  hostile.call(name + "ExpertTensors", [&] {
+    const ops::ExpertTensors made(on, {Buffer(), Buffer(), most, most, most, most, most});
+  });
+  hostile.call(name + "ExpertTensors", [&] {
+    const ops::ExpertTensors made(
+        on, {Buffer(hostile.device, 64), Buffer(hostile.device, 64), 2, most, 32, 0, 1});
+  });
+  ops::ExpertTensors good(on, {matrix}, 1);
+  ops::ExpertTensors moved(on, {matrix}, 1);
+  const ops::ExpertTensors taken = std::move(moved);
+  for (const ops::ExpertTensors* each : {&good, &moved}) {
+    hostile.each("hiptool::ops::expert_matmul", [&](const Tensor& x) {
+      (void)ops::expert_matmul(on, *each, x, hostile.good);
+      const ops::ExpertBias bias{x, most, 0};
+      (void)ops::expert_matmul(on, *each, hostile.ids, x, &bias);
+    });
+    hostile.into("hiptool::ops::expert_matmul_into", [&](Tensor& to) {
+      ops::expert_matmul_into(on, to, *each, hostile.ids, hostile.good);
+    });
+  }
+  hostile.each("hiptool::ops::route_experts",
+               [&](const Tensor& x) { (void)ops::route_experts(on, x, most, true); });
+  hostile.into("hiptool::ops::route_experts_into", [&](Tensor& to) {
+    ops::ExpertRouting routing{to, to};
+    ops::route_experts_into(on, routing, hostile.good, true);
+  });
+  hostile.each("hiptool::ops::add_experts",
+               [&](const Tensor& x) { (void)ops::add_experts(on, x, hostile.good); });
+  hostile.into("hiptool::ops::add_experts_into",
+               [&](Tensor& to) { ops::add_experts_into(on, to, hostile.good, hostile.good); });
+  hostile.each("hiptool::ops::clamped_gate",
+               [&](const Tensor& x) { (void)ops::clamped_gate(on, x, hostile.good, nan, nan); });
+  hostile.into("hiptool::ops::clamped_gate_into", [&](Tensor& to) {
+    ops::clamped_gate_into(on, to, hostile.good, hostile.good, 7, 1);
+  });
+}
+
 void call_quantised(Hostile& hostile) {
   const Backend& on = hostile.backend;
   const std::string name = "hiptool::ops::QuantisedTensor::";
@@ -147,6 +190,7 @@ void call_rows(Hostile& hostile) {
   call_rotations(hostile);
   call_attention(hostile);
   call_quantised(hostile);
+  call_experts(hostile);
 }
 
 }  // namespace hiptool::test

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <span>
@@ -26,22 +27,27 @@ namespace hiptool::test {
 
 inline ModelFile seeded_model(const TemporaryFolder& folder, ModelFormat format,
                               model_writer::SampleDecoder decoder, std::vector<std::string> types,
-                              std::uint64_t seed) {
+                              std::uint64_t seed,
+                              const std::function<void(const ModelFile&)>& change = {}) {
   model_writer::ModelWriterOptions options;
   options.path = folder / (format == ModelFormat::gguf ? "m.gguf" : "m.safetensors");
   options.format = format;
   options.types = std::move(types);
   options.seed = seed;
   options.decoder = std::move(decoder);
-  return ModelFile::open(model_writer::write_model(options).path);
+  const std::filesystem::path path = model_writer::write_model(options).path;
+  if (change) change(ModelFile::open(path));
+  return ModelFile::open(path);
 }
 
 /// A model on a device, which prove() compares with its file.
 class ProvedSample {
  public:
+  /// `change`: of the file, before it is loaded.
   ProvedSample(ModelFormat format, model_writer::SampleDecoder decoder,
-               std::vector<std::string> types, std::uint64_t seed = 1)
-      : model(seeded_model(folder_, format, std::move(decoder), std::move(types), seed)),
+               std::vector<std::string> types, std::uint64_t seed = 1,
+               const std::function<void(const ModelFile&)>& change = {})
+      : model(seeded_model(folder_, format, std::move(decoder), std::move(types), seed, change)),
         spec(DecoderSpec::read(model)),
         backend(device(platforms_)),
         loaded(load_model(model, backend.device())) {

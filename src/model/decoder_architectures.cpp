@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "model/decoder_architectures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace hiptool::model {
+namespace {
+
+constexpr DecoderBiases where_stored{Bias::where_stored, Bias::where_stored, Bias::where_stored};
+constexpr DecoderBiases of_all_experts{Bias::always, Bias::always, Bias::never, Bias::always};
+constexpr DecoderBiases of_qkv{Bias::always, Bias::never, Bias::never};
+
+// llama.cpp's src/models and Hugging Face transformers' configuration_*.py and modeling_*.py.
+constexpr std::array<DecoderArchitecture, 7> architectures{{
+    {.gguf = "llama",
+     .config = "llama",
+     .gguf_pairs = RopePairs::neighbours,
+     .has_divisors = true,
+     .gguf_biases = where_stored,
+     .has_attention_bias_key = true,
+     .has_mlp_bias_key = true,
+     .needs_kv_heads = false},
+    {.gguf = "", .config = "mistral", .config_window = ConfigWindow::everywhere},
+    {.gguf = "qwen2",
+     .config = "qwen2",
+     .gguf_biases = of_qkv,
+     .config_biases = of_qkv,
+     .config_window = ConfigWindow::from_a_layer},
+    {.gguf = "qwen3",
+     .config = "qwen3",
+     .has_attention_bias_key = true,
+     .has_head_norms = true,
+     .config_head_length = 128,
+     .config_window = ConfigWindow::from_a_layer},
+    {.gguf = "qwen3moe",
+     .config = "qwen3_moe",
+     .has_attention_bias_key = true,
+     .has_head_norms = true,
+     .config_window = ConfigWindow::if_used,
+     .has_experts = true},
+    {.gguf = "gemma3",
+     .config = "gemma3_text",
+     .has_attention_bias_key = true,
+     .has_head_norms = true,
+     .config_head_length = 256,
+     .config_window = ConfigWindow::in_periods,
+     .has_post_norms = true,
+     .has_embedding_scale = true,
+     .config_norm_offset = 1,
+     .gate = GateKind::gelu,
+     .is_tied_by_default = true,
+     .window_period = 6,
+     .config_feed_forward_norm = "pre_feedforward_layernorm",
+     .local_rope_base = 10000},
+    {.gguf = "gpt-oss",
+     .config = "gpt_oss",
+     .gguf_biases = of_all_experts,
+     .config_biases = of_all_experts,
+     .has_attention_bias_key = true,
+     .config_head_length = 64,
+     .config_window = ConfigWindow::in_periods,
+     .has_experts = true,
+     .gate = GateKind::clamped_silu,
+     .window_period = 2,
+     .has_sinks = true,
+     .has_packed_experts = true,
+     .gguf_feed_forward_norm = "post_attention_norm"},
+}};
+
+const DecoderArchitecture* find_named(std::string_view DecoderArchitecture::*member,
+                                      std::string_view name) noexcept {
+  const auto found = std::ranges::find(architectures, name, member);
+  return found == architectures.end() || name.empty() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const DecoderArchitecture* find_gguf_architecture(std::string_view name) noexcept {
+  return find_named(&DecoderArchitecture::gguf, name);
+}
+
+const DecoderArchitecture* find_config_architecture(std::string_view name) noexcept {
+  return find_named(&DecoderArchitecture::config, name);
+}
+
+std::string known_architectures(bool is_gguf) {
+  std::vector<std::string> names;
+  for (const DecoderArchitecture& one : architectures) {
+    const std::string_view name = is_gguf ? one.gguf : one.config;
+    if (!name.empty()) names.emplace_back(name);
+  }
+  std::string list = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    list += (i + 1 < names.size() ? ", " : " and ") + names[i];
+  }
+  return list;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hiptool/decoder_spec.hpp"
+
+namespace hiptool::model {
+
+/// Whether a layer adds a vector to the result of a matrix.
+enum class Bias { never, where_stored, always };
+
+/// Which matrices of a layer have one.
+struct DecoderBiases {
+  Bias qkv = Bias::never;
+  Bias attention_output = Bias::never;
+  Bias feed_forward = Bias::never;
+  Bias experts = Bias::never;  ///< the router among them
+};
+
+/// Which layers a config.json gives a window, unless its layer_types say so.
+enum class ConfigWindow {
+  none,          ///< the key is refused
+  everywhere,    ///< sliding_window alone
+  if_used,       ///< of all layers, if use_sliding_window
+  from_a_layer,  ///< from max_window_layers on, if use_sliding_window
+  in_periods,    ///< of all layers but the last of each period
+};
+
+/// All that tells one architecture of decoders from another: the readers of metadata, the names of
+/// tensors and the writer of sample models go by this row.
+struct DecoderArchitecture {
+  std::string_view gguf;    ///< general.architecture; empty: no GGUF has it
+  std::string_view config;  ///< model_type of config.json; empty: no config has it
+  RopePairs gguf_pairs = RopePairs::halves;
+  bool has_divisors = false;  ///< a GGUF may have rope_freqs.weight
+  DecoderBiases gguf_biases = {};
+  DecoderBiases config_biases = {};
+  bool has_attention_bias_key = false;   ///< attention_bias of config.json: of q, k, v and output
+  bool has_mlp_bias_key = false;         ///< mlp_bias of config.json
+  bool has_head_norms = false;           ///< q_norm and k_norm
+  bool needs_kv_heads = true;            ///< of config.json; else as many as heads
+  std::uint64_t config_head_length = 0;  ///< where config.json lacks it; 0: embedding / heads
+  ConfigWindow config_window = ConfigWindow::none;
+  bool has_experts = false;
+  bool has_post_norms = false;       ///< of attention and MLP, before they are added
+  bool has_embedding_scale = false;  ///< sqrt(embedding)
+  double config_norm_offset = 0;     ///< that GGUF's converter adds to norm weights
+  GateKind gate = GateKind::silu;
+  bool is_tied_by_default = false;  ///< where config.json does not say
+  /// The last layer of so many sees everything, where no key says so; 0: there are no such periods.
+  std::uint64_t window_period = 0;
+  bool has_sinks = false;
+  /// How config.json and safetensors of experts differ from qwen3_moe's.
+  bool has_packed_experts = false;  ///< blocks and scales, gate and up in one tensor
+  std::string_view gguf_feed_forward_norm = "ffn_norm";
+  std::string_view config_feed_forward_norm = "post_attention_layernorm";
+  double local_rope_base = 0;  ///< of layers with a window; 0: they turn as the others do
+};
+
+/// Null where it is not known.
+const DecoderArchitecture* find_gguf_architecture(std::string_view name) noexcept;
+const DecoderArchitecture* find_config_architecture(std::string_view name) noexcept;
+
+/// "llama, qwen2 and qwen3": the names that a GGUF, or a config.json, may have.
+std::string known_architectures(bool is_gguf);
+
+}  // namespace hiptool::model

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/// The tensors of a decoder's layer as lists, for what treats them alike.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hiptool/decoder_spec.hpp"
+
+namespace hiptool::model {
+
+/// In the order of computation; those of experts are not among them.
+inline std::vector<const MatrixSpec*> matrices_of(const DecoderLayer& layer) {
+  std::vector<const MatrixSpec*> all{&layer.q, &layer.k, &layer.v, &layer.attention_output};
+  if (layer.has_experts()) {
+    all.push_back(&layer.experts.router);
+  } else {
+    all.insert(all.end(), {&layer.gate, &layer.up, &layer.down});
+  }
+  return all;
+}
+
+/// Empty without experts.
+inline std::vector<const ExpertMatrices*> expert_matrices_of(const DecoderLayer& layer) {
+  if (!layer.has_experts()) return {};
+  return {&layer.experts.gate, &layer.experts.up, &layer.experts.down};
+}
+
+struct VectorPart {
+  const std::string* tensor;
+  std::uint64_t elements;
+};
+
+/// Those that the layer has, without biases.
+inline std::vector<VectorPart> vectors_of(const DecoderSpec& spec, const DecoderLayer& layer) {
+  std::vector<VectorPart> all;
+  for (const VectorPart& part :
+       {VectorPart{&layer.attention_norm, spec.embedding},
+        VectorPart{&layer.q_norm, spec.key_length}, VectorPart{&layer.k_norm, spec.key_length},
+        VectorPart{&layer.attention_post_norm, spec.embedding},
+        VectorPart{&layer.sinks, layer.heads}, VectorPart{&layer.feed_forward_norm, spec.embedding},
+        VectorPart{&layer.feed_forward_post_norm, spec.embedding}}) {
+    if (!part.tensor->empty()) all.push_back(part);
+  }
+  return all;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The experts of a layer: LayerJudge.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "reference/prove/layer_judge.hpp"
+
+namespace hiptool::reference {
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+double deviation_of(std::span<const double> scores) {
+  double sum = 0;
+  double squares = 0;
+  for (const double score : scores) {
+    sum += score;
+    squares += score * score;
+  }
+  const auto count = static_cast<double>(scores.size());
+  return std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
+}
+
+/// Of one token: how far the highest score that was left out is above the lowest one that was
+/// chosen, in units of what both may be wrong by. Up to 1 either choice is right.
+struct Choice {
+  double excess = -1;     ///< below -1: no other choice is right
+  std::size_t place = 0;  ///< of the lowest among the chosen
+  std::uint32_t left_out = 0;
+};
+
+Choice choice_of(std::span<const double> scores, std::span<const double> bounds,
+                 std::span<const std::uint32_t> chosen) {
+  Choice worst;
+  bool is_first = true;
+  for (std::size_t place = 0; place < chosen.size(); ++place) {
+    const std::uint32_t own = chosen[place];
+    for (std::uint32_t other = 0; other < scores.size(); ++other) {
+      if (std::ranges::find(chosen, other) != chosen.end()) continue;
+      const double room = bounds[own] + bounds[other];
+      const double above = scores[other] - scores[own];
+      const double excess = above == 0 ? 0 : above / room;
+      if (!is_first && excess <= worst.excess) continue;
+      is_first = false;
+      worst = {excess, place, other};
+    }
+  }
+  return worst;
+}
+
+bool has_repeated(std::span<const std::uint32_t> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (std::ranges::find(ids.subspan(i + 1), ids[i]) != ids.end()) return true;
+  }
+  return false;
+}
+
+/// The device's experts of each token where rounding may decide between them and the highest ones.
+Ids followed(const ExpertsSpec& experts, const Bounded& scores, Ids highest, const Ids& of_device) {
+  const auto count = static_cast<std::size_t>(experts.count);
+  const auto used = static_cast<std::size_t>(experts.used);
+  for (std::size_t token = 0; token * used < highest.size(); ++token) {
+    const auto own = std::span(scores.values).subspan(token * count, count);
+    // Errors of earlier layers are in these scores too; they are judged by the logits.
+    std::vector<double> room(count, logits_bound * deviation_of(own));
+    for (std::size_t i = 0; i < count; ++i) room[i] += scores.bounds[token * count + i];
+    const auto ids = std::span(of_device).subspan(token * used, used);
+    if (choice_of(own, room, ids).excess > 1) continue;
+    std::ranges::copy(ids, highest.begin() + static_cast<std::ptrdiff_t>(token * used));
+  }
+  return highest;
+}
+
+template <typename Value>
+std::vector<Value> both(const std::vector<Value>& first, const std::vector<Value>& second) {
+  std::vector<Value> all = first;
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+Bounded part_of(const Bounded& all, std::size_t first, std::size_t count) {
+  const auto values = std::span(all.values).subspan(first, count);
+  const auto bounds = std::span(all.bounds).subspan(first, count);
+  return {{values.begin(), values.end()}, {bounds.begin(), bounds.end()}};
+}
+
+}  // namespace
+
+// The device's experts; the highest scores in place of what is no choice.
+Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) {
+  const auto count = static_cast<std::size_t>(experts.count);
+  const auto used = static_cast<std::size_t>(experts.used);
+  const std::vector<double>& found = device_->at("experts");
+  const Ids highest = highest_scores(scores.values, experts);
+  Ids chosen;
+  for (const double id : found) {
+    chosen.push_back(id < static_cast<double>(count) ? static_cast<std::uint32_t>(id) : ~0u);
+  }
+  std::vector<double> expected = found;
+  for (std::size_t token = 0; token * used < chosen.size(); ++token) {
+    const auto ids = std::span(chosen).subspan(token * used, used);
+    if (std::ranges::find(ids, ~0u) != ids.end() || has_repeated(ids)) {
+      for (std::size_t i = 0; i < used; ++i) {
+        expected[token * used + i] = highest[token * used + i];
+        ids[i] = highest[token * used + i];
+      }
+      continue;
+    }
+    const Choice choice = choice_of(std::span(scores.values).subspan(token * count, count),
+                                    std::span(scores.bounds).subspan(token * count, count), ids);
+    if (choice.excess > 1) expected[token * used + choice.place] = choice.left_out;
+    if (std::abs(choice.excess) <= 1 && used < count) ++router_ties_;
+  }
+  const std::vector<double> exact(found.size());
+  compare("experts", experts.router.weight, expected, exact, found);
+  return chosen;
+}
+
+// Compares the device's slots; the result is its own.
+std::vector<double> LayerJudge::slots_product(const char* stage, const ExpertMatrices& matrices,
+                                              const ExpertsSpec& experts, const Ids& ids,
+                                              const char* input, const std::vector<double>& own) {
+  const Bounded all =
+      reference_.expert_product(matrices, experts, ids, both(device_->at(input), own));
+  const std::vector<double>& found = device_->at(stage);
+  const bool was_wrong = result_->wrong.has_value();
+  const Bounded given = part_of(all, 0, found.size());
+  compare(stage, matrices.weights.front(), given.values, given.bounds, found);
+  if (result_->wrong && !was_wrong) {
+    WrongValue& wrong = *result_->wrong;
+    const std::uint64_t token = wrong.position - positions_.front();
+    wrong.expert = ids[static_cast<std::size_t>(token * experts.used + wrong.row / matrices.rows)];
+    if (matrices.weights.size() > 1) wrong.tensor = matrices.weights[*wrong.expert];
+    wrong.type = reference_.tensor(wrong.tensor).type.name();
+  }
+  if (after_product_) {
+    for (const std::string& tensor : matrices.weights) {
+      after_product_(reference_.tensor(tensor).size_bytes);
+    }
+  }
+  return part_of(all, found.size(), all.values.size() - found.size()).values;
+}
+
+std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vector<double>& inputs) {
+  const auto count = static_cast<std::size_t>(experts.count);
+  const auto used = static_cast<std::size_t>(experts.used);
+  const Bounded scores =
+      reference_.product(experts.router, both(device_->at("feed_forward_norm"), inputs));
+  const std::vector<double>& found = device_->at("router");
+  const Bounded given = part_of(scores, 0, found.size());
+  compare("router", experts.router.weight, given);
+  if (after_product_) after_product_(reference_.tensor(experts.router.weight).size_bytes);
+  const Ids ids = judge_choice(experts, given);
+  compare("expert_weights", "", expert_weights(found, count, ids, used, experts.is_normalised));
+
+  const Bounded own_scores = part_of(scores, found.size(), scores.values.size() - found.size());
+  Ids own_ids;
+  std::vector<double> own_weights;
+  if (follows_own_) {
+    own_ids = followed(experts, own_scores, highest_scores(own_scores.values, experts), ids);
+    own_weights =
+        expert_weights(own_scores.values, count, own_ids, used, experts.is_normalised).values;
+  }
+  const Ids all = both(ids, own_ids);
+  const std::vector<double> gate =
+      slots_product("gate", experts.gate, experts, all, "feed_forward_norm", inputs);
+  const std::vector<double> up =
+      slots_product("up", experts.up, experts, all, "feed_forward_norm", inputs);
+  compare("activation", "", gated(reference_.spec(), device_->at("gate"), device_->at("up")));
+  const std::vector<double> down =
+      slots_product("expert_down", experts.down, experts, all, "activation",
+                    gated(reference_.spec(), gate, up).values);
+  compare("down", "", expert_sums(device_->at("expert_down"), device_->at("expert_weights"), used));
+  return follows_own_ ? expert_sums(down, own_weights, used).values : std::vector<double>();
+}
+
+}  // namespace hiptool::reference

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Decoders that transformers and Python's gguf write, computed by decoder_logits.cpp.
+
+Usage: decoder_files.py DECODER_LOGITS. It needs gguf, safetensors, torch and transformers. Models
+of odd sizes with random weights are saved as a Hugging Face folder by transformers (gpt-oss,
+whose experts it does not save in MXFP4, by safetensors, and read back by transformers) and as a
+GGUF by gguf.GGUFWriter, with the names of gguf's own tables: nothing here knows what make-model
+writes. For prompts of 1, 12 and 200 tokens, of which the longer ones pass the window's edge, the
+logits of the float64 reference are compared with those of transformers in float64, the cpu
+platform's with the reference's, chunks of any length bit for bit, and every layer by the proof.
+"""
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path += [str(pathlib.Path(__file__).resolve().parent),
+             str(pathlib.Path(__file__).resolve().parent.parent / "goldens")]
+from kernel_images import finish, skip  # noqa: E402 (it lies in a folder named above)
+
+try:
+    import gguf
+    import numpy
+    import safetensors.torch
+    import torch
+    import transformers
+except ImportError as error:
+    skip(f"{error.name} is not installed")
+import make_goldens  # noqa: E402 (it skips without these packages)
+
+BOUND, DEVICE_BOUND = 2e-6, 1e-5   # standard deviations of the logits
+PROMPTS = (1, 12, 200)
+LAYERS, WINDOW, VOCABULARY = 4, 7, 211
+COMMON = {"num_hidden_layers": LAYERS, "num_attention_heads": 6, "num_key_value_heads": 3,
+          "vocab_size": VOCABULARY, "max_position_embeddings": 256, "rms_norm_eps": 1e-4}
+YARN = {"rope_type": "yarn", "rope_theta": 5e4, "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.25,
+        "original_max_position_embeddings": 64}
+CONFIGS = {
+    "qwen3_moe": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77,
+                  "moe_intermediate_size": 51, "num_experts": 9, "num_experts_per_tok": 4,
+                  "norm_topk_prob": True, "tie_word_embeddings": False,
+                  "rope_parameters": {"rope_type": "default", "rope_theta": 5e5}},
+    "gemma3_text": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77,
+                    "query_pre_attn_scalar": 26, "sliding_window": WINDOW,
+                    "rope_parameters": {
+                        "full_attention": {"rope_type": "linear", "factor": 8.0,
+                                           "rope_theta": 1e6},
+                        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}},
+                    "layer_types": ["sliding_attention", "full_attention"] * 2},
+    "gpt_oss": {"hidden_size": 96, "head_dim": 32, "intermediate_size": 64,
+                "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": WINDOW,
+                "tie_word_embeddings": False, "rope_parameters": YARN},
+}
+
+
+def make_model(name, truncates):
+    fields = {key: dict(value) if isinstance(value, dict) else value
+              for key, value in (COMMON | CONFIGS[name]).items()}
+    if name == "gpt_oss":
+        fields["rope_parameters"]["truncate"] = truncates
+    config = transformers.AutoConfig.for_model(name, **fields)
+    config._experts_implementation = "eager"
+    attention = "eager" if name == "gpt_oss" else "sdpa"
+    torch.manual_seed(len(name))
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+    with torch.no_grad():
+        for key, weights in model.named_parameters():
+            spread = weights.shape[-1] ** -0.5 if weights.dim() > 1 else 0.3
+            weights.copy_(torch.randn(weights.shape) * spread + ("norm" in key))
+            if "experts" in key and weights.dim() == 3 and name == "gpt_oss":
+                weights.copy_(rounded_to_mxfp4(weights))
+        for key, values in model.state_dict().items():
+            values.copy_(values.to(torch.float32))   # what files hold
+    return model
+
+
+def rounded_to_mxfp4(weights):
+    """Of [experts, columns, rows], blocks along the columns."""
+    rows = weights.transpose(1, 2).contiguous().to(torch.float32).numpy()
+    kind = gguf.GGMLQuantizationType.MXFP4
+    values = gguf.quants.dequantize(gguf.quants.quantize(rows, kind), kind)
+    return torch.from_numpy(values.reshape(rows.shape)).transpose(1, 2)
+
+
+def packed(weights):
+    """Codes, the first of two in a byte's low half, and exponents, of [experts, rows, columns]."""
+    blocks = weights.reshape(*weights.shape[:2], -1, 32)
+    most = numpy.abs(blocks).max(axis=-1)
+    exponents = numpy.where(most > 0, numpy.floor(numpy.log2(numpy.maximum(most, 1e-30))) - 2, 0)
+    numbers = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    for _ in range(4):   # the largest number of a block need not be 4 or 6
+        scaled = blocks / numpy.exp2(exponents)[..., None]
+        is_held = numpy.isin(numpy.abs(scaled), numbers).all(axis=-1)
+        exponents = numpy.where(is_held, exponents, exponents - 1)
+    assert is_held.all()
+    codes = numpy.searchsorted(numbers, numpy.abs(scaled)) + 8 * (scaled < 0)
+    codes = codes.astype(numpy.uint8)
+    return codes[..., ::2] | codes[..., 1::2] << 4, (exponents + 127).astype(numpy.uint8)
+
+
+def save_folder(model, folder):
+    if model.config.model_type != "gpt_oss":
+        model.to(torch.float32).save_pretrained(folder)
+        model.double()
+        return
+    state = {}
+    for key, values in model.state_dict().items():
+        values = values.to(torch.float32)
+        if key.endswith(("gate_up_proj", "down_proj")):
+            codes, exponents = packed(values.transpose(1, 2).double().numpy())
+            state[key + "_blocks"] = torch.from_numpy(codes)
+            state[key + "_scales"] = torch.from_numpy(exponents)
+        else:
+            state[key] = values.contiguous()
+    folder.mkdir()
+    safetensors.torch.save_file(state, folder / "model.safetensors", {"format": "pt"})
+    model.config.save_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": []}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def read_again(model, folder):
+    """Whether transformers reads from the packed folder what was written."""
+    if importlib.util.find_spec("accelerate") is None:
+        print("accelerate is not installed: the packed folder is not read by transformers")
+        return []
+    read = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    state = read.double().state_dict()
+    # It gives everything else in bf16.
+    return [f"transformers reads another {key}" for key, values in model.state_dict().items()
+            if key.endswith(("gate_up_proj", "down_proj")) and not torch.equal(state[key], values)]
+
+
+ARCHITECTURES = {"qwen3_moe": gguf.MODEL_ARCH.QWEN3MOE, "gemma3_text": gguf.MODEL_ARCH.GEMMA3,
+                 "gpt_oss": gguf.MODEL_ARCH.GPT_OSS}
+
+
+def gguf_tensors(model):
+    """(name of transformers before it joined experts, values)"""
+    name, state = model.config.model_type, model.state_dict()
+    for key, values in state.items():
+        values = values.to(torch.float32).numpy()
+        if key == "lm_head.weight" and model.config.tie_word_embeddings:
+            continue
+        if name == "gemma3_text" and "norm" in key:
+            values = values + numpy.float32(1)
+        if ".experts." not in key:
+            yield key, values
+            continue
+        suffix = ".bias" if key.endswith("_bias") else ".weight"
+        part = key.removesuffix("_bias")
+        stem = part.rsplit(".", 1)[0]
+        if name == "gpt_oss" and suffix == ".weight":
+            values = values.swapaxes(1, 2)
+        if part.endswith("gate_up_proj"):
+            half = values.shape[1] // 2
+            both = ((values[:, ::2], values[:, 1::2]) if name == "gpt_oss"
+                    else (values[:, :half], values[:, half:]))
+            for which, one in zip(("gate", "up"), both):
+                yield f"{stem}.{which}_proj{suffix}", one
+        else:
+            yield f"{stem}.down_proj{suffix}", values
+
+
+def save_gguf(model, path):
+    config, architecture = model.config, ARCHITECTURES[model.config.model_type]
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
+    writer.add_block_count(LAYERS)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_token_list([f"t{i}" for i in range(VOCABULARY)])
+    rope = config.rope_parameters
+    if config.model_type == "gemma3_text":
+        writer.add_sliding_window(WINDOW)
+        writer.add_sliding_window_pattern([kind == "sliding_attention"
+                                           for kind in config.layer_types])
+        rope = rope["full_attention"]
+    writer.add_rope_freq_base(rope["rope_theta"])
+    if rope["rope_type"] in ("linear", "yarn"):
+        writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        writer.add_rope_scaling_yarn_beta_fast(rope["beta_fast"])
+        writer.add_rope_scaling_yarn_beta_slow(rope["beta_slow"])
+    if config.model_type == "gpt_oss":
+        writer.add_sliding_window(WINDOW)
+        writer.add_expert_count(config.num_local_experts)
+        writer.add_expert_feed_forward_length(config.intermediate_size)
+    if config.model_type == "qwen3_moe":
+        writer.add_expert_count(config.num_experts)
+        writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    if "moe" in config.model_type or config.model_type == "gpt_oss":
+        writer.add_expert_used_count(config.num_experts_per_tok)
+    names = gguf.get_tensor_name_map(architecture, LAYERS)
+    for key, values in gguf_tensors(model):
+        name = names.get_name(key, try_suffixes=(".weight", ".bias"))
+        if name is None:   # "model.layers.0.self_attn.sinks"
+            name = names.get_name(key) + ".weight"
+        elif name == names.get_name(key):
+            name += ".weight"
+        values = numpy.ascontiguousarray(values, dtype=numpy.float32)
+        kind = None
+        if config.model_type == "gpt_oss" and "_exps.weight" in name:
+            kind = gguf.GGMLQuantizationType.MXFP4
+            values = gguf.quants.quantize(values, kind)
+        writer.add_tensor(name, values, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def compare(program, model, file, label):
+    findings = []
+    path = next(file.glob("*.safetensors")) if file.is_dir() else file
+    for tokens in PROMPTS:
+        ids = [(11 * i * i + 5 * i + 3) % VOCABULARY for i in range(tokens)]
+        with torch.no_grad(), make_goldens.doubles():
+            expected = model(torch.tensor([ids]), use_cache=False).logits[0, -1].numpy()
+        done = subprocess.run([program, path, ",".join(map(str, ids))], capture_output=True,
+                              text=True, timeout=600, check=False)
+        if done.returncode != 0:
+            findings.append(f"{label}, {tokens} tokens: {done.stderr}")
+            continue
+        own, device, chunks = (numpy.array([float(number) for number in line.split(",")])
+                               for line in done.stdout.splitlines())
+        of_own = abs(own - expected).max() / expected.std()
+        of_device = abs(device - own).max() / expected.std()
+        print(f"{label}, {tokens} tokens: {of_own:.1e}, device {of_device:.1e}")
+        if not of_own <= BOUND:
+            findings.append(f"{label}, {tokens} tokens: {of_own:.1e} standard deviations")
+        if not of_device <= DEVICE_BOUND:
+            findings.append(f"{label}, {tokens} tokens, device: {of_device:.1e} deviations")
+        if not (device == chunks).all():
+            findings.append(f"{label}, {tokens} tokens: chunks give other logits")
+    return findings
+
+
+def main():
+    program = sys.argv[1]
+    findings, checked = [], 0
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        for name in CONFIGS:
+            for form in ("folder", "gguf"):
+                with make_goldens.doubles():
+                    model = make_model(name, truncates=form == "gguf").double().eval()
+                file = folder / (f"{name}.gguf" if form == "gguf" else name)
+                (save_gguf if form == "gguf" else save_folder)(model, file)
+                if form == "folder" and name == "gpt_oss":
+                    findings += read_again(model, file)
+                findings += compare(program, model, file, f"{name} {form}")
+                checked += len(PROMPTS)
+    finish(checked, findings)
+
+
+if __name__ == "__main__":
+    main()
