@@ -73,7 +73,10 @@ def make_model(name, truncates):
             if "experts" in key and weights.dim() == 3 and name == "gpt_oss":
                 weights.copy_(rounded_to_mxfp4(weights))
         for key, values in model.state_dict().items():
-            values.copy_(values.to(torch.float32))   # what files hold
+            numbers = values.numpy().astype(numpy.float32)   # what files hold
+            if name == "gemma3_text" and "norm" in key:
+                numbers = numbers + numpy.float32(1) - numpy.float32(1)
+            values.copy_(torch.from_numpy(numbers.astype(numpy.float64)))
     return model
 
 
