@@ -59,25 +59,58 @@ inline __device__ uint16_t bits_16(const uint8_t* at) {
 }
 inline __device__ float half_at(const uint8_t* at) { return f16_to_value(bits_16(at)); }
 
-inline __device__ float number(uint32_t value) { return static_cast<float>(value); }
+#if defined(__CUDA_ARCH__)
+// Four of the eight bytes of low and high, by the lower three bits of the selector's nibbles; one
+// whose fourth bit is set gives eight times the byte's highest bit.
+inline __device__ uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+  uint32_t chosen;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(low), "r"(high), "r"(selector));
+  return chosen;
+}
+#endif
+
+// NVIDIA converts whole numbers at a fourth of the rate at which it subtracts: there 2^23, whose
+// last bit is 1, takes the number's place, and the difference is exact.
+inline __device__ float number(uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(0x4B000000U | value) - 0x1p23F;
+#else
+  return static_cast<float>(value);
+#endif
+}
 inline __device__ float signed_number(uint32_t value, int offset) {
   return static_cast<float>(static_cast<int>(value) - offset);
 }
 
 inline __device__ uint32_t byte_of(uint32_t word, uint32_t k) { return word >> (8 * k) & 255U; }
 
-// The bytes of q, less an offset, times a scale: the subtraction is exact.
+// Byte k of q less a whole offset.
+inline __device__ float number_of_byte(uint32_t q, uint32_t k, float offset = 0) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(chosen_bytes(q, 0x4B000000U, 0x7440U | k)) - (0x1p23F + offset);
+#else
+  return static_cast<float>(byte_of(q, k)) - offset;
+#endif
+}
+
+// The bytes of q, less a whole offset, times a scale.
 inline __device__ void scale_bytes(uint32_t q, float scale, float offset, float* four) {
 #pragma unroll
-  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * (number(byte_of(q, k)) - offset);
+  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number_of_byte(q, k, offset);
 }
+// Scales have so few bits that their products with the bytes, of 5 bits, are exact.
 inline __device__ void scale_and_add(uint32_t q, float scale, float added, float* four) {
 #pragma unroll
-  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number(byte_of(q, k)) + added;
+  for (uint32_t k = 0; k < 4; ++k) {
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+    four[k] = __fmaf_rn(scale, number_of_byte(q, k), added);
+#else
+    four[k] = scale * number_of_byte(q, k) + added;
+#endif
+  }
 }
 inline __device__ void scale_and_subtract(uint32_t q, float scale, float taken, float* four) {
-#pragma unroll
-  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number(byte_of(q, k)) - taken;
+  scale_and_add(q, scale, -taken, four);
 }
 
 // Numbers of four bits, by their places in 128 bits of signed bytes: a table in memory was slower.
@@ -85,6 +118,18 @@ struct SixteenBytes {
   uint32_t words[4];
 };
 inline __device__ void scale_chosen(SixteenBytes table, uint32_t places, float scale, float* four) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t pairs = places | places >> 4;
+  const uint32_t selector = chosen_bytes(pairs, 0, 0x4420U);
+  const uint32_t low = chosen_bytes(table.words[0], table.words[1], selector & 0x7777U);
+  const uint32_t high = chosen_bytes(table.words[2], table.words[3], selector & 0x7777U);
+  const uint32_t is_high = chosen_bytes(places << 4, 0, 0xBA98U);
+  const uint32_t chosen = (high & is_high) | (low & ~is_high);
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    four[k] = scale * number_of_byte(chosen ^ 0x80808080U, k, 128);
+  }
+#else
 #pragma unroll
   for (uint32_t k = 0; k < 4; ++k) {
     const uint32_t place = byte_of(places, k);
@@ -93,6 +138,7 @@ inline __device__ void scale_chosen(SixteenBytes table, uint32_t places, float s
     const uint32_t word = (place & 8U) != 0 ? high : low;
     four[k] = scale * static_cast<float>(static_cast<int8_t>(word >> (place % 4 * 8)));
   }
+#endif
 }
 
 // -127 -104 -83 -65 -49 -35 -22 -10, 1 13 25 38 53 69 89 113
@@ -151,7 +197,7 @@ inline __device__ void q8_0_values(const Place& p, float* four) {
   const float scale = half_at(p.block);
 #pragma unroll
   for (uint32_t k = 0; k < 4; ++k) {
-    four[k] = scale * static_cast<float>(static_cast<int8_t>(q >> (8 * k)));
+    four[k] = scale * number_of_byte(q ^ 0x80808080U, k, 128);
   }
 }
 
@@ -175,17 +221,13 @@ inline __device__ void q3_k_values(const Place& p, float* four) {
 // Q4_K and Q5_K: eight scales and eight minima of 6 bits each, behind the two they multiply.
 inline __device__ void scale_k(const Place& p, uint32_t q, float* four) {
   const uint4 header = *reinterpret_cast<const uint4*>(p.block);
-  const uint32_t g = p.i / 32;
-  uint32_t scale = byte_of(header.y, g % 4);
-  uint32_t minimum = byte_of(header.z, g % 4);
-  if (g < 4) {
-    scale &= 63U;
-    minimum &= 63U;
-  } else {
-    const uint32_t low = byte_of(header.w, g % 4);
-    scale = (low & 15U) | (scale >> 2 & 48U);
-    minimum = low >> 4 | (minimum >> 2 & 48U);
-  }
+  const uint32_t at = p.i / 32 % 4 * 8;
+  const uint32_t first = header.y >> at;
+  const uint32_t second = header.z >> at;
+  const uint32_t third = header.w >> at;
+  const bool is_early = (p.i & 128U) == 0;
+  const uint32_t scale = is_early ? first & 63U : (third & 15U) | (first >> 2 & 48U);
+  const uint32_t minimum = is_early ? second & 63U : (third >> 4 & 15U) | (second >> 2 & 48U);
   const float d = f16_to_value(static_cast<uint16_t>(header.x));
   const float least = f16_to_value(static_cast<uint16_t>(header.x >> 16));
   scale_and_subtract(q, d * number(scale), least * number(minimum), four);
@@ -328,7 +370,9 @@ inline __device__ void iq3_s_values(const Place& p, float* four) {
 inline __device__ void scale_iq1(const Place& p, float scale, uint32_t index, bool is_below,
                                  float* four) {
   const uint32_t q = spread_pairs(p.grids[iq1_grid + index] >> (p.i % 8 * 2) & 255U);
-  scale_bytes(q, scale, is_below ? 1.125F : 0.875F, four);
+  const float offset = is_below ? 1.125F : 0.875F;
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * (number(byte_of(q, k)) - offset);
 }
 inline __device__ void iq1_s_values(const Place& p, float* four) {
   const uint32_t high = bits_16(p.block + 34 + p.i / 32 * 2);

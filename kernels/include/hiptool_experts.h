@@ -39,7 +39,7 @@ struct ExpertProduct {
   uint64_t columns;
   uint64_t x_stride;
   uint64_t out_stride;
-  uint32_t x_pieces;  // four elements of x are 16 bytes at a multiple of 16
+  uint32_t x_pieces;  // see FileProduct
   uint32_t has_bias;
   uint64_t bias_stride;  // from expert to expert; first row and step
   uint64_t bias_first;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Rows of the matrices of model files as f32, and their products with vectors. The order of a row's
-// sum depends on the number of columns only: piece p of four columns belongs to lane p % 128, each
+// Rows of the matrices of model files in pieces of 16 columns, and the order of a row's product
+// with a vector, which depends on the number of columns only: piece p belongs to lane p % 64, each
 // lane adds its elements in their order by fused multiply-add, and one tree joins the lanes (those
-// that are 64, 32, 16, .. apart).
+// that are 32, 16, .. apart).
 #pragma once
 #include "hiptool_blocks.h"
 #include "hiptool_elements.h"
@@ -12,13 +12,23 @@ namespace hiptool_ops {
 
 using namespace hiptool_device;
 
-// Four neighbouring elements of a row, as f32; those behind its end are 0.
+// The elements of a piece of a row, as f32; those behind its end are 0.
 template <unsigned values, unsigned bytes,
           void (*four_values)(const hiptool_blocks::Place&, float*)>
 struct BlockRow {
+  static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t* grids,
+                                                    uint32_t piece, float* numbers) {
+    constexpr uint32_t pieces = values / dot_piece;
+    const uint8_t* const block = row + uint64_t{piece / pieces} * bytes;
+    // A multiple of 16, from which compilers see that all share what a scale is made of.
+    const uint32_t i = piece % pieces * dot_piece;
+#pragma unroll
+    for (uint32_t j = 0; j < dot_piece; j += 4) four_values({block, grids, i + j}, numbers + j);
+  }
   static __forceinline__ __device__ void load(const FileMatrix&, const uint8_t* row,
-                                              const uint16_t* grids, uint64_t k, float* four) {
-    four_values({row + k / values * bytes, grids, static_cast<uint32_t>(k % values)}, four);
+                                              const uint16_t* grids, uint32_t piece,
+                                              float* numbers) {
+    load_whole(row, grids, piece, numbers);
   }
 };
 
@@ -27,23 +37,68 @@ inline __device__ float to_single(double value) { return static_cast<float>(valu
 
 template <class Stored>
 struct PlainRow {
-  static __forceinline__ __device__ void load(const FileMatrix& matrix, const uint8_t* row,
-                                              const uint16_t*, uint64_t k, float* four) {
-    const Stored* const from = reinterpret_cast<const Stored*>(row) + k;
-    Stored piece[4];
-    if (matrix.has_pieces != 0) {
-      load_piece<4>(from, piece);
+  // Of rows of whole pieces.
+  static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t*,
+                                                    uint32_t piece, float* numbers) {
+    Stored stored[dot_piece];
+    load_piece<dot_piece>(reinterpret_cast<const Stored*>(row) + uint64_t{piece} * dot_piece,
+                          stored);
 #pragma unroll
-      for (unsigned j = 0; j < 4; ++j) four[j] = to_single(Element<Stored>::widen(piece[j]));
+    for (unsigned j = 0; j < dot_piece; ++j) {
+      numbers[j] = to_single(Element<Stored>::widen(stored[j]));
+    }
+  }
+  static __forceinline__ __device__ void load(const FileMatrix& matrix, const uint8_t* row,
+                                              const uint16_t* grids, uint32_t piece,
+                                              float* numbers) {
+    if (matrix.has_pieces != 0) {
+      load_whole(row, grids, piece, numbers);
       return;
     }
+    const uint64_t k = uint64_t{piece} * dot_piece;
+    const Stored* const from = reinterpret_cast<const Stored*>(row) + k;
     const uint64_t rest = matrix.columns - k;
 #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) {
-      four[j] = j < rest ? to_single(Element<Stored>::widen(from[j])) : 0;
+    for (unsigned j = 0; j < dot_piece; ++j) {
+      numbers[j] = j < rest ? to_single(Element<Stored>::widen(from[j])) : 0;
     }
   }
 };
+
+// Joins the sums of a row's lanes in shared memory.
+inline __device__ float join_lanes(const float* sums) {
+  float joined[dot_lanes / 2];
+#pragma unroll
+  for (unsigned i = 0; i < dot_lanes / 2; ++i) joined[i] = sums[i] + sums[i + dot_lanes / 2];
+#pragma unroll
+  for (unsigned distance = dot_lanes / 4; distance > 0; distance /= 2) {
+#pragma unroll
+    for (unsigned i = 0; i < distance; ++i) joined[i] = joined[i] + joined[i + distance];
+  }
+  return joined[0];
+}
+
+// Calls store(result, sum) once for each of the results of a block, whose lanes' sums are in shared
+// memory.
+template <unsigned results, class Store>
+__forceinline__ __device__ void join_results(const float* sums, Store store) {
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+  static_assert(results % (layer_threads / 32) == 0, "all groups of 32 threads have equally many");
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+  for (unsigned n = 0; n < results / (layer_threads / 32); ++n) {
+    const unsigned result = n * (layer_threads / 32) + threadIdx.x / 32;
+    const float* const own = sums + result * dot_pitch;
+    float sum = own[lane] + own[lane + 32];
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum = sum + __shfl_xor(sum, distance);
+    if (lane == 0) store(result, sum);
+  }
+#else
+  // Threads of the processor wait too long for each other's values.
+  if (threadIdx.x < results) store(threadIdx.x, join_lanes(sums + threadIdx.x * dot_pitch));
+#endif
+}
 
 // Calls body with the type of rows that has that number; nothing for others.
 template <class Body>
@@ -62,32 +117,32 @@ __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
   }
 }
 
-// Four elements of x; -0 behind the end, so that the product with 0 changes no sum.
+// A piece of x; -0 behind the end, so that the product with 0 changes no sum.
 inline __device__ void load_x(const FileProduct& all, const float* from, uint64_t rest,
-                              float* four) {
+                              float* numbers) {
   if (all.x_pieces != 0) {
-    load_piece<4>(from, four);
+    load_piece<dot_piece>(from, numbers);
     return;
   }
 #pragma unroll
-  for (unsigned j = 0; j < 4; ++j) four[j] = j < rest ? from[j] : -0.0F;
+  for (unsigned j = 0; j < dot_piece; ++j) numbers[j] = j < rest ? from[j] : -0.0F;
 }
 
-inline __device__ float join_lanes(const float* sums) {
-  float joined[32];
-#pragma unroll
-  for (unsigned i = 0; i < 32; ++i) {
-    joined[i] = (sums[i] + sums[i + 64]) + (sums[i + 32] + sums[i + 96]);
+template <unsigned width>
+struct StoreResult {
+  const FileProduct& all;
+  uint64_t first_row;
+  uint64_t first_token;
+  float* out;
+  __forceinline__ __device__ void operator()(unsigned result, float sum) const {
+    const uint64_t row = first_row + result / width;
+    const uint64_t token = first_token + result % width;
+    if (row >= all.matrix.rows || token >= all.tokens) return;
+    out[token * all.out_stride + row * all.out_step] = canonical(sum);
   }
-#pragma unroll
-  for (unsigned distance = 16; distance > 0; distance /= 2) {
-#pragma unroll
-    for (unsigned i = 0; i < distance; ++i) joined[i] = joined[i] + joined[i + distance];
-  }
-  return joined[0];
-}
+};
 
-// Rows and tokens of one half of a block.
+// Rows and tokens of a team of a block.
 template <unsigned rows, unsigned width>
 struct Tile {
   uint64_t first_row;
@@ -108,7 +163,7 @@ struct Tile {
     }
   }
 
-  // Calls load(lines, k, numbers) for each piece of this lane.
+  // Calls load(lines, piece, numbers) for each piece of this lane.
   template <class Load>
   __forceinline__ __device__ void add(const FileProduct& all, const uint8_t* weights,
                                       const float* x, Load load) {
@@ -122,17 +177,19 @@ struct Tile {
       lines[r] = weights + line * matrix.row_bytes;
     }
     const float* const tokens = x + first_token * all.x_stride;
+    const auto pieces = static_cast<uint32_t>((matrix.columns + dot_piece - 1) / dot_piece);
 #pragma unroll 1
-    for (uint64_t k = lane * 4; k < matrix.columns; k += dot_lanes * 4) {
-      float numbers[rows][4];
-      load(lines, k, numbers);
+    for (uint32_t piece = lane; piece < pieces; piece += dot_lanes) {
+      const uint64_t k = uint64_t{piece} * dot_piece;
+      float numbers[rows][dot_piece];
+      load(lines, piece, numbers);
 #pragma unroll
       for (unsigned w = 0; w < width; ++w) {
         if (width > 1 && w >= left) break;
-        float vector[4];
+        float vector[dot_piece];
         load_x(all, tokens + w * all.x_stride + k, matrix.columns - k, vector);
 #pragma unroll
-        for (unsigned j = 0; j < 4; ++j) {
+        for (unsigned j = 0; j < dot_piece; ++j) {
 #pragma unroll
           for (unsigned r = 0; r < rows; ++r) {
             sums[r][w] = __fmaf_rn(numbers[r][j], vector[j], sums[r][w]);
@@ -142,8 +199,9 @@ struct Tile {
     }
   }
 
-  // Joins the lanes: one thread for each result.
-  __forceinline__ __device__ void finish(const FileProduct& all, float* out) const {
+  // Joins the lanes and calls store(result, sum) for each result.
+  template <class Store>
+  __forceinline__ __device__ void finish(Store store) const {
     float* const shared = reinterpret_cast<float*>(dynamic_shared());
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
@@ -153,17 +211,11 @@ struct Tile {
       }
     }
     __syncthreads();
-    const unsigned result = threadIdx.x;
-    const uint64_t row = first_row + result / width;
-    const uint64_t token = first_token + result % width;
-    if (result < dot_teams * rows * width && row < all.matrix.rows && token < all.tokens) {
-      out[token * all.out_stride + row * all.out_step] =
-          canonical(join_lanes(shared + result * dot_pitch));
-    }
+    join_results<dot_teams * rows * width>(shared, store);
   }
 };
 
-// Of all rows of a tile the pieces at k. Functors, because compilers do not inline lambdas that are
+// Of all rows of a tile one piece. Functors, because compilers do not inline lambdas that are
 // called for every type.
 template <unsigned rows>
 struct LoadRows {
@@ -173,19 +225,19 @@ struct LoadRows {
   struct Piece {
     const LoadRows& all;
     const uint8_t* const* lines;
-    uint64_t k;
-    float (*numbers)[4];
+    uint32_t piece;
+    float (*numbers)[dot_piece];
     template <class Row>
     __forceinline__ __device__ void operator()(Row) const {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) {
-        Row::load(all.matrix, lines[r], all.grids, k, numbers[r]);
+        Row::load(all.matrix, lines[r], all.grids, piece, numbers[r]);
       }
     }
   };
-  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint64_t k,
-                                             float (*numbers)[4]) const {
-    with_rows(matrix.type, Piece{*this, lines, k, numbers});
+  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint32_t piece,
+                                             float (*numbers)[dot_piece]) const {
+    with_rows(matrix.type, Piece{*this, lines, piece, numbers});
   }
 };
 

@@ -7,11 +7,13 @@ namespace hiptool_ops {
 
 enum : unsigned {
   layer_threads = 256,    // of a block
-  dot_lanes = 128,        // threads that share the rows of a product
-  dot_teams = 2,          // in a block
-  dot_pitch = 129,        // sums of a row in shared memory: odd, so that rows differ in banks
-  dot_rows_of_one = 4,    // rows that 128 threads take with one token...
-  dot_rows_of_many = 2,   // ...and with several,
+  dot_piece = 16,         // neighbouring elements of a row that one thread takes
+  dot_lanes = 64,         // threads that share the rows of a product
+  dot_teams = 4,          // in a block
+  dot_pitch = 65,         // sums of a row in shared memory: odd, so that rows differ in banks
+  dot_rows_of_one = 2,    // rows that 64 threads take with one token,
+  dot_pieces_of_one = 2,  // so many pieces of each at a time,
+  dot_rows_of_many = 2,   // and with several tokens,
   dot_tokens = 8,         // of which they take so many at a time
   attention_keys = 256,   // of a segment, one for each thread
   attention_parts = 8,    // into which the keys of a segment are divided for the values
@@ -28,7 +30,7 @@ struct FileMatrix {
   uint64_t columns;
   uint64_t row_bytes;
   uint32_t type;        // ggml's number
-  uint32_t has_pieces;  // plain types: rows consist of four elements each at aligned places
+  uint32_t has_pieces;  // rows consist of whole pieces, plain ones at multiples of 16 bytes
 };
 
 struct FileProduct {
@@ -37,7 +39,7 @@ struct FileProduct {
   uint64_t x_stride;    // from token to token; elements of a token are neighbours
   uint64_t out_stride;  // from token to token
   uint64_t out_step;    // from row to row
-  uint32_t x_pieces;    // four elements of x are 16 bytes at a multiple of 16
+  uint32_t x_pieces;    // x consists of whole pieces at multiples of 16 bytes
 };
 
 struct EmbeddingRows {

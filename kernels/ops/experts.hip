@@ -62,23 +62,42 @@ inline __device__ void route(const Routing& all, const float* scores, uint32_t* 
   }
 }
 
-// Of all rows of a tile the pieces at k, where codes and exponents are apart.
+// Of all rows of a tile one piece, where codes and exponents are apart.
 template <unsigned rows>
 struct LoadSplitRows {
   const uint8_t* codes;
   const uint8_t* scales;
 
-  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint64_t k,
-                                             float (*numbers)[4]) const {
+  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint32_t piece,
+                                             float (*numbers)[dot_piece]) const {
     constexpr uint64_t block_bytes = 16;
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
-      const uint8_t* const pair = lines[r] + k / 2;
-      const uint32_t word = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
-      const uint64_t block = static_cast<uint64_t>(pair - codes) / block_bytes;
-      hiptool_blocks::scale_fp4((word & 0x000F000FU) | (word & 0x00F000F0U) << 4,
-                                hiptool_blocks::half_of_exponent(scales[block]), numbers[r]);
+      const uint8_t* const pairs = lines[r] + uint64_t{piece} * (dot_piece / 2);
+      const uint64_t block = static_cast<uint64_t>(pairs - codes) / block_bytes;
+      const float scale = hiptool_blocks::half_of_exponent(scales[block]);
+#pragma unroll
+      for (unsigned j = 0; j < dot_piece; j += 4) {
+        const uint8_t* const pair = pairs + j / 2;
+        const uint32_t word = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
+        hiptool_blocks::scale_fp4((word & 0x000F000FU) | (word & 0x00F000F0U) << 4, scale,
+                                  numbers[r] + j);
+      }
     }
+  }
+};
+
+struct StoreWithBias {
+  uint64_t rows;
+  uint64_t first_row;
+  const float* bias;  // of row 0; null: none
+  uint64_t bias_step;
+  float* out;
+  __forceinline__ __device__ void operator()(unsigned result, float sum) const {
+    const uint64_t row = first_row + result;
+    if (row >= rows) return;
+    const float product = canonical(sum);
+    out[row] = bias == nullptr ? product : canonical(product + bias[row * bias_step]);
   }
 };
 
@@ -114,12 +133,9 @@ inline __device__ void multiply_experts(const ExpertProduct& all, const ExpertMa
     } else {
       tile.add(one, weights, vector, LoadRows<dot_rows_of_one>{one.matrix, grids});
     }
-    tile.finish(one, to);
-    const uint64_t row = first_row + threadIdx.x;  // that this thread has finished
-    if (all.has_bias != 0 && threadIdx.x < tile_rows && row < all.rows) {
-      to[row] =
-          canonical(to[row] + bias[id * all.bias_stride + all.bias_first + row * all.bias_step]);
-    }
+    const float* const added =
+        all.has_bias != 0 ? bias + id * all.bias_stride + all.bias_first : nullptr;
+    tile.finish(StoreWithBias{all.rows, first_row, added, all.bias_step, to});
   }
 }
 

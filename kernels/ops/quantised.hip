@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products with the matrices of model files, and rows of them, in f32. hiptool_file_rows.h states
-// the order of a row's sum. Several tokens at a time share what was decoded, and no token's sum
-// depends on that.
+// Products with the matrices of model files, and rows of them, in f32, in the order of
+// hiptool_file_rows.h. Several tokens at a time share what was decoded, and no token's sum depends
+// on that.
 #include <hip/hip_runtime.h>
 
 #include "hiptool_faults.h"
@@ -21,7 +21,7 @@ __forceinline__ __device__ void multiply_file(const FileProduct& all, const uint
   for (uint64_t work = blockIdx.x; work < row_tiles * token_tiles; work += gridDim.x) {
     Tile<rows, width> tile(work / token_tiles * tile_rows, work % token_tiles * width);
     tile.add(all, weights, x, LoadRows<rows>{all.matrix, grids});
-    tile.finish(all, out);
+    tile.finish(StoreResult<width>{all, tile.first_row, tile.first_token, out});
     if (work + gridDim.x < row_tiles * token_tiles) __syncthreads();
   }
 }
@@ -30,11 +30,11 @@ struct LoadPiece {
   const FileMatrix& matrix;
   const uint8_t* line;
   const uint16_t* grids;
-  uint64_t k;
-  float* four;
+  uint32_t piece;
+  float* numbers;
   template <class Row>
   __forceinline__ __device__ void operator()(Row) const {
-    Row::load(matrix, line, grids, k, four);
+    Row::load(matrix, line, grids, piece, numbers);
   }
 };
 
@@ -42,38 +42,36 @@ struct LoadPiece {
 __forceinline__ __device__ void copy_rows(const EmbeddingRows& all, const uint8_t* weights,
                                           const uint16_t* grids, const uint32_t* ids, float* out) {
   const FileMatrix& matrix = all.matrix;
-  const uint64_t pieces = (matrix.columns + 3) / 4;
+  const uint64_t pieces = (matrix.columns + dot_piece - 1) / dot_piece;
   for (uint64_t unit = first_unit(); unit < all.count * pieces; unit += unit_stride()) {
     const uint64_t place = unit / pieces;
-    const uint64_t k = unit % pieces * 4;
+    const auto piece = static_cast<uint32_t>(unit % pieces);
+    const uint64_t k = uint64_t{piece} * dot_piece;
     const uint32_t id = ids[place * all.id_stride];
-    float four[4] = {0, 0, 0, 0};
+    float numbers[dot_piece] = {};
     if (id < matrix.rows) {
       const uint8_t* const line = weights + id * matrix.row_bytes;
-      with_rows(matrix.type, LoadPiece{matrix, line, grids, k, four});
+      with_rows(matrix.type, LoadPiece{matrix, line, grids, piece, numbers});
     } else if (id != 0xFFFFFFFFU) {
       record_fault(all.faults, all.owner, place, id);
     }
     float* const to = out + place * all.out_stride + k * all.out_step;
 #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) {
-      if (k + j < matrix.columns) to[j * all.out_step] = canonical(four[j]);
+    for (unsigned j = 0; j < dot_piece; ++j) {
+      if (k + j < matrix.columns) to[j * all.out_step] = canonical(numbers[j]);
     }
   }
 }
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNEL(width, rows)                                                          \
-  extern "C" __global__ void __launch_bounds__(256)                                          \
-      hiptool_quantised_matmul_##width(hiptool_ops::FileProduct all, const uint8_t* weights, \
-                                       const uint16_t* grids, const float* x, float* out) {  \
-    hiptool_ops::multiply_file<rows, width>(all, weights, grids, x, out);                    \
-  }                                                                                          \
-  HIPTOOL_EXPORT(hiptool_quantised_matmul_##width)
-
-HIPTOOL_KERNEL(1, hiptool_ops::dot_rows_of_one);
-HIPTOOL_KERNEL(8, hiptool_ops::dot_rows_of_many);
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_quantised_matmul_8(hiptool_ops::FileProduct all, const uint8_t* weights,
+                               const uint16_t* grids, const float* x, float* out) {
+  hiptool_ops::multiply_file<hiptool_ops::dot_rows_of_many, hiptool_ops::dot_tokens>(all, weights,
+                                                                                     grids, x, out);
+}
+HIPTOOL_EXPORT(hiptool_quantised_matmul_8);
 
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_embedding_rows(hiptool_ops::EmbeddingRows all, const uint8_t* weights,

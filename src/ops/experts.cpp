@@ -236,7 +236,7 @@ void expert_matmul_into(const Backend& backend, Tensor& out, const ExpertTensors
   all.columns = weights.columns();
   all.x_stride = vectors.layout().strides()[0];
   all.out_stride = out.layout().strides()[0];
-  all.x_pieces = has_whole_pieces(vectors) ? 1 : 0;
+  all.x_pieces = has_dot_pieces(vectors) ? 1 : 0;
   if (bias != nullptr) {
     all.has_bias = 1;
     all.bias_stride = bias->row_step * all.rows;

@@ -21,6 +21,8 @@ namespace hiptool::ops {
 namespace {
 
 constexpr std::uint64_t block_alignment = 16;
+// Kernels count the pieces of a row in 32 bits.
+constexpr std::uint64_t most_columns = std::uint64_t{1} << 35;
 
 bool is_type_of_numbers(std::uint32_t type) {
   switch (static_cast<hiptool_ops::PlainType>(type)) {
@@ -82,6 +84,15 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
   refuse(operation, "the output " + describe(out) + " overlaps the weights");
 }
 
+/// "q4_k": kernels have the names of types in small letters.
+std::string kernel_name_of(ElementType type) {
+  std::string name(type.name());
+  for (char& letter : name) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return name;
+}
+
 void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
                       Tensor& out) {
   hiptool_ops::EmbeddingRows all{};
@@ -103,8 +114,8 @@ void launch_embedding(const Backend& backend, const QuantisedTensor& weights, co
                 false});
   all.faults = recording.faults;
   all.owner = recording.owner;
-  launch_elements(backend, kernel, all.count * ceil_divide(weights.columns(), 4), 1, all,
-                  weights.blocks().address(), grids, ids.address(), out.address());
+  launch_elements(backend, kernel, all.count * ceil_divide(weights.columns(), piece_columns), 1,
+                  all, weights.blocks().address(), grids, ids.address(), out.address());
 }
 
 }  // namespace
@@ -120,10 +131,7 @@ hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
   matrix.columns = weights.columns();
   matrix.row_bytes = weights.row_bytes();
   matrix.type = type_with_kernels(weights.type());
-  // A piece of four f64 is read 16 bytes at a time.
-  const std::uint64_t piece_bytes =
-      std::min<std::uint64_t>(block_alignment, weights.type().block_bits() / 8 * 4);
-  matrix.has_pieces = weights.columns() % 4 == 0 && weights.row_bytes() % piece_bytes == 0 ? 1 : 0;
+  matrix.has_pieces = weights.columns() % piece_columns == 0 ? 1 : 0;
   return matrix;
 }
 
@@ -149,6 +157,11 @@ QuantisedTensor::QuantisedTensor(Buffer blocks, ElementType type, std::uint64_t 
     refuse("QuantisedTensor", std::to_string(columns_) + " columns are not whole blocks of " +
                                   std::string(type_.name()) + ", which have " +
                                   std::to_string(type_.block_elements()) + " elements");
+  }
+  if (columns_ > most_columns) {
+    refuse("QuantisedTensor", std::to_string(columns_) +
+                                  " columns are more than the kernels take, " +
+                                  std::to_string(most_columns));
   }
   const std::uint64_t block_bytes = type_.block_bits() / 8;
   const std::uint64_t row_blocks = columns_ / type_.block_elements();
@@ -198,10 +211,11 @@ void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedT
   all.matrix = file_matrix(weights);
   all.tokens = x.dims()[0];
   all.x_stride = vectors.layout().strides()[0];
-  all.x_pieces = has_whole_pieces(vectors) ? 1 : 0;
+  const bool has_pieces = has_dot_pieces(vectors);
+  all.x_pieces = has_pieces ? 1 : 0;
   all.out_stride = out.layout().strides()[0];
   all.out_step = out.layout().strides()[1];
-  const bool is_one = all.tokens == 1;
+  const bool is_one = all.tokens == 1 && has_pieces;
   const std::uint64_t rows = is_one ? hiptool_ops::dot_rows_of_one : hiptool_ops::dot_rows_of_many;
   const std::uint64_t width = is_one ? 1 : std::uint64_t{hiptool_ops::dot_tokens};
   const std::uint64_t tiles =
@@ -211,8 +225,10 @@ void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedT
   config.block.x = hiptool_ops::layer_threads;
   config.shared_bytes = static_cast<std::uint32_t>(hiptool_ops::dot_teams * rows * width *
                                                    hiptool_ops::dot_pitch * sizeof(float));
-  launch(state_of(backend).kernel("ops_quantised",
-                                  "hiptool_quantised_matmul_" + std::to_string(width)),
+  BackendState& state = state_of(backend);
+  launch(is_one ? state.kernel("ops_quantised_one",
+                               "hiptool_quantised_matmul_1_" + kernel_name_of(weights.type()))
+                : state.kernel("ops_quantised", "hiptool_quantised_matmul_8"),
          config, backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),
          vectors.address(), out.address());
 }

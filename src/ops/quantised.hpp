@@ -10,6 +10,14 @@
 
 namespace hiptool::ops {
 
+/// Columns of matrices that one thread takes at a time.
+inline constexpr std::uint64_t piece_columns = hiptool_ops::dot_piece;
+
+/// Whether vectors consist of such pieces, at multiples of 16 bytes.
+inline bool has_dot_pieces(const Tensor& vectors) {
+  return has_whole_pieces(vectors) && vectors.dims().back() % piece_columns == 0;
+}
+
 /// "Q4_0[96, 256]".
 std::string describe_weights(const QuantisedTensor& weights);
 

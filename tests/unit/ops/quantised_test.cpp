@@ -101,12 +101,12 @@ Tensor file_tensor(const Backend& backend, DType dtype, const Values& values, Pl
 
 /// A row's product in the order that kernels/include/hiptool_file_rows.h states.
 float ordered_product(const float* weights, const float* x, std::size_t columns) {
-  std::array<float, 128> lanes{};
+  std::array<float, 64> lanes{};
   for (std::size_t k = 0; k < columns; ++k) {
-    float& lane = lanes[k / 4 % 128];
+    float& lane = lanes[k / 16 % 64];
     lane = std::fma(weights[k], x[k], lane);
   }
-  for (std::size_t apart = 64; apart > 0; apart /= 2) {
+  for (std::size_t apart = 32; apart > 0; apart /= 2) {
     for (std::size_t i = 0; i < apart; ++i) lanes[i] += lanes[i + apart];
   }
   return lanes[0];
@@ -190,7 +190,7 @@ TEST_CASE("products with plain weights of every shape and layout") {
 TEST_CASE("the order of a product's sum is the one that is stated") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  for (const std::uint64_t columns : {1u, 130u, 511u, 512u, 1300u, 4096u}) {
+  for (const std::uint64_t columns : {1u, 130u, 511u, 1024u, 1040u, 2048u, 3088u, 4096u}) {
     CAPTURE(columns);
     for (const std::uint64_t tokens : {1u, 3u}) {
       const Values numbers = plain_numbers(DType::f32, {6, columns}, 5);
@@ -292,6 +292,8 @@ TEST_CASE("weights of files that cannot be used are refused") {
   CHECK_THROWS_WITH_AS(QuantisedTensor(buffer.view(18, 18), q4_0, 1, 32),
                        doctest::Contains("multiple of 16 bytes"), Error);
   CHECK_THROWS_AS(QuantisedTensor(buffer, q4_0, ~std::uint64_t{0}, 64), Error);
+  CHECK_THROWS_WITH_AS(QuantisedTensor(buffer, q4_0, 0, (std::uint64_t{1} << 35) + 32),
+                       doctest::Contains("columns are more than the kernels take"), Error);
   CHECK_THROWS_AS(QuantisedTensor(Buffer(), q4_0, 0, 32), Error);
   CHECK_THROWS_AS(QuantisedTensor(backend.empty(DType::u8, {2, 3})), Error);
   const Tensor table = backend.empty(DType::f32, {4, 6});
