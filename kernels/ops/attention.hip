@@ -52,7 +52,11 @@ inline __device__ float shift_of(float most) {
 // Shared memory: terms of a segment's keys, largest scores of 16 of them each, sums of the lanes,
 // eight parts of an output, the query.
 struct Attending {
-  enum : unsigned { peaks = 16, lanes = 32 };
+  enum : unsigned {
+    peaks = 16,
+    lanes = 32,
+    loads = 8  // of keys or values, in flight together
+  };
   const Attention& all;
   float* terms;
   float* peak;
@@ -74,8 +78,24 @@ struct Attending {
 
   __forceinline__ __device__ float score(const float* key) const {
     float sums[4] = {0, 0, 0, 0};
+    uint64_t d = 0;
+    if (all.key_pieces != 0) {
 #pragma unroll 1
-    for (uint64_t d = 0; d < all.key_size; d += 4) {
+      for (; d + 4 * loads <= all.key_size; d += 4 * loads) {
+        float fours[loads][4];
+#pragma unroll
+        for (unsigned n = 0; n < loads; ++n) load_piece<4>(key + d + 4 * n, fours[n]);
+#pragma unroll
+        for (unsigned n = 0; n < loads; ++n) {
+#pragma unroll
+          for (unsigned j = 0; j < 4; ++j) {
+            sums[j] = __fmaf_rn(query[d + 4 * n + j], fours[n][j], sums[j]);
+          }
+        }
+      }
+    }
+#pragma unroll 1
+    for (; d < all.key_size; d += 4) {
       float four[4];
       load_four(key + d, all.key_size - d, all.key_pieces != 0, four);
 #pragma unroll
@@ -133,14 +153,25 @@ struct Attending {
       const unsigned element = unit % pieces * 4;
       float sums[4] = {0, 0, 0, 0};
       const uint64_t skipped = (first + attention_parts - 1 - part) / attention_parts;
+      const float* const from = values + segment * all.value.token + element;
 #pragma unroll 1
-      for (uint64_t i = skipped * attention_parts + part; i < last; i += attention_parts) {
-        const float term = terms[i];
-        float four[4];
-        load_four(values + (segment + i) * all.value.token + element, all.value_size - element,
-                  all.value_pieces != 0, four);
+      for (uint64_t i = skipped * attention_parts + part; i < last; i += loads * attention_parts) {
+        float fours[loads][4];
 #pragma unroll
-        for (unsigned j = 0; j < 4; ++j) sums[j] = __fmaf_rn(term, four[j], sums[j]);
+        for (unsigned n = 0; n < loads; ++n) {
+          const uint64_t key = i + n * attention_parts;
+          if (key >= last) break;
+          load_four(from + key * all.value.token, all.value_size - element, all.value_pieces != 0,
+                    fours[n]);
+        }
+#pragma unroll
+        for (unsigned n = 0; n < loads; ++n) {
+          const uint64_t key = i + n * attention_parts;
+          if (key >= last) break;
+          const float term = terms[key];
+#pragma unroll
+          for (unsigned j = 0; j < 4; ++j) sums[j] = __fmaf_rn(term, fours[n][j], sums[j]);
+        }
       }
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
