@@ -42,6 +42,12 @@ struct FileProduct {
   uint32_t x_pieces;    // x consists of whole pieces at multiples of 16 bytes
 };
 
+// Products of one token with up to three matrices of as many columns.
+struct TokenProducts {
+  FileProduct each[3];
+  uint32_t count;
+};
+
 struct EmbeddingRows {
   FileMatrix matrix;
   uint64_t count;  // of ids

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
+#include "hiptool/ops.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "kernel_store/quantised_types.hpp"
@@ -190,8 +191,10 @@ void QuantisedTensor::require_memory() const {
                   " bytes, and the buffer has " + std::to_string(blocks_.size_bytes()));
 }
 
-void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
-                           const Tensor& x) {
+namespace {
+
+void require_product(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
+                     const Tensor& x) {
   constexpr std::string_view name = "quantised_matmul";
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_weights_device(backend, name, weights);
@@ -205,32 +208,109 @@ void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedT
                  std::array{x.dims()[0], weights.rows()});
   require_separate(name, std::span(tensors).first(1), out);
   require_apart(name, weights, out);
-  if (out.element_count() == 0) return;
-  const Tensor vectors = with_neighbours(backend, x);
+}
+
+hiptool_ops::FileProduct file_product(const Tensor& out, const QuantisedTensor& weights,
+                                      const Tensor& vectors) {
   hiptool_ops::FileProduct all{};
   all.matrix = file_matrix(weights);
-  all.tokens = x.dims()[0];
+  all.tokens = vectors.dims()[0];
   all.x_stride = vectors.layout().strides()[0];
-  const bool has_pieces = has_dot_pieces(vectors);
-  all.x_pieces = has_pieces ? 1 : 0;
+  all.x_pieces = has_dot_pieces(vectors) ? 1 : 0;
   all.out_stride = out.layout().strides()[0];
   all.out_step = out.layout().strides()[1];
-  const bool is_one = all.tokens == 1 && has_pieces;
-  const std::uint64_t rows = is_one ? hiptool_ops::dot_rows_of_one : hiptool_ops::dot_rows_of_many;
-  const std::uint64_t width = is_one ? 1 : std::uint64_t{hiptool_ops::dot_tokens};
-  const std::uint64_t tiles =
-      ceil_divide(weights.rows(), hiptool_ops::dot_teams * rows) * ceil_divide(all.tokens, width);
+  return all;
+}
+
+/// Of blocks of which each computes so many rows of so many tokens.
+LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64_t tokens) {
   LaunchConfig config;
   config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, 0x7FFFFFFF));
   config.block.x = hiptool_ops::layer_threads;
-  config.shared_bytes = static_cast<std::uint32_t>(hiptool_ops::dot_teams * rows * width *
-                                                   hiptool_ops::dot_pitch * sizeof(float));
-  BackendState& state = state_of(backend);
-  launch(is_one ? state.kernel("ops_quantised_one",
-                               "hiptool_quantised_matmul_1_" + kernel_name_of(weights.type()))
-                : state.kernel("ops_quantised", "hiptool_quantised_matmul_8"),
-         config, backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),
-         vectors.address(), out.address());
+  config.shared_bytes =
+      static_cast<std::uint32_t>(rows * tokens * hiptool_ops::dot_pitch * sizeof(float));
+  return config;
+}
+
+void launch_products(const Backend& backend, const Tensor& out, const QuantisedTensor& weights,
+                     const Tensor& vectors) {
+  constexpr std::uint64_t rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_many;
+  constexpr std::uint64_t tokens = hiptool_ops::dot_tokens;
+  const hiptool_ops::FileProduct all = file_product(out, weights, vectors);
+  const std::uint64_t tiles = ceil_divide(weights.rows(), rows) * ceil_divide(all.tokens, tokens);
+  launch(state_of(backend).kernel("ops_quantised", "hiptool_quantised_matmul_8"),
+         product_launch(tiles, rows, tokens), backend.stream(), all, weights.blocks().address(),
+         grids_of(backend, all.matrix), vectors.address(), out.address());
+}
+
+/// Of one token.
+void launch_token_products(const Backend& backend, std::span<const WeightsProduct> products,
+                           const Tensor& vector, const Tensor* added) {
+  constexpr std::uint64_t rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_one;
+  hiptool_ops::TokenProducts all{};
+  std::array<void*, most_products> weights{};
+  std::array<void*, most_products> outs{};
+  std::uint64_t tiles = 0;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
+    weights[i] = products[i].weights->blocks().address();
+    outs[i] = products[i].out->address();
+    tiles += ceil_divide(products[i].weights->rows(), rows);
+  }
+  all.count = static_cast<std::uint32_t>(products.size());
+  launch(state_of(backend).kernel(
+             "ops_quantised_one",
+             "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),
+         product_launch(tiles, rows, 1), backend.stream(), all, weights[0], weights[1], weights[2],
+         grids_of(backend, all.each[0].matrix), vector.address(),
+         added != nullptr ? added->address() : nullptr, outs[0], outs[1], outs[2]);
+}
+
+bool is_one_launch(std::span<const WeightsProduct> products, const Tensor& vectors) {
+  const ElementType type = products.front().weights->type();
+  return vectors.dims()[0] == 1 && has_dot_pieces(vectors) &&
+         std::ranges::all_of(products, [&](const WeightsProduct& one) {
+           return one.weights->type() == type && one.out->element_count() > 0;
+         });
+}
+
+}  // namespace
+
+void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
+                           const Tensor& x) {
+  const WeightsProduct one{&weights, &out};
+  quantised_matmuls_into(backend, std::span(&one, 1), x);
+}
+
+void quantised_matmuls_into(const Backend& backend, std::span<const WeightsProduct> products,
+                            const Tensor& x) {
+  for (const WeightsProduct& one : products) require_product(backend, *one.out, *one.weights, x);
+  const Tensor vectors = with_neighbours(backend, x);
+  if (is_one_launch(products, vectors)) {
+    launch_token_products(backend, products, vectors, nullptr);
+    return;
+  }
+  for (const WeightsProduct& one : products) {
+    if (one.out->element_count() == 0) continue;
+    if (is_one_launch(std::span(&one, 1), vectors)) {
+      launch_token_products(backend, std::span(&one, 1), vectors, nullptr);
+    } else {
+      launch_products(backend, *one.out, *one.weights, vectors);
+    }
+  }
+}
+
+void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const QuantisedTensor& weights,
+                               const Tensor& x, Tensor& product) {
+  const WeightsProduct one{&weights, &sum};
+  const Tensor vectors = with_neighbours(backend, x);
+  require_product(backend, sum, weights, x);
+  if (is_one_launch(std::span(&one, 1), vectors)) {
+    launch_token_products(backend, std::span(&one, 1), vectors, &sum);
+    return;
+  }
+  quantised_matmul_into(backend, product, weights, x);
+  add_into(backend, sum, sum, product);
 }
 
 Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights, const Tensor& x) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// What operations on the matrices of model files share.
 #pragma once
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,5 +32,23 @@ const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matr
 /// Throws Error(invalid_argument) unless the weights are on the Backend's device.
 void require_weights_device(const Backend& backend, std::string_view operation,
                             const QuantisedTensor& weights);
+
+/// A matrix whose products with vectors go to `out`.
+struct WeightsProduct {
+  const QuantisedTensor* weights;
+  Tensor* out;
+};
+
+inline constexpr std::size_t most_products = 3;
+
+/// Products of the vectors [tokens, columns] with up to three matrices, with the bits of
+/// quantised_matmul: in one launch for one token and matrices of one type.
+void quantised_matmuls_into(const Backend& backend, std::span<const WeightsProduct> products,
+                            const Tensor& x);
+
+/// sum += the product, with the bits of add_into(sum, sum, product): in one launch for one token,
+/// else by way of `product`.
+void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const QuantisedTensor& weights,
+                               const Tensor& x, Tensor& product);
 
 }  // namespace hiptool::ops

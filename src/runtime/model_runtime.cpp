@@ -14,9 +14,11 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
+#include "ops/quantised.hpp"
 #include "runtime/decoder_memory.hpp"
 #include "runtime/decoder_part.hpp"
 #include "runtime/decoder_places.hpp"
+#include "runtime/decoder_products.hpp"
 #include "runtime/decoder_rope.hpp"
 #include "runtime/decoder_weights.hpp"
 
@@ -33,6 +35,8 @@ using runtime::ExpertWeights;
 using runtime::FindWeight;
 using runtime::LayerWeights;
 using runtime::MlpWeights;
+using runtime::product;
+using runtime::products;
 
 FindWeight weights_of(const LoadedModel& model) {
   return
@@ -150,7 +154,7 @@ struct ModelRuntime::State {
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
-  Tensor mlp(std::size_t number, const Tensor& normed, std::uint64_t first);
+  Tensor activation(std::size_t number, const Tensor& normed, std::uint64_t first);
   Tensor experts(std::size_t number, const Tensor& normed, std::uint64_t first);
   void turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
             const std::optional<Tensor>& norm, std::uint64_t first) const;
@@ -207,15 +211,6 @@ void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, c
   }
 }
 
-// W x + b in scratch memory.
-Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
-               const Tensor& scratch) {
-  Tensor out = DecoderMemory::rows(scratch, inputs.dims()[0], matrix.weight.rows());
-  ops::quantised_matmul_into(backend, out, matrix.weight, inputs);
-  if (matrix.bias) ops::row_bias_into(backend, out, out, *matrix.bias);
-  return out;
-}
-
 }  // namespace
 
 // Norms of heads and rotation, in place.
@@ -248,11 +243,13 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   Tensor normed = DecoderMemory::rows(memory.normed, tokens, spec.embedding);
   ops::rmsnorm_into(backend, normed, x, own.attention_norm, spec.norm_epsilon);
   say("attention_norm", normed);
-  const Tensor q = product(backend, own.q, normed, memory.q);
+  const std::vector<Tensor> projected =
+      products(backend, {{own.q, memory.q}, {own.k, memory.k}, {own.v, memory.v}}, normed);
+  const Tensor& q = projected[0];
+  const Tensor& k = projected[1];
+  const Tensor& v = projected[2];
   say("q", q);
-  const Tensor k = product(backend, own.k, normed, memory.k);
   say("k", k);
-  const Tensor v = product(backend, own.v, normed, memory.v);
   say("v", v);
   turn(number, q, layer.heads, own.q_norm, first);
   say("rotated_q", q);
@@ -273,6 +270,11 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
                       q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
                       memory.cache.layer(cached), options);
   say("attention", attention);
+  if (!probe && !own.attention_output.bias && !own.attention_post_norm) {
+    Tensor scratch = DecoderMemory::rows(memory.sum, tokens, spec.embedding);
+    ops::add_quantised_matmul_into(backend, x, own.attention_output.weight, attention, scratch);
+    return;
+  }
   Tensor output = product(backend, own.attention_output, attention, memory.sum);
   say("attention_output", output);
   if (own.attention_post_norm) {
@@ -294,7 +296,15 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
   ops::rmsnorm_into(backend, normed, x, own.feed_forward_norm, spec.norm_epsilon);
   say("feed_forward_norm", normed);
-  Tensor down = own.mlp ? mlp(number, normed, first) : experts(number, normed, first);
+  if (own.mlp && !probe && !own.mlp->down.bias && !own.feed_forward_post_norm) {
+    Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
+    ops::add_quantised_matmul_into(backend, x, own.mlp->down.weight,
+                                   activation(number, normed, first), scratch);
+    return;
+  }
+  Tensor down = own.mlp
+                    ? product(backend, own.mlp->down, activation(number, normed, first), memory.sum)
+                    : experts(number, normed, first);
   say("down", down);
   if (own.feed_forward_post_norm) {
     ops::rmsnorm_into(backend, down, down, *own.feed_forward_post_norm, spec.norm_epsilon);
@@ -304,17 +314,20 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   say("output", x);
 }
 
-Tensor ModelRuntime::State::mlp(std::size_t number, const Tensor& normed, std::uint64_t first) {
+Tensor ModelRuntime::State::activation(std::size_t number, const Tensor& normed,
+                                       std::uint64_t first) {
   const MlpWeights& own = *weights->layers[number].mlp;
   const DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
-  Tensor gate = product(backend, own.gate, normed, part.memory.gate);
+  const std::vector<Tensor> both =
+      products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, normed);
+  Tensor gate = both[0];
+  const Tensor& up = both[1];
   report(part, "gate", number, first, gate);
-  const Tensor up = product(backend, own.up, normed, part.memory.up);
   report(part, "up", number, first, up);
   apply_gate(backend, spec, gate, up);
   report(part, "activation", number, first, gate);
-  return product(backend, own.down, gate, part.memory.sum);
+  return gate;
 }
 
 Tensor ModelRuntime::State::experts(std::size_t number, const Tensor& normed, std::uint64_t first) {

@@ -174,7 +174,7 @@ class Prove(CliTest):
         self.assertEqual((wrong["layer"], wrong["stage"]), (0, "attention"))
         # Only single tokens, which are the outputs of the last token here.
         document = check_one_verdict(
-            self, words, 5, fake_cuda(FAKE_CUDA_SKIP_KERNEL="hiptool_quantised_matmul_1"),
+            self, words, 5, fake_cuda(FAKE_CUDA_SKIP_KERNEL="hiptool_quantised_matmul_1_f32"),
             stdout_formats=())
         wrong = document["prove"]["first_wrong"]
         self.assertEqual((wrong["layer"], wrong["tensor"]), (None, "output.weight"))

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "fakes/cuda/call.hpp"
+#include "hiptool_layers.h"
 
 namespace hiptool::fake {
 
@@ -41,6 +42,8 @@ class ProductFault {
   ProductFault& operator=(const ProductFault&) = delete;
 
  private:
+  void add(const hiptool_ops::FileProduct& product, void* argument);
+
   CUstream stream_;
   void* hidden_ = nullptr;  // columns, while the product is computed
 };

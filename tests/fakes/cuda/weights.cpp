@@ -63,20 +63,28 @@ bool names(const char* variable, std::size_t matrix, std::size_t* place) {
 ProductFault::ProductFault(const std::string& kernel, CUstream stream, void** arguments)
     : stream_(stream) {
   if (!kernel.starts_with("hiptool_quantised_matmul_") || arguments == nullptr) return;
-  const auto& product = *static_cast<const hiptool_ops::FileProduct*>(arguments[0]);
-  auto* const weights = *static_cast<std::uint8_t**>(arguments[1]);
+  if (!kernel.starts_with("hiptool_quantised_matmul_1_")) {
+    add(*static_cast<const hiptool_ops::FileProduct*>(arguments[0]), arguments[1]);
+    return;
+  }
+  const auto& all = *static_cast<const hiptool_ops::TokenProducts*>(arguments[0]);
+  for (std::uint32_t i = 0; i < all.count; ++i) add(all.each[i], arguments[1 + i]);
+}
+
+void ProductFault::add(const hiptool_ops::FileProduct& product, void* argument) {
+  auto* const weights = *static_cast<std::uint8_t**>(argument);
   bool is_new = false;
   std::size_t place = 0;
   const std::size_t matrix = number_of(weights, &is_new);
   if (is_new && names("FAKE_CUDA_FLIP_WEIGHT", matrix, &place)) {
-    queue(stream, &flip_lowest_bit, weights + place);
+    queue(stream_, &flip_lowest_bit, weights + place);
   }
   if (!names("FAKE_CUDA_SHORT_ROW", matrix, &place)) return;
   // Values of zero have bytes of zero in the types that this is used with.
   const std::size_t bytes = product.matrix.row_bytes / product.matrix.columns * early_columns;
   auto* const end = weights + (place + 1) * product.matrix.row_bytes;
   hidden_ = new Hidden{end - bytes, std::vector<std::uint8_t>(bytes)};
-  queue(stream, &hide, hidden_);
+  queue(stream_, &hide, hidden_);
 }
 
 ProductFault::~ProductFault() {

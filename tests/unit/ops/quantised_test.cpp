@@ -12,6 +12,7 @@
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "model/element_types.hpp"
+#include "ops/quantised.hpp"
 #include "reference/ops/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
 #include "unit/ops/quantised_values.hpp"
@@ -158,6 +159,41 @@ TEST_CASE("the bits of a token do not depend on the other tokens of a call") {
       by_one.insert(by_one.end(), row.begin(), row.end());
     }
     CHECK(at_once == by_one);
+  }
+}
+
+TEST_CASE("several products at once have the bits of one after the other") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  const QuantisedTensor other = golden_weights(backend, test::golden_types[0]);
+  for (const std::size_t tokens : {std::size_t{1}, std::size_t{3}}) {
+    const Tensor x = Tensor::from_host(memory, golden_x(tokens), {tokens, test::golden_columns});
+    for (const test::GoldenType& golden : test::golden_types) {
+      CAPTURE(golden.name);
+      CAPTURE(tokens);
+      const QuantisedTensor weights = golden_weights(backend, golden);
+      const QuantisedTensor part(weights.blocks(), weights.type(), 1, weights.columns());
+      const std::array<const QuantisedTensor*, 3> matrices{&weights, &part,
+                                                           tokens == 3 ? &other : &weights};
+      std::vector<Tensor> outs;
+      for (const QuantisedTensor* one : matrices) {
+        outs.push_back(backend.zeros(DType::f32, {tokens, one->rows()}));
+      }
+      std::vector<ops::WeightsProduct> products;
+      for (std::size_t i = 0; i < outs.size(); ++i) products.push_back({matrices[i], &outs[i]});
+      ops::quantised_matmuls_into(backend, products, x);
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        CHECK(float_bits(backend, outs[i]) ==
+              float_bits(backend, ops::quantised_matmul(backend, *matrices[i], x)));
+      }
+      Tensor sum = Tensor::from_host(memory, std::vector<float>(tokens * weights.rows(), 0.3f),
+                                     {tokens, weights.rows()});
+      const Tensor expected = ops::add(backend, sum, ops::quantised_matmul(backend, weights, x));
+      Tensor scratch = backend.zeros(DType::f32, {tokens, weights.rows()});
+      ops::add_quantised_matmul_into(backend, sum, weights, x, scratch);
+      CHECK(float_bits(backend, sum) == float_bits(backend, expected));
+    }
   }
 }
 
