@@ -52,11 +52,8 @@ inline __device__ float shift_of(float most) {
 // Shared memory: terms of a segment's keys, largest scores of 16 of them each, sums of the lanes,
 // eight parts of an output, the query.
 struct Attending {
-  enum : unsigned {
-    peaks = 16,
-    lanes = 32,
-    loads = 8  // of keys or values, in flight together
-  };
+  enum : unsigned { peaks = 16, lanes = 32 };
+  static constexpr unsigned loads = 8;  // of keys or values, in flight together
   const Attention& all;
   float* terms;
   float* peak;
@@ -155,7 +152,8 @@ struct Attending {
       const uint64_t skipped = (first + attention_parts - 1 - part) / attention_parts;
       const float* const from = values + segment * all.value.token + element;
 #pragma unroll 1
-      for (uint64_t i = skipped * attention_parts + part; i < last; i += loads * attention_parts) {
+      for (uint64_t i = skipped * attention_parts + part; i < last;
+           i += loads * unsigned{attention_parts}) {
         float fours[loads][4];
 #pragma unroll
         for (unsigned n = 0; n < loads; ++n) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_experts.hpp"
+#include "hiptool/ops_rows.hpp"
 #include "ops/quantised.hpp"
 #include "runtime/decoder_memory.hpp"
 
@@ -29,6 +31,16 @@ std::vector<Tensor> products(const Backend& backend, const std::vector<ScratchPr
 Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
                const Tensor& scratch) {
   return products(backend, {{matrix, scratch}}, inputs).front();
+}
+
+void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up) {
+  switch (spec.gate) {
+    case GateKind::silu: ops::gate_into(backend, gate, ops::Gate::silu, gate, up); break;
+    case GateKind::gelu: ops::gate_into(backend, gate, ops::Gate::gelu, gate, up); break;
+    case GateKind::clamped_silu:
+      ops::clamped_gate_into(backend, gate, gate, up, spec.gate_limit, spec.gate_slope);
+      break;
+  }
 }
 
 }  // namespace hiptool::runtime

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hiptool/backend.hpp"
+#include "hiptool/decoder_spec.hpp"
 #include "runtime/decoder_weights.hpp"
 
 namespace hiptool::runtime {
@@ -21,5 +22,8 @@ std::vector<Tensor> products(const Backend& backend, const std::vector<ScratchPr
 /// The same of one matrix.
 Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
                const Tensor& scratch);
+
+/// The activation of a multilayer perceptron, in place of `gate`.
+void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up);
 
 }  // namespace hiptool::runtime

@@ -25,6 +25,7 @@
 namespace hiptool {
 namespace {
 
+using runtime::apply_gate;
 using runtime::DecoderMemory;
 using runtime::DecoderPart;
 using runtime::DecoderPlaces;
@@ -198,20 +199,6 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
                   std::to_string(spec.vocabulary),
               "use ids of this model's tokenizer");
 }
-
-namespace {
-
-void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up) {
-  switch (spec.gate) {
-    case GateKind::silu: ops::gate_into(backend, gate, ops::Gate::silu, gate, up); break;
-    case GateKind::gelu: ops::gate_into(backend, gate, ops::Gate::gelu, gate, up); break;
-    case GateKind::clamped_silu:
-      ops::clamped_gate_into(backend, gate, gate, up, spec.gate_limit, spec.gate_slope);
-      break;
-  }
-}
-
-}  // namespace
 
 // Norms of heads and rotation, in place.
 void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::uint64_t heads,

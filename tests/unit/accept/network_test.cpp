@@ -39,7 +39,7 @@ std::vector<accept::Fault> faults_of(const SyntheticTree& tree, accept::CheckJob
   context->job = std::move(job);
   context->job.has_others = true;
   const auto work = std::make_shared<accept::StageWork>();
-  accept::network_stage({}, context, 60, {work});
+  accept::network_stage({}, context, 60, {work}, {});
   return work->take().faults;
 }
 

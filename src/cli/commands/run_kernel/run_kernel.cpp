@@ -25,20 +25,13 @@ struct Use {
 };
 
 std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
-  return {{"NAME", !options.names.empty()},
-          {"--dtype", !options.dtypes.empty()},
-          {"--size", !options.size.empty()},
-          {"--time", !options.time.empty()},
-          {"--together", options.together},
-          {"--fail-below", !options.fail_below.empty()},
-          {"--shape", !options.shape.empty()},
-          {"--layout", !options.layouts.empty()},
-          {"--sweep", options.sweep.has_value()},
-          {"--lib", !options.libraries.empty()},
-          {"--shapes", !options.shapes.empty()},
-          {"--transpose", options.transpose.has_value()},
-          {"--batch", options.batch > 0},
-          {"--compute", options.compute.has_value()}};
+  return {{"NAME", !options.names.empty()},       {"--dtype", !options.dtypes.empty()},
+          {"--size", !options.size.empty()},      {"--time", !options.time.empty()},
+          {"--together", options.together},       {"--fail-below", !options.fail_below.empty()},
+          {"--shape", !options.shape.empty()},    {"--layout", !options.layouts.empty()},
+          {"--sweep", options.sweep.has_value()}, {"--lib", !options.libraries.empty()},
+          {"--shapes", !options.shapes.empty()},  {"--transpose", options.transpose.has_value()},
+          {"--batch", options.batch > 0},         {"--compute", options.compute.has_value()}};
 }
 
 std::vector<Use> uses_of_launch(const RunKernelOptions& options) {

@@ -40,7 +40,7 @@ TEST_CASE("exchange: every size and number of devices") {
   if (is_skipped()) return;
   for (const int count : {2, 3, 4}) {
     CpuDevices cpu(count);
-    for (const std::uint64_t size : {1, 4096, 100'000}) {
+    for (const std::uint64_t size : {1u, 4096u, 100'000u}) {
       for (const ExchangeKind kind : {ExchangeKind::ring, ExchangeKind::all_to_all}) {
         for (const bool through_host : {false, true}) {
           CAPTURE(count);
