@@ -30,7 +30,7 @@ std::size_t lines_of(TickerScreen& screen, bool is_quiet) {
     screen.time += std::chrono::milliseconds(100);
     ticker.tell([] { return std::string("fma: 12 of 600 s"); });
   }
-  return screen.err.writes;
+  return static_cast<std::size_t>(screen.err.writes);
 }
 
 accept::StageProgress progress_at(double elapsed_s) {
