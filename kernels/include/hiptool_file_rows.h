@@ -19,7 +19,7 @@ struct BlockRow {
   static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t* grids,
                                                     uint32_t piece, float* numbers) {
     constexpr uint32_t pieces = values / dot_piece;
-    const uint8_t* const block = row + uint64_t{piece / pieces} * bytes;
+    const uint8_t* const block = row + static_cast<uint64_t>(piece / pieces) * bytes;
     // A multiple of 16, from which compilers see that all share what a scale is made of.
     const uint32_t i = piece % pieces * dot_piece;
 #pragma unroll
@@ -41,8 +41,8 @@ struct PlainRow {
   static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t*,
                                                     uint32_t piece, float* numbers) {
     Stored stored[dot_piece];
-    load_piece<dot_piece>(reinterpret_cast<const Stored*>(row) + uint64_t{piece} * dot_piece,
-                          stored);
+    load_piece<dot_piece>(
+        reinterpret_cast<const Stored*>(row) + static_cast<uint64_t>(piece) * dot_piece, stored);
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
       numbers[j] = to_single(Element<Stored>::widen(stored[j]));
@@ -55,7 +55,7 @@ struct PlainRow {
       load_whole(row, grids, piece, numbers);
       return;
     }
-    const uint64_t k = uint64_t{piece} * dot_piece;
+    const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
     const Stored* const from = reinterpret_cast<const Stored*>(row) + k;
     const uint64_t rest = matrix.columns - k;
 #pragma unroll
@@ -180,7 +180,7 @@ struct Tile {
     const auto pieces = static_cast<uint32_t>((matrix.columns + dot_piece - 1) / dot_piece);
 #pragma unroll 1
     for (uint32_t piece = lane; piece < pieces; piece += dot_lanes) {
-      const uint64_t k = uint64_t{piece} * dot_piece;
+      const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
       float numbers[rows][dot_piece];
       load(lines, piece, numbers);
 #pragma unroll

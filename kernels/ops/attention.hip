@@ -153,7 +153,7 @@ struct Attending {
       const float* const from = values + segment * all.value.token + element;
 #pragma unroll 1
       for (uint64_t i = skipped * attention_parts + part; i < last;
-           i += loads * unsigned{attention_parts}) {
+           i += loads * static_cast<unsigned>(attention_parts)) {
         float fours[loads][4];
 #pragma unroll
         for (unsigned n = 0; n < loads; ++n) {

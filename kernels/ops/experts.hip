@@ -73,7 +73,7 @@ struct LoadSplitRows {
     constexpr uint64_t block_bytes = 16;
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
-      const uint8_t* const pairs = lines[r] + uint64_t{piece} * (dot_piece / 2);
+      const uint8_t* const pairs = lines[r] + static_cast<uint64_t>(piece) * (dot_piece / 2);
       const uint64_t block = static_cast<uint64_t>(pairs - codes) / block_bytes;
       const float scale = hiptool_blocks::half_of_exponent(scales[block]);
 #pragma unroll

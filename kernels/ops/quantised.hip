@@ -46,7 +46,7 @@ __forceinline__ __device__ void copy_rows(const EmbeddingRows& all, const uint8_
   for (uint64_t unit = first_unit(); unit < all.count * pieces; unit += unit_stride()) {
     const uint64_t place = unit / pieces;
     const auto piece = static_cast<uint32_t>(unit % pieces);
-    const uint64_t k = uint64_t{piece} * dot_piece;
+    const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
     const uint32_t id = ids[place * all.id_stride];
     float numbers[dot_piece] = {};
     if (id < matrix.rows) {

@@ -17,7 +17,7 @@ __forceinline__ __device__ void add_pieces(const uint8_t* const* lines, const ui
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
     const uint32_t place = first + p * dot_lanes;
-    load_piece<dot_piece>(x + uint64_t{place} * dot_piece, vectors[p]);
+    load_piece<dot_piece>(x + static_cast<uint64_t>(place) * dot_piece, vectors[p]);
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) Row::load_whole(lines[r], grids, place, numbers[p][r]);
   }

@@ -127,8 +127,24 @@ void compare_samples(const Measurement& before, const Measurement& after,
       most == 1 ? "one process" : "two processes", "too few for --effect auto", least_processes);
 }
 
-Comparison compare(const Measurement& before, const Measurement& after,
+// The new measurement as if it had done the work of the old one: kernels of multiply-adds choose by
+// the clock how much a sample computes.
+Measurement of_same_work(const Measurement& before, Measurement after) {
+  const bool has_work =
+      before.flops_per_s && after.flops_per_s && before.median_s && after.median_s;
+  if (!has_work) return after;
+  const double work = *before.flops_per_s * *before.median_s;
+  const double own = *after.flops_per_s * *after.median_s;
+  if (!(work > 0) || !(own > 0)) return after;
+  const double scale = work / own;
+  *after.median_s *= scale;
+  for (double& sample : after.samples_s) sample *= scale;
+  return after;
+}
+
+Comparison compare(const Measurement& before, const Measurement& measured,
                    std::optional<double> effect, const Incomparable& incomparable) {
+  const Measurement after = of_same_work(before, measured);
   Comparison result{before.id, {}, {}, side_of(before), side_of(after), {}};
   const bool is_measured = !before.samples_s.empty() && !after.samples_s.empty();
   if (is_measured) {

@@ -116,7 +116,7 @@ class Output(Check):
         table = run("report", "merge", *paths).stdout
         # The fakes' rates differ by themselves: one of the others may be slow, none is refused.
         rows = table.split("Machines\n")[1].split("\n\n")[0].splitlines()[1:]
-        self.assertRegex(rows[0], r"^node2 +refused +copy nvidia:0$")
+        self.assertRegex(rows[0], r"^node2 +refused +copy nvidia:0 \[HT-PEER-MISSING\]$")
         for row in rows[1:]:
             self.assertRegex(row, r"^node(0|1|0-1) +(accepted +–|slow +slower than the others: )")
         for path in paths:

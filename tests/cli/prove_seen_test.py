@@ -118,7 +118,8 @@ class ProveSeen(CliTest):
                 with self.subTest(architecture=architecture, devices=devices):
                     self.assertEqual(self.written(path, devices, architecture + name,
                                                   environment=environment), one)
-            wrong = fake_cuda(FAKE_CUDA_SKIP_KERNEL="hiptool_quantised_matmul_1")
+            kernel = "hiptool_quantised_matmul_1_" + dtype.lower()
+            wrong = fake_cuda(FAKE_CUDA_SKIP_KERNEL=kernel)
             other = self.written(path, "nvidia:0", architecture + "5", code=5, environment=wrong)
             self.assertNotEqual(other["l.npy"], one["l.npy"])
 

@@ -59,6 +59,10 @@ PairWalk bench_copy_walk(const PairFiles& files) {
   walk.measured =
       "copies_per_sample|gated|gate_expired|serialised|clocks_disagree|copies|change|low|high|got|"
       "reason";
+  walk.left_out = {{"--repeat", "starts processes; program-repeat"},
+                   {"--against", "starts processes; program-repeat"},
+                   {"--effect", "of several processes; program-repeat"},
+                   {"--strict-compare", "of several processes; program-repeat"}};
   return walk;
 }
 
@@ -114,7 +118,10 @@ PairWalk check_command_walk(const PairFiles& files) {
       "serialised|clocks_disagree|copies|overlap|reason|got|level|"
       "chosen_stages|written|spread";
   walk.left_out = {{"--spread", "of several GPUs of a kind; program-check_expect"},
-                   {"--timeout", "of a step that hangs; program-check"}};
+                   {"--timeout", "of a step that hangs; program-check"},
+                   {"--duration", "of a stage that takes seconds; program-check_soak"},
+                   {"--peers", "of jobs of several processes; program-check_exchange"},
+                   {"--peer-port", "of jobs of several processes; program-check_exchange"}};
   return walk;
 }
 

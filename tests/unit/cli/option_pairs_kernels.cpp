@@ -31,6 +31,11 @@ PairWalk builtin_walk(const PairFiles& files, Words base, std::vector<OptionProb
   PairWalk walk = files.walk(std::move(base), std::move(probes));
   walk.measured = "got|reason";
   walk.left_out["--time"] = "how often a kernel is repeated depends on time; program-run-kernel";
+  walk.left_out["--together"] = "takes seconds; program-run_kernel_builtin";
+  walk.left_out["--cache"] = "of --module; program-run_kernel_trust";
+  for (const char* name : {"--repeat", "--against", "--effect", "--strict-compare"}) {
+    walk.left_out[name] = "starts processes; program-repeat";
+  }
   return walk;
 }
 

@@ -108,6 +108,8 @@ PairWalk load_walk(const PairFiles& files) {
   }
   walk.unseen["--split --device"] = "one device holds all";
   walk.left_out["--demo"] = "it takes the place of PATH; program-load";
+  walk.left_out["--write-logits"] = "of a proof; program-prove_seen";
+  walk.left_out["--observe"] = "of a proof; program-prove_seen";
   return walk;
 }
 
@@ -131,6 +133,9 @@ PairWalk prove_walk(const PairFiles& files) {
   };
   walk.unseen["--write-golden --force"] = "the output is new";
   walk.unseen["--split --device"] = "one device holds all";
+  for (const char* name : {"--write-logits", "--observe", "--self-test"}) {
+    walk.left_out[name] = "program-prove_seen";
+  }
   return walk;
 }
 
