@@ -139,8 +139,7 @@ class OneModel(Inspect):
         lines = self.shown(self.path).splitlines()
         self.assertEqual(lines[0], "m.gguf: llama, 576 parameters, F32, 26.78 bits/weight, "
                          f"{self.path.stat().st_size / 1024:.2f} KiB".replace(".00", ""))
-        facts = dict(line.split(maxsplit=1) for line in lines[2:lines.index("", 2)]
-                     if not line.startswith(" "))
+        facts = dict(one.split(maxsplit=1) for one in lines[2:lines.index("", 2)] if one[0] != " ")
         self.assertEqual(facts["tokenizer"], "gpt2, smollm, 12 tokens")
         self.assertEqual(facts["special"], "eos 2 t2")
         self.assertEqual(facts["template"], "{{ a }} (2 lines, 14 B)")
