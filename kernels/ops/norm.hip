@@ -38,7 +38,7 @@ inline __device__ double root(double x) { return __dsqrt_rn(x); }
 template <class Stored>
 struct Row {
   using Value = typename Element<Stored>::Value;
-  enum : unsigned { length = Run<Stored>::length, runs_at_once = length > 4 ? 2 : 4 };
+  enum : unsigned { length = Run<Stored>::length };
 
   unsigned group;
   unsigned lane;
@@ -53,59 +53,30 @@ struct Row {
     return reinterpret_cast<Stored*>(pieces + turn * row_threads + threadIdx.x);
   }
 
-  // Calls body(first, valid, values) for all runs that are this thread's, in their order. Loads of
-  // several runs, and what prepare(number, first, valid) loads for them, are in flight together.
-  template <bool is_first, class Prepare, class Body>
-  __forceinline__ __device__ void each_run(Prepare prepare, Body body) const {
+  // Calls body(first, valid, values) for all runs that are this thread's.
+  template <bool is_first, class Body>
+  __forceinline__ __device__ void each_run(Body body) const {
     const uint64_t step = static_cast<uint64_t>(group) * length;
     uint64_t turn = 0;
 #pragma unroll 1
-    for (uint64_t begin = lane * static_cast<uint64_t>(length); begin < width;
-         begin += runs_at_once * step) {
-      Stored runs[runs_at_once][length];
+    for (uint64_t first = lane * static_cast<uint64_t>(length); first < width; first += step) {
+      const uint64_t rest = width - first;
+      const unsigned valid = rest < length ? static_cast<unsigned>(rest) : length;
+      Stored run[length];
+      if (!is_first && is_stashed) {
+        load_piece<length>(stash(turn), run);
+      } else if (has_pieces) {
+        load_piece<length>(in + first, run);
+      } else {
 #pragma unroll
-      for (unsigned n = 0; n < runs_at_once; ++n) {
-        const uint64_t first = begin + n * step;
-        if (first >= width) break;
-        load_run_of_row<is_first>(turn + n, first, runs[n]);
-        prepare(n, first, valid_of(first));
+        for (unsigned k = 0; k < length; ++k) run[k] = in[(first + (k < valid ? k : 0)) * stride];
       }
+      if (is_first && is_stashed) store_piece<length>(stash(turn), run);
+      ++turn;
+      Value values[length];
 #pragma unroll
-      for (unsigned n = 0; n < runs_at_once; ++n) {
-        const uint64_t first = begin + n * step;
-        if (first >= width) break;
-        if (is_first && is_stashed) store_piece<length>(stash(turn), runs[n]);
-        ++turn;
-        Value values[length];
-#pragma unroll
-        for (unsigned k = 0; k < length; ++k) values[k] = Element<Stored>::widen(runs[n][k]);
-        body(n, first, valid_of(first), values);
-      }
-    }
-  }
-  template <bool is_first, class Body>
-  __forceinline__ __device__ void each_run(Body body) const {
-    each_run<is_first>(
-        [](unsigned, uint64_t, unsigned) {},
-        [&](unsigned, uint64_t first, unsigned valid, const Value* x) { body(first, valid, x); });
-  }
-
-  inline __device__ unsigned valid_of(uint64_t first) const {
-    const uint64_t rest = width - first;
-    return rest < length ? static_cast<unsigned>(rest) : length;
-  }
-
-  template <bool is_first>
-  __forceinline__ __device__ void load_run_of_row(uint64_t turn, uint64_t first,
-                                                  Stored* run) const {
-    if (!is_first && is_stashed) {
-      load_piece<length>(stash(turn), run);
-    } else if (has_pieces) {
-      load_piece<length>(in + first, run);
-    } else {
-      const unsigned valid = valid_of(first);
-#pragma unroll
-      for (unsigned k = 0; k < length; ++k) run[k] = in[(first + (k < valid ? k : 0)) * stride];
+      for (unsigned k = 0; k < length; ++k) values[k] = Element<Stored>::widen(run[k]);
+      body(first, valid, values);
     }
   }
 
@@ -254,22 +225,21 @@ __forceinline__ __device__ void normalise(const Rows& all, uint32_t is_centred, 
     const Value shift = is_centred != 0 ? moments.first / count : Value(0);
     const Value variance = moments.second / count - shift * shift;
     const Value scale = 1 / root(variance + static_cast<Value>(epsilon));
-    Value weights[Row<Stored>::runs_at_once][length];
-    const auto find_weights = [&](unsigned n, uint64_t first, unsigned valid) {
-      load_weights<length>(all, 2, weight, first, valid, weights[n]);
-    };
-    row.template each_run<false>(
-        find_weights, [&](unsigned n, uint64_t first, unsigned valid, const Value* x) {
-          Value biases[length] = {};
-          if (bias != nullptr) load_weights<length>(all, 3, bias, first, valid, biases);
-          Stored run[length];
+    row.template each_run<false>([&](uint64_t first, unsigned valid, const Value* x) {
+      Value weights[length];
+      Value biases[length];
+      load_weights<length>(all, 2, weight, first, valid, weights);
 #pragma unroll
-          for (unsigned k = 0; k < length; ++k) {
-            const Value scaled = ((x[k] - mean) - shift) * scale * weights[n][k];
-            run[k] = Element<Stored>::narrow(bias != nullptr ? scaled + biases[k] : scaled);
-          }
-          store_row<length>(all, to, first, valid, run);
-        });
+      for (unsigned k = 0; k < length; ++k) biases[k] = 0;
+      if (bias != nullptr) load_weights<length>(all, 3, bias, first, valid, biases);
+      Stored run[length];
+#pragma unroll
+      for (unsigned k = 0; k < length; ++k) {
+        const Value scaled = ((x[k] - mean) - shift) * scale * weights[k];
+        run[k] = Element<Stored>::narrow(bias != nullptr ? scaled + biases[k] : scaled);
+      }
+      store_row<length>(all, to, first, valid, run);
+    });
   }
 }
 

@@ -31,7 +31,7 @@ using report::Object;
 using report::RunFile;
 using report::Value;
 
-constexpr std::uint64_t most_processes = 1000;
+constexpr std::uint64_t most_repeated_processes = 1000;
 constexpr std::chrono::hours longest_process{24};
 
 // Of output and comparison, which are this process's own.
@@ -333,7 +333,7 @@ void add_repeat_options(CLI::App& app, RepeatOptions& options) {
   add_count(app, "--repeat", options.repeats,
             "measure in N processes, one after the other: their noise decides how small a change "
             "can be found",
-            1, most_processes);
+            1, most_repeated_processes);
   add_text(app, "--against", "PROGRAM", options.against,
            "with --repeat: another hiptool, whose processes alternate with this one's; exit 1 if "
            "this one is slower");

@@ -162,12 +162,13 @@ class SelfTest {
     });
     runtime.decode_step(ids_);
     wait_unless_cancelled(runtime.backend().stream(), options_.cancel);
-    for (const auto& [place, columns] : largest) {
+    for (const auto& one : largest) {
+      const std::vector<double>& columns = one.second;
       std::vector<std::size_t> order(columns.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::nth_element(order, order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2),
                                {}, [&](std::size_t column) { return columns[column]; });
-      columns_[place.first] = order[order.size() / 2];
+      columns_[one.first.first] = order[order.size() / 2];
     }
   }
 
