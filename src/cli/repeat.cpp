@@ -191,12 +191,13 @@ RunFile pooled_file(const Program& program) {
 // of all.
 void add_measurements(const Program& program, report::Report& report) {
   const Object& first = program.documents.front();
-  for (const auto& [name, value] : first) {
+  for (const auto& entry : first) {
+    const std::string& name = entry.first;
     const bool is_own = name == "measurements" || name == "comparisons" || name == "shown" ||
                         name == "baseline_missing" || name == "wall_time_s";
     const bool is_there = std::ranges::any_of(
         report.document, [&name](const auto& field) { return field.first == name; });
-    if (!is_own && !is_there) report.document.emplace_back(name, value);
+    if (!is_own && !is_there) report.document.emplace_back(name, entry.second);
   }
   report::Array values;
   for (report::PooledMeasurement& one : report::pool_measurements(program.runs)) {
