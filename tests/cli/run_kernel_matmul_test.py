@@ -322,7 +322,8 @@ class Words(Products):
                 self.assertIn(told, result.stderr)
         result = run("run-kernel", "add", "--lib", "all", *CPU)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--lib applies to matmul or conv2d alone", result.stderr)
+        self.assertIn("--lib applies to matmul, conv2d, avg_pool2d or max_pool2d alone",
+                      result.stderr)
         self.run_kernel(*SMALL, *CPU, code=2,
                         environment=fakes(HIPTOOL_LIBRARY_TIMEOUT="soon"))
 
