@@ -1,7 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include "hip/nccl.hpp"
 
+#include <memory>
+#include <utility>
+
+#include "hip/keep_forever.hpp"
+#include "hip/side_calls.hpp"
+#include "hip/side_library.hpp"
+
 namespace hiptool::hip {
+
+NcclLibrary open_nccl_library(LibrarySearch search) {
+  NcclLibrary library;
+  library.name = search.name;
+  auto calls = std::make_unique<NcclCalls>();
+  const auto refuse_first = std::move(search.refusal);
+  search.refusal = [&](const base::DynamicLibrary& opened) {
+    std::string refusal = refuse_first ? refuse_first(opened) : std::string();
+    if (refusal.empty()) refusal = load_calls(opened, *calls);
+    if (!refusal.empty()) return refusal;
+    int version = 0;
+    if (calls->ncclGetVersion(&version) == ncclSuccess) {
+      library.version = nccl_version_text(version);
+    }
+    return refuse_version(library.version, {2});
+  };
+  const FoundLibrary found = search_library(search);
+  library.path = found.path;
+  library.reason = found.reason;
+  if (found.library) library.calls = &keep_forever(std::move(calls));
+  return library;
+}
 
 const NcclLibrary& find_nccl(Platform platform) {
   static const NcclLibrary none{"NCCL", {}, {}, "there is none for the processor", nullptr};

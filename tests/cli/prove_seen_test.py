@@ -123,6 +123,13 @@ class ProveSeen(CliTest):
             other = self.written(path, "nvidia:0", architecture + "5", code=5, environment=wrong)
             self.assertNotEqual(other["l.npy"], one["l.npy"])
 
+    def test_a_file_that_cannot_be_written_is_refused_before_the_load(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        result = run("prove", path, "--write-logits", str(self.folder / "none" / "l.npy"))
+        self.assertEqual(result.returncode, 7, result.stderr)
+        self.assertIn("No such file or directory", result.stderr)
+        self.assertNotIn("load:", result.stderr)
+
     def test_the_numbers_of_the_files(self):
         path = self.make("m.gguf", "--architecture", "qwen2", "--dtype", "F16")
         self.written(path, "cpu:0", "out", "--prompt-ids", "5,300,17")

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -112,7 +113,7 @@ double noise_of(double at_s) {
 /// 500 TFLOP/s and 1 % of noise.
 double noisy(double at_s) { return 500e12 * (1 + 0.01 * noise_of(at_s)); }
 
-const SoakedLoad& load_of(const Soaked& soaked, const std::string& device) {
+const SoakedLoad& load_of(const Soaked& soaked, std::string_view device) {
   return *std::find_if(soaked.loads.begin(), soaked.loads.end(),
                        [&](const SoakedLoad& one) { return one.device == device; });
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/output_file.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/hashes.hpp"
@@ -70,6 +71,8 @@ class LoadRun {
     if (arguments_.prove) {
       check_prove(*outcome_.model, arguments_.prompt_ids, arguments_.layers, arguments_.observed);
     }
+    // A file that cannot be written is refused before a load that may take minutes.
+    if (!arguments_.write_logits.empty()) base::OutputFile(arguments_.write_logits, 0);
     read_golden();
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
