@@ -80,7 +80,7 @@ void fail_every_call(const Work& work, Sample calls = Sample::usual) {
       CHECK(std::string(trial.error->what()).find(call) != std::string::npos);
     }
   }
-  for (const char* call : {"hipModuleLaunchKernel", "hipMemcpyAsync", "hipStreamQuery"}) {
+  for (const std::string call : {"hipModuleLaunchKernel", "hipMemcpyAsync", "hipStreamQuery"}) {
     CAPTURE(call);
     CHECK(failing.contains(call));
   }
