@@ -32,6 +32,7 @@ LICENSES = {
     r"llvm-toolchain-\d+": "Apache-2.0 WITH LLVM-exception",
     r"nettle": "LGPL-3.0-or-later OR GPL-2.0-or-later",
     r"nlohmann-json3": "MIT",
+    r"valgrind": "bzip2-1.0.6",              # its headers only
     r"xxhash": "BSD-2-Clause",
     r"zlib": "Zlib",
 }

@@ -120,7 +120,7 @@ class Repeat(CliTest):
         document = self.document("report", "compare", *files, "--effect", "AUTO", code=1,
                                  schema="report")
         self.assertEqual(document["comparisons"][0]["verdict"], "SLOWER")
-        self.assertIsNone(document["effect"])
+        self.assertEqual(document["effect"], 0)
         text = run("report", "compare", *files, "--effect", "auto").stdout
         self.assertIn("smallest effect that the noise can decide", text)
         # The same rule with --baseline, also for a single process.

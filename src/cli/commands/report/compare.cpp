@@ -139,7 +139,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
   document.emplace_back("action", "compare");
   const auto verdict = comparison.verdict();
   document.emplace_back("verdict", verdict ? Value(report::to_string(*verdict)) : Value());
-  document.emplace_back("effect", comparison.effect ? Value(*comparison.effect) : Value());
+  document.emplace_back("effect", comparison.effect.value_or(0.0));
   document.emplace_back("strict", comparison.is_strict);
   document.emplace_back("old", side_value(before));
   document.emplace_back("new", side_value(after));
