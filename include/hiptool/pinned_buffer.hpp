@@ -15,8 +15,8 @@ namespace hiptool {
 /// of it has only to be registered. It needs no device: it can be made while a driver starts.
 class HIPTOOL_API HostMemory {
  public:
-  /// Blocks while pages are touched, by so many threads (about 0.2 ms a MiB with one). Throws
-  /// Error(host_out_of_memory). Size 0 has a null address.
+  /// Blocks while `threads` threads, at most one per processor, touch the pages (about 0.2 ms a MiB
+  /// with one). Throws Error(host_out_of_memory). Size 0 has a null address.
   explicit HostMemory(std::size_t size_bytes, std::uint32_t threads = 1);
 
   [[nodiscard]] std::byte* data() noexcept { return data_.get(); }

@@ -78,7 +78,9 @@ void* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
 HostMemory::HostMemory(std::size_t size_bytes, std::uint32_t threads)
     : data_(size_bytes > 0 ? map_huge(size_bytes) : nullptr, Unmap{size_bytes}) {
   if (!data_) return;
-  const std::size_t share = whole_pages(mapped_bytes() / std::max(1u, threads));
+  // More threads than processors touch no page sooner, and thousands leave no room for others.
+  const std::uint32_t useful = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t share = whole_pages(mapped_bytes() / std::clamp(threads, 1u, useful));
   std::vector<std::jthread> others;
   std::size_t offset = 0;
   try {

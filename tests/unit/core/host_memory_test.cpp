@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "hiptool/copy.hpp"
@@ -26,6 +28,28 @@ TEST_CASE("host memory: huge pages that can be written to their end") {
   CHECK(memory.data() == nullptr);  // NOLINT: looked at on purpose
   CHECK(memory.size_bytes() == 0);
   CHECK(HostMemory(0).data() == nullptr);
+}
+
+TEST_CASE("host memory: any number of threads, of which few are started") {
+  // Each thread maps its stack.
+  const auto peak_kib = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+      if (word == "VmPeak:") break;
+    }
+    std::uint64_t kib = 0;
+    status >> kib;
+    REQUIRE(kib > 0);
+    return kib;
+  };
+  for (const std::uint32_t threads :
+       {0u, 3u, 1'000'000u, std::numeric_limits<std::uint32_t>::max()}) {
+    CAPTURE(threads);
+    const std::uint64_t before = peak_kib();
+    HostMemory memory(16, threads);
+    CHECK(peak_kib() - before < 4ull << 20);
+    CHECK(memory.data()[memory.mapped_bytes() - 1] == std::byte{0});
+  }
 }
 
 TEST_CASE("host memory: more than there is") {
