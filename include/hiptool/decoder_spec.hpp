@@ -56,6 +56,10 @@ struct MatrixSpec {
   std::string bias;    ///< empty: none; else a vector of `rows` elements
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
+  /// Where matrices share a tensor, one behind the other: where this one begins, and the rows of
+  /// all; 0: the tensor is this matrix.
+  std::uint64_t first_row = 0;
+  std::uint64_t tensor_rows = 0;
 };
 
 /// Matrices of one shape, one for each expert: y = W_e x + b_e.
@@ -104,16 +108,17 @@ struct DecoderLayer {
   std::uint64_t window = 0;    ///< key j is visible from position i where i - j < window; 0: all
   std::uint64_t feed_forward = 0;  ///< rows of gate and up, of each expert where there are some
   bool has_local_rope = false;     ///< DecoderSpec::local_rope, not rope
-  std::string attention_norm;      ///< vector of `embedding` elements
+  bool has_rope = true;            ///< false: queries and keys are not turned
+  std::string attention_norm;      ///< vector of `embedding` elements; empty: none
   MatrixSpec q;                    ///< heads x key_length rows
   MatrixSpec k;                    ///< kv_heads x key_length rows
   MatrixSpec v;                    ///< kv_heads x value_length rows
-  std::string q_norm;              ///< of each head, before the rotary embedding; empty: none
+  std::string q_norm;  ///< of each head, or has_row_norms, before the rotary embedding; empty: none
   std::string k_norm;
   std::string sinks;                ///< empty: none; else a score of each head, which has no value
   MatrixSpec attention_output;      ///< heads x value_length columns
   std::string attention_post_norm;  ///< of what attention adds to x; empty: none
-  std::string feed_forward_norm;
+  std::string feed_forward_norm;    ///< empty: none
   std::string feed_forward_post_norm;  ///< of what the MLP adds to x; empty: none
   MatrixSpec gate;                     ///< this, up and down without experts only
   MatrixSpec up;
@@ -127,7 +132,7 @@ struct DecoderLayer {
 /// checked: x = embedding[id]; in each layer x += attention(norm(x)) and x += mlp(norm(x)); the
 /// logits are output x norm(x). Norms are RMS norms: x / sqrt(mean(x^2) + norm_epsilon) x (weight +
 /// norm_offset).
-/// Plain data; scores are multiplied by `attention_scale`.
+/// Plain data; scores are multiplied by `attention_scale`. A softcap c makes c tanh(v / c) of v.
 struct DecoderSpec {
   std::string architecture;  ///< as the file names it: "llama", "qwen3moe" of a GGUF
   std::uint64_t embedding = 0;
@@ -136,9 +141,18 @@ struct DecoderSpec {
   std::uint64_t value_length = 0;    ///< elements of a head's value
   std::uint64_t context_length = 0;  ///< tokens that it was trained for; 0: unknown
   double norm_epsilon = 0;
-  double norm_offset = 0;      ///< 1 where files have norm weights without it
-  double embedding_scale = 1;  ///< of rows of the embedding, an f32
-  double attention_scale = 0;  ///< 1 / sqrt(key_length) where files do not say
+  double norm_offset = 0;        ///< 1 where files have norm weights without it
+  double embedding_scale = 1;    ///< of rows of the embedding, an f32
+  double attention_scale = 0;    ///< 1 / sqrt(key_length) where files do not say
+  double residual_scale = 1;     ///< of what attention and MLP add to x, an f32
+  double logit_scale = 1;        ///< an f32
+  double attention_softcap = 0;  ///< of scores; 0: none
+  double logit_softcap = 0;      ///< of logits; 0: none
+  bool has_row_norms = false;    ///< q_norm and k_norm are of all heads of a token at once
+  /// Queries of position p, after their rotation, are multiplied by 1 + temperature_scale
+  /// ln(1 + floor(p / temperature_tokens)): modeling_ministral3.py. 0: they are not.
+  double temperature_scale = 0;
+  std::uint64_t temperature_tokens = 0;
   GateKind gate = GateKind::silu;
   double gate_limit = 7;      ///< of clamped_silu
   double gate_slope = 1.702;  ///< likewise
@@ -152,8 +166,10 @@ struct DecoderSpec {
 
   /// Reads the metadata of a GGUF (gguf.md, llama.cpp's gguf-py/gguf/constants.py), or the
   /// config.json next to safetensors (Hugging Face transformers); no tensor data. Architectures:
-  /// llama (mistral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs), gemma3
-  /// (gemma3_text of configs), gpt-oss (gpt_oss of configs).
+  /// llama (mistral, mixtral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs),
+  /// gemma2, gemma3 (gemma3_text of configs), gpt-oss (gpt_oss of configs), phi3, smollm3, granite,
+  /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4. Of mistral3 and
+  /// gemma3 folders with an encoder of images the text decoder.
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

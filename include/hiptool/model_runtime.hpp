@@ -27,10 +27,11 @@ struct DecoderStage {
   /// "rotated_k" (after the norms of heads, where there are any), "attention", "attention_output",
   /// ("attention_post_norm",) "middle" (the layer's input plus that), "feed_forward_norm", "gate",
   /// "up", "activation", "down" ("feed_forward_post_norm"), "output" (of the layer); then
-  /// "output_norm" and "logits", of the last token only. With experts "gate" follows "router"
-  /// (scores), "experts" (u32, their numbers) and "expert_weights"; it, "up", "activation" and
-  /// "expert_down" have the values of a token's experts one after the other, and "down" is their
-  /// sum.
+  /// "output_norm" and "logits", of the last token only; before the latter "products" where they
+  /// are scaled or capped. Without a norm in front of it a block's input has the norm's name. With
+  /// experts "gate" follows "router" (scores), "experts" (u32, their numbers) and "expert_weights";
+  /// it, "up", "activation" and "expert_down" have the values of a token's experts one after the
+  /// other, and "down" is their sum.
   std::string_view name;
   std::optional<std::size_t> layer;  ///< absent outside of layers
   std::uint64_t position = 0;        ///< of the first token

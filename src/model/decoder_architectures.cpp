@@ -13,7 +13,7 @@ constexpr DecoderBiases of_all_experts{Bias::always, Bias::always, Bias::never, 
 constexpr DecoderBiases of_qkv{Bias::always, Bias::never, Bias::never};
 
 // llama.cpp's src/models and Hugging Face transformers' configuration_*.py and modeling_*.py.
-constexpr std::array<DecoderArchitecture, 7> architectures{{
+constexpr std::array<DecoderArchitecture, 16> architectures{{
     {.gguf = "llama",
      .config = "llama",
      .gguf_pairs = RopePairs::neighbours,
@@ -21,7 +21,8 @@ constexpr std::array<DecoderArchitecture, 7> architectures{{
      .gguf_biases = where_stored,
      .has_attention_bias_key = true,
      .has_mlp_bias_key = true,
-     .needs_kv_heads = false},
+     .needs_kv_heads = false,
+     .may_have_experts = true},
     {.gguf = "", .config = "mistral", .config_window = ConfigWindow::everywhere},
     {.gguf = "qwen2",
      .config = "qwen2",
@@ -67,6 +68,85 @@ constexpr std::array<DecoderArchitecture, 7> architectures{{
      .has_sinks = true,
      .has_packed_experts = true,
      .gguf_feed_forward_norm = "post_attention_norm"},
+    {.gguf = "phi3",
+     .config = "phi3",
+     .needs_kv_heads = false,
+     .config_window = ConfigWindow::everywhere,
+     .has_partial_rope = true,
+     .has_fused_matrices = true},
+    {.gguf = "llama",
+     .config = "mixtral",
+     .gguf_pairs = RopePairs::neighbours,
+     .config_window = ConfigWindow::everywhere,
+     .has_experts = true,
+     .config_rope_base = 1'000'000,
+     .has_numbered_expert_names = true},
+    {.gguf = "smollm3",
+     .config = "smollm3",
+     .gguf_pairs = RopePairs::neighbours,
+     .has_attention_bias_key = true,
+     .has_mlp_bias_key = true,
+     .config_window = ConfigWindow::if_used,
+     .is_tied_by_default = true,
+     .config_rope_base = 2'000'000,
+     .plain_period = 4},
+    {.gguf = "granite",
+     .config = "granite",
+     .gguf_pairs = RopePairs::neighbours,
+     .has_attention_bias_key = true,
+     .has_mlp_bias_key = true,
+     .needs_kv_heads = false,
+     .has_multipliers = true},
+    {.gguf = "mistral3",
+     .config = "ministral3",
+     .gguf_pairs = RopePairs::neighbours,
+     .config_window = ConfigWindow::everywhere,
+     .has_temperature = true},
+    {.gguf = "olmo2",
+     .config = "olmo2",
+     .has_attention_bias_key = true,
+     .has_head_norms = true,
+     .needs_kv_heads = false,
+     .has_post_norms = true,
+     .window_period = 4,
+     .has_unscaled_local_rope = true,
+     .has_pre_norms = false,
+     .has_row_norms = true},
+    {.gguf = "olmo2",
+     .config = "olmo3",
+     .has_attention_bias_key = true,
+     .has_head_norms = true,
+     .needs_kv_heads = false,
+     .config_window = ConfigWindow::in_periods,
+     .has_post_norms = true,
+     .window_period = 4,
+     .has_unscaled_local_rope = true,
+     .config_rope_base = 500'000,
+     .has_pre_norms = false,
+     .has_row_norms = true},
+    {.gguf = "gemma2",
+     .config = "gemma2",
+     .has_attention_bias_key = true,
+     .config_head_length = 256,
+     .config_window = ConfigWindow::in_periods,
+     .has_post_norms = true,
+     .has_embedding_scale = true,
+     .config_norm_offset = 1,
+     .gate = GateKind::gelu,
+     .is_tied_by_default = true,
+     .window_period = 2,
+     .config_feed_forward_norm = "pre_feedforward_layernorm",
+     .has_softcaps = true,
+     .gguf_window = 4096},
+    {.gguf = "exaone4",
+     .config = "exaone4",
+     .has_divisors = true,
+     .has_head_norms = true,
+     .config_window = ConfigWindow::in_periods_or_none,
+     .has_post_norms = true,
+     .window_period = 4,
+     .has_rope_in_windows_only = true,
+     .has_pre_norms = false},
 }};
 
 const DecoderArchitecture* find_named(std::string_view DecoderArchitecture::*member,
@@ -85,11 +165,13 @@ const DecoderArchitecture* find_config_architecture(std::string_view name) noexc
   return find_named(&DecoderArchitecture::config, name);
 }
 
+std::span<const DecoderArchitecture> decoder_architectures() noexcept { return architectures; }
+
 std::string known_architectures(bool is_gguf) {
   std::vector<std::string> names;
   for (const DecoderArchitecture& one : architectures) {
     const std::string_view name = is_gguf ? one.gguf : one.config;
-    if (!name.empty()) names.emplace_back(name);
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
   std::string list = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) {

@@ -22,11 +22,12 @@ struct DecoderBiases {
 
 /// Which layers a config.json gives a window, unless its layer_types say so.
 enum class ConfigWindow {
-  none,          ///< the key is refused
-  everywhere,    ///< sliding_window alone
-  if_used,       ///< of all layers, if use_sliding_window
-  from_a_layer,  ///< from max_window_layers on, if use_sliding_window
-  in_periods,    ///< of all layers but the last of each period
+  none,                ///< the key is refused
+  everywhere,          ///< sliding_window alone
+  if_used,             ///< of all layers, if use_sliding_window
+  from_a_layer,        ///< from max_window_layers on, if use_sliding_window
+  in_periods,          ///< of all layers but the last of each period
+  in_periods_or_none,  ///< the same, if sliding_window is given
 };
 
 /// All that tells one architecture of decoders from another: the readers of metadata, the names of
@@ -57,8 +58,33 @@ struct DecoderArchitecture {
   bool has_packed_experts = false;  ///< blocks and scales, gate and up in one tensor
   std::string_view gguf_feed_forward_norm = "ffn_norm";
   std::string_view config_feed_forward_norm = "post_attention_layernorm";
-  double local_rope_base = 0;  ///< of layers with a window; 0: they turn as the others do
+  double local_rope_base = 0;            ///< of layers with a window; 0: they turn as the others do
+  bool has_unscaled_local_rope = false;  ///< of the others' base, without their scaling
+  RopePairs config_pairs = RopePairs::halves;
+  double config_rope_base = 10000;         ///< where config.json lacks it
+  bool has_partial_rope = false;           ///< partial_rotary_factor of config.json
+  bool has_fused_matrices = false;         ///< q, k and v in one tensor, gate and up in another
+  bool may_have_experts = false;           ///< where a GGUF names their number
+  bool has_numbered_expert_names = false;  ///< w1, w2 and w3 in safetensors
+  std::uint64_t plain_period = 0;          ///< the last layer of so many is not turned; 0: all are
+  bool has_rope_in_windows_only = false;   ///< where the model has windows
+  bool has_multipliers = false;            ///< of embedding, scores, residuals and logits
+  bool has_pre_norms = true;               ///< of attention and MLP, of their inputs
+  bool has_row_norms = false;              ///< q_norm and k_norm of all heads at once
+  bool has_softcaps = false;               ///< of scores and logits
+  std::uint64_t gguf_window = 0;           ///< where a GGUF does not say
+  bool has_temperature = false;            ///< queries grow with the position
 };
+
+/// Whether the layers with a window turn in another way.
+constexpr bool has_local_rope(const DecoderArchitecture& kind) noexcept {
+  return kind.local_rope_base > 0 || kind.has_unscaled_local_rope;
+}
+
+/// Whether config.json describes those layers on their own.
+constexpr bool has_two_ropes(const DecoderArchitecture& kind) noexcept {
+  return has_local_rope(kind) && kind.config_window != ConfigWindow::none;
+}
 
 /// Null where it is not known.
 const DecoderArchitecture* find_gguf_architecture(std::string_view name) noexcept;
@@ -66,5 +92,8 @@ const DecoderArchitecture* find_config_architecture(std::string_view name) noexc
 
 /// "llama, qwen2 and qwen3": the names that a GGUF, or a config.json, may have.
 std::string known_architectures(bool is_gguf);
+
+/// Every row: of rows with the same name of GGUF the first reads it, the others write it.
+std::span<const DecoderArchitecture> decoder_architectures() noexcept;
 
 }  // namespace hiptool::model

@@ -15,6 +15,7 @@
 #include "base/contains.hpp"
 #include "model/config_fields.hpp"
 #include "model/config_file.hpp"
+#include "model/decoder_config_parts.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
@@ -116,7 +117,7 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
     rope.factor = fields.required_positive("factor");
     rope.low_frequency_factor = fields.required_positive("low_freq_factor");
     rope.high_frequency_factor = fields.required_positive("high_freq_factor");
-  } else if (type == "longrope") {
+  } else if (type == "longrope" || type == "su") {  // the name in old files of phi3
     rope.scaling = RopeScaling::longrope;
     read_longrope(fields, context_length, rope);
   } else if (type == "dynamic") {
@@ -133,18 +134,31 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
   }
 }
 
-void read_rope_object(ConfigFields& config, const std::string& name, const ConfigJson& object,
-                      const std::filesystem::path& path, std::uint64_t context_length,
-                      RopeSpec& rope) {
+void read_partial_rope(ConfigFields& fields, const DecoderArchitecture& kind,
+                       std::uint64_t key_length, RopeSpec& rope) {
+  const double part = fields.number("partial_rotary_factor").value_or(1);
+  if (part == 1) return;
+  if (!kind.has_partial_rope) {
+    fields.refuse("partial_rotary_factor", "which this architecture does not have");
+  }
+  if (!(part > 0 && part < 1)) fields.refuse("partial_rotary_factor", "which is not a share");
+  rope.dimensions = static_cast<std::uint64_t>(part * static_cast<double>(key_length));
+}
+
+void read_rope_object(ConfigFields& config, const DecoderArchitecture& kind,
+                      const std::string& name, const ConfigJson& object,
+                      const std::filesystem::path& path, DecoderSpec& spec, RopeSpec& rope) {
   if (!object.is_object()) config.refuse(name, "not an object");
   ConfigFields fields(object, path, name + ".");
   rope.base = fields.positive("rope_theta", rope.base);
-  if (fields.number("partial_rotary_factor").value_or(1) != 1) {
-    fields.refuse("partial_rotary_factor", "which this architecture does not have");
+  read_partial_rope(fields, kind, spec.key_length, rope);
+  if (kind.has_temperature) {
+    spec.temperature_scale = fields.number("llama_4_scaling_beta").value_or(0);
+    fields.find("max_position_embeddings");  // a copy of the outer one
   }
   const auto old_type = fields.text("type");
   const std::string type = fields.text("rope_type").value_or(old_type.value_or("default"));
-  read_scaling(fields, type, context_length, rope);
+  read_scaling(fields, type, spec.context_length, rope);
   fields.refuse_others(std::array<std::string_view, 1>{"original_max_position_embeddings"});
 }
 
@@ -156,20 +170,22 @@ void read_two_ropes(ConfigFields& config, const DecoderArchitecture& kind,
   rope.pairs = RopePairs::halves;
   rope.dimensions = spec.key_length;
   spec.local_rope = rope;
-  rope.base = config.positive("rope_theta", 1'000'000);
-  spec.local_rope.base = config.positive("rope_local_base_freq", kind.local_rope_base);
+  const bool is_unscaled = kind.has_unscaled_local_rope;
+  rope.base = config.positive("rope_theta", is_unscaled ? kind.config_rope_base : 1'000'000);
+  spec.local_rope.base =
+      is_unscaled ? rope.base : config.positive("rope_local_base_freq", kind.local_rope_base);
   const ConfigJson* const scaling = config.find("rope_scaling");
   const ConfigJson* const both = config.find("rope_parameters");
   if (both == nullptr) {
     if (scaling == nullptr) return;
-    read_rope_object(config, "rope_scaling", *scaling, path, spec.context_length, rope);
+    read_rope_object(config, kind, "rope_scaling", *scaling, path, spec, rope);
     return;
   }
   if (!both->is_object()) config.refuse("rope_parameters", "not an object");
   ConfigFields kinds(*both, path, "rope_parameters.");
   const auto read = [&](const char* name, RopeSpec& own) {
     if (const ConfigJson* object = kinds.find(name)) {
-      read_rope_object(kinds, name, *object, path, spec.context_length, own);
+      read_rope_object(kinds, kind, name, *object, path, spec, own);
     }
   };
   read("full_attention", rope);
@@ -179,21 +195,20 @@ void read_two_ropes(ConfigFields& config, const DecoderArchitecture& kind,
 
 // transformers 5 writes "rope_parameters" with the base, older ones "rope_scaling" and
 // "rope_theta".
-void read_rope_fields(ConfigFields& config, const std::filesystem::path& path, DecoderSpec& spec) {
+void read_rope_fields(ConfigFields& config, const DecoderArchitecture& kind,
+                      const std::filesystem::path& path, DecoderSpec& spec) {
   RopeSpec& rope = spec.rope;
-  rope.pairs = RopePairs::halves;
+  rope.pairs = kind.config_pairs;
   rope.dimensions = spec.key_length;
-  rope.base = config.positive("rope_theta", 10000);
-  if (config.number("partial_rotary_factor").value_or(1) != 1) {
-    config.refuse("partial_rotary_factor", "which this architecture does not have");
-  }
+  rope.base = config.positive("rope_theta", kind.config_rope_base);
+  read_partial_rope(config, kind, spec.key_length, rope);
   rope.original_context = config.count("original_max_position_embeddings").value_or(0);
   const bool is_new = config.find("rope_parameters") != nullptr;
   const std::string name = is_new ? "rope_parameters" : "rope_scaling";
   const ConfigJson* object = config.find(name);
   if (is_new) config.find("rope_scaling");
   if (object == nullptr) return;
-  read_rope_object(config, name, *object, path, spec.context_length, rope);
+  read_rope_object(config, kind, name, *object, path, spec, rope);
 }
 
 void read_attention_types(ConfigFields& config, std::uint64_t window, DecoderSpec& spec) {
@@ -231,11 +246,23 @@ void read_window_fields(ConfigFields& config, const DecoderArchitecture& archite
     read_attention_types(config, window, spec);
     return;
   }
-  if (kind == ConfigWindow::in_periods) {
-    if (window == 0) config.refuse("sliding_window", "which must be at least 1");
+  if (kind == ConfigWindow::in_periods || kind == ConfigWindow::in_periods_or_none) {
+    const bool is_optional = kind == ConfigWindow::in_periods_or_none;
+    if (window == 0 && !is_optional) {
+      config.refuse("sliding_window", "which must be at least 1");
+    }
     const auto saved = config.count("_sliding_window_pattern");  // beside layer_types
+    // Where layer_types says it, a text such as LLLG repeats it.
+    const ConfigJson* const pattern = config.find("sliding_window_pattern");
+    const bool is_text =
+        pattern != nullptr && pattern->is_string() && config.find("layer_types") != nullptr;
+    if (window == 0) {
+      read_attention_types(config, 0, spec);
+      return;
+    }
+    const std::uint64_t usual = saved.value_or(architecture.window_period);
     const std::uint64_t period =
-        config.count("sliding_window_pattern").value_or(saved.value_or(architecture.window_period));
+        is_text ? usual : config.count("sliding_window_pattern").value_or(usual);
     if (period == 0) config.refuse("sliding_window_pattern", "which must be at least 1");
     for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
       spec.layers[layer].window = is_in_period(layer, period) ? window : 0;
@@ -289,6 +316,10 @@ void read_experts(ConfigFields& config, const DecoderArchitecture& kind, Decoder
   config.number("router_aux_loss_coef");  // of training
   if (kind.has_packed_experts) {
     read_packed_experts(config, spec);
+    return;
+  }
+  if (kind.has_numbered_expert_names) {
+    read_mixtral_experts(config, spec);
     return;
   }
   if (config.count("decoder_sparse_step").value_or(1) != 1) {
@@ -348,16 +379,31 @@ double embedding_scale_of(const ModelFile& model, std::uint64_t embedding) {
   return type == "F16" ? rounded_to_bits(scale, 11) : scale;
 }
 
-// modeling_gemma3.py.
+// modeling_gemma3.py and modeling_gemma2.py.
 void read_scale_fields(ConfigFields& config, const DecoderArchitecture& kind,
                        const ModelFile& model, DecoderSpec& spec) {
   spec.norm_offset = kind.config_norm_offset;
-  if (kind.local_rope_base > 0) {
+  if (has_two_ropes(kind)) {
     for (DecoderLayer& layer : spec.layers) layer.has_local_rope = layer.window > 0;
+  }
+  if (kind.has_multipliers) read_multipliers(config, spec);
+  if (kind.has_temperature) {
+    spec.temperature_tokens = spec.rope.original_context;
+    if (spec.temperature_scale != 0 && spec.temperature_tokens == 0) {
+      config.refuse("rope_parameters", "which lacks 'original_max_position_embeddings'");
+    }
   }
   if (!kind.has_embedding_scale) return;
   spec.embedding_scale = embedding_scale_of(model, spec.embedding);
   spec.attention_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  if (kind.has_softcaps) {
+    const auto read = [&](const char* name) {
+      return config.find(name) != nullptr ? config.positive(name, 1) : 0;
+    };
+    spec.attention_softcap = read("attn_logit_softcapping");
+    spec.logit_softcap = read("final_logit_softcapping");
+    return;
+  }
   for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"}) {
     if (config.find(name) != nullptr) config.refuse(name, "which this architecture does not have");
   }
@@ -403,7 +449,8 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   if (const std::string problem = read_config_file(path, json); !problem.empty()) {
     refuse_decoder(path, problem, "the model's config.json must be next to its safetensors");
   }
-  ConfigFields config(json, path);
+  const bool is_part = is_with_images(json);
+  ConfigFields config(is_part ? json["text_config"] : json, path, is_part ? "text_config." : "");
   spec.architecture = config.text("model_type").value_or("");
   const DecoderArchitecture* const kind = find_config_architecture(spec.architecture);
   if (kind == nullptr) {
@@ -413,21 +460,24 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   read_dimensions(config, *kind, spec);
   if (kind->has_experts) read_experts(config, *kind, spec);
   read_gate(config, *kind, spec);
-  if (kind->local_rope_base > 0) {
+  if (has_two_ropes(*kind)) {
     read_two_ropes(config, *kind, path, spec);
   } else {
-    read_rope_fields(config, path, spec);
+    read_rope_fields(config, *kind, path, spec);
   }
   if (kind->has_sinks && spec.rope.scaling != RopeScaling::yarn) {
     config.refuse("rope_scaling", "but this architecture is known with yarn alone");
   }
   read_window_fields(config, *kind, spec);
+  read_plain_layers(config, *kind, config.find("layer_types") != nullptr, spec);
   read_scale_fields(config, *kind, model, spec);
   spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);
-  const DecoderTensors tensors{kind, read_biases(config, *kind)};
+  if (is_part && json.value("tie_word_embeddings", false)) spec.is_tied = true;
+  const DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
   if (config.number("pretraining_tp").value_or(1) < 1) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products
   }
+  if (kind->has_fused_matrices) read_neutral_fields(config);
   config.refuse_others(harmless_members);
   return tensors;
 }

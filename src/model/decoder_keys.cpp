@@ -193,8 +193,11 @@ void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderS
   rope.factor = keys.has("rope.scaling.factor") ? factor : old_factor;
   if (rope.factor == 0) rope.factor = 1;  // llama.cpp's word for none
   if (rope.factor < 0) keys.refuse("rope.scaling.factor", "which must be above 0");
-  const std::string type = keys.text("rope.scaling.type").value_or("linear");
   const double attention_factor = keys.positive("rope.scaling.attn_factor", 1);
+  // The converter of phi3 writes the factors of longrope, but no type.
+  const bool has_factors = kind.has_partial_rope && keys.has("rope.scaling.attn_factor");
+  const std::string type =
+      keys.text("rope.scaling.type").value_or(has_factors ? "longrope" : "linear");
   rope.original_context =
       keys.count("rope.scaling.original_context_length").value_or(spec.context_length);
   rope.beta_fast = keys.positive("rope.scaling.yarn_beta_fast", 32);
@@ -206,6 +209,11 @@ void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderS
   } else if (type == "yarn") {
     rope.scaling = RopeScaling::yarn;
     rope.attention_factor = attention_factor * yarn_attention_factor(rope.factor);
+    if (kind.has_temperature) {
+      // llama.cpp's llama-context.cpp: by what mscale_all_dim takes back.
+      const double scale = keys.number("rope.scaling.yarn_log_multiplier").value_or(0);
+      if (scale != 0) rope.attention_factor /= yarn_attention_factor(rope.factor, scale);
+    }
     if (rope.original_context == 0) keys.refuse_missing("rope.scaling.original_context_length");
   } else if (type == "longrope") {
     if (rope.factor != 1) keys.refuse("rope.scaling.factor", "which longrope does not have");
@@ -223,7 +231,7 @@ void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderS
 }
 
 void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
-  const std::uint64_t window = keys.count("attention.sliding_window").value_or(0);
+  const std::uint64_t window = keys.count("attention.sliding_window").value_or(kind.gguf_window);
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   const std::size_t layers = spec.layers.size();
   std::vector<bool> has_window(layers, true);
@@ -238,7 +246,7 @@ void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpe
     }
   }
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    spec.layers[layer].has_local_rope = window > 0 && has_window[layer] && kind.local_rope_base > 0;
+    spec.layers[layer].has_local_rope = window > 0 && has_window[layer] && has_local_rope(kind);
     spec.layers[layer].window = has_window[layer] ? window : 0;
   }
 }
@@ -266,14 +274,16 @@ void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
 }
 
 // llama.cpp's llama-model.cpp and models/qwen3moe.cpp.
-void read_expert_keys(DecoderKeys& keys, DecoderSpec& spec) {
+void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t count = keys.required_count("expert_count", most_experts);
   const std::uint64_t used = keys.required_count("expert_used_count", count);
   const auto feed_forward = keys.count("expert_feed_forward_length");
   for (DecoderLayer& layer : spec.layers) {
     layer.experts.count = count;
     layer.experts.used = used;
-    layer.feed_forward = feed_forward.value_or(0) > 0 ? *feed_forward : layer.feed_forward / used;
+    // That of llama is of each expert.
+    const std::uint64_t usual = layer.feed_forward / (kind.may_have_experts ? 1 : used);
+    layer.feed_forward = feed_forward.value_or(0) > 0 ? *feed_forward : usual;
     if (layer.feed_forward == 0) {
       keys.refuse("expert_feed_forward_length", "which must be at least 1");
     }
@@ -284,18 +294,46 @@ void read_expert_keys(DecoderKeys& keys, DecoderSpec& spec) {
   }
 }
 
-// llama.cpp's models/gemma3.cpp: 62 layers are the 27B model, whose scale is not that of its heads.
+// llama.cpp's models/granite.cpp: 0 is its word for none.
+void read_multipliers(DecoderKeys& keys, DecoderSpec& spec) {
+  const auto read = [&](std::string_view name, double absent) {
+    const double number = keys.number(name).value_or(0);
+    return number == 0 ? absent : number;
+  };
+  spec.embedding_scale = read("embedding_scale", 1);
+  spec.residual_scale = read("residual_scale", 1);
+  spec.attention_scale = read("attention.scale", spec.attention_scale);
+  if (!keys.has("logit_scale")) keys.refuse_missing("logit_scale");
+  spec.logit_scale = 1 / keys.positive("logit_scale", 1);
+}
+
+// llama.cpp's models/gemma3.cpp and gemma2.cpp: so many layers are the 27B model, whose scale is
+// not that of its heads.
 void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   spec.gate = kind.gate;
-  if (kind.local_rope_base > 0) {
+  if (has_local_rope(kind)) {
     // Without the scaling of the other layers.
     spec.local_rope.pairs = spec.rope.pairs;
     spec.local_rope.dimensions = spec.rope.dimensions;
-    spec.local_rope.base = keys.positive("rope.freq_base_swa", kind.local_rope_base);
+    const double usual = kind.has_unscaled_local_rope ? spec.rope.base : kind.local_rope_base;
+    spec.local_rope.base = keys.positive("rope.freq_base_swa", usual);
+  }
+  name_plain_layers(kind, spec);
+  if (kind.has_softcaps) {
+    spec.attention_softcap = keys.positive("attn_logit_softcapping", 50);
+    spec.logit_softcap = keys.positive("final_logit_softcapping", 30);
+  }
+  if (kind.has_multipliers) read_multipliers(keys, spec);
+  if (kind.has_temperature) {
+    spec.temperature_scale = keys.number("attention.temperature_scale").value_or(0);
+    spec.temperature_tokens = spec.rope.original_context;
+    if (spec.temperature_scale != 0 && spec.temperature_tokens == 0) {
+      keys.refuse_missing("rope.scaling.original_context_length");
+    }
   }
   if (!kind.has_embedding_scale) return;
   spec.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(spec.embedding)));
-  constexpr std::size_t layers_of_27b = 62;
+  const std::size_t layers_of_27b = kind.has_softcaps ? 46 : 62;
   if (spec.layers.size() == layers_of_27b) {
     spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.embedding) /
                                          static_cast<double>(spec.layers.front().heads));
@@ -336,7 +374,8 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   }
   spec.norm_epsilon = keys.positive("attention.layer_norm_rms_epsilon", 1);
   read_layer_keys(keys, spec);
-  if (kind->has_experts) read_expert_keys(keys, spec);
+  const bool has_experts = kind->may_have_experts && keys.count("expert_count").value_or(0) > 0;
+  if (kind->has_experts || has_experts) read_expert_keys(keys, *kind, spec);
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
   read_rope_keys(keys, *kind, spec);
   read_windows(keys, *kind, spec);

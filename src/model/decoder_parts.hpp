@@ -26,6 +26,11 @@ inline std::vector<const ExpertMatrices*> expert_matrices_of(const DecoderLayer&
   return {&layer.experts.gate, &layer.experts.up, &layer.experts.down};
 }
 
+/// Of q_norm or k_norm, with so many heads.
+inline std::uint64_t norm_elements(const DecoderSpec& spec, std::uint64_t heads) {
+  return spec.has_row_norms ? heads * spec.key_length : spec.key_length;
+}
+
 struct VectorPart {
   const std::string* tensor;
   std::uint64_t elements;
@@ -36,7 +41,8 @@ inline std::vector<VectorPart> vectors_of(const DecoderSpec& spec, const Decoder
   std::vector<VectorPart> all;
   for (const VectorPart& part :
        {VectorPart{&layer.attention_norm, spec.embedding},
-        VectorPart{&layer.q_norm, spec.key_length}, VectorPart{&layer.k_norm, spec.key_length},
+        VectorPart{&layer.q_norm, norm_elements(spec, layer.heads)},
+        VectorPart{&layer.k_norm, norm_elements(spec, layer.kv_heads)},
         VectorPart{&layer.attention_post_norm, spec.embedding},
         VectorPart{&layer.sinks, layer.heads}, VectorPart{&layer.feed_forward_norm, spec.embedding},
         VectorPart{&layer.feed_forward_post_norm, spec.embedding}}) {

@@ -20,6 +20,7 @@ inline constexpr std::uint64_t most_head_extent = 1u << 20;  // products stay be
 struct DecoderTensors {
   const DecoderArchitecture* kind = nullptr;
   DecoderBiases biases = {};
+  bool is_part = false;  ///< of a model with an encoder of images, whose tensors are not used
 };
 
 /// Throws Error(input_failed): "FILE: CAUSE".
@@ -38,6 +39,9 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
 constexpr bool is_in_period(std::size_t layer, std::uint64_t period) noexcept {
   return layer % period < period - 1;
 }
+
+/// Which layers do not turn queries and keys, by their number or their window.
+void name_plain_layers(const DecoderArchitecture& kind, DecoderSpec& spec);
 
 /// YaRN's multiplier of cosine and sine (Peng et al. 2023, section 3.4).
 double yarn_attention_factor(double factor, double scale = 1);

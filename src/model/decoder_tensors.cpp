@@ -67,11 +67,11 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 /// Looks tensors up, checks their shapes and remembers them.
 class TensorFinder {
  public:
-  explicit TensorFinder(const ModelFile& model)
-      : model_(model), is_gguf_(model.format() == ModelFormat::gguf) {}
+  explicit TensorFinder(const ModelFile& model, bool is_part = false)
+      : model_(model), is_gguf_(model.format() == ModelFormat::gguf), is_part_(is_part) {}
 
   bool is_gguf() const { return is_gguf_; }
-  bool has(const std::string& name) const { return model_.find(name) != nullptr; }
+  bool has(const std::string& name) const { return model_.find(name_in_file(name)) != nullptr; }
 
   std::string vector(std::string name, std::uint64_t extent) {
     return check(std::move(name), {extent});
@@ -91,6 +91,18 @@ class TensorFinder {
     product.columns = columns;
     const bool has_bias = bias == Bias::where_stored && has(name + ".bias");
     if (has_bias || bias == Bias::always) product.bias = vector(name + ".bias", rows);
+    return product;
+  }
+
+  /// Some rows of a tensor that several matrices share.
+  MatrixSpec part(const std::string& name, std::uint64_t first_row, std::uint64_t rows,
+                  std::uint64_t tensor_rows, std::uint64_t columns) {
+    MatrixSpec product;
+    product.weight = matrix(name + ".weight", tensor_rows, columns);
+    product.rows = rows;
+    product.columns = columns;
+    product.first_row = first_row;
+    product.tensor_rows = tensor_rows;
     return product;
   }
 
@@ -148,6 +160,7 @@ class TensorFinder {
   void refuse_others(const DecoderSpec& spec) const {
     for (const TensorInfo& tensor : model_.tensors()) {
       if (used_.count(tensor.name) > 0 || is_known_copy(tensor.name)) continue;
+      if (is_part_ && is_of_images(tensor.name)) continue;
       refuse_decoder(model_.files()[tensor.file].path,
                      "tensor " + in_quotes(tensor.name) + " has no place in the architecture " +
                          spec.architecture,
@@ -156,7 +169,27 @@ class TensorFinder {
   }
 
  private:
+  // transformers' modeling_mistral3.py and modeling_gemma3.py, and its older names, which files
+  // have: the decoder of a model with an encoder of images.
+  std::string name_in_file(const std::string& name) const {
+    constexpr std::string_view whole = "model.";
+    if (!is_part_) return name;
+    for (const std::string& longer :
+         {"language_model." + name,
+          name.starts_with(whole) ? "model.language_model." + name.substr(whole.size()) : name}) {
+      if (model_.find(longer) != nullptr) return longer;
+    }
+    return name;
+  }
+
+  static bool is_of_images(std::string_view name) {
+    constexpr std::string_view whole = "model.";
+    if (name.starts_with(whole)) name.remove_prefix(whole.size());
+    return name.starts_with("vision_tower.") || name.starts_with("multi_modal_projector.");
+  }
+
   std::string check(std::string name, const std::vector<std::uint64_t>& shape) {
+    name = name_in_file(name);
     const TensorInfo* tensor = model_.find(name);
     if (tensor == nullptr) {
       refuse_decoder(model_.path(), "tensor " + in_quotes(name) + " is missing",
@@ -181,6 +214,7 @@ class TensorFinder {
 
   const ModelFile& model_;
   bool is_gguf_;
+  bool is_part_;
   std::unordered_set<std::string> used_;
 };
 
@@ -189,7 +223,10 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
   ExpertsSpec& experts = layer.experts;
   const Bias bias = tensors.biases.experts;
   const bool is_packed = tensors.kind->has_packed_experts && !find.is_gguf();
-  const std::string router = is_packed ? "mlp.router" : std::string(names.router);
+  const bool is_numbered = tensors.kind->has_numbered_expert_names && !find.is_gguf();
+  const std::string router = is_packed     ? "mlp.router"
+                             : is_numbered ? "block_sparse_moe.gate"
+                                           : std::string(names.router);
   experts.router = find.product(prefix + router, experts.count, width, bias);
   if (is_packed) {
     const std::string both = prefix + "mlp.experts.gate_up_proj_";
@@ -199,12 +236,57 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
                                        width, layer.feed_forward);
     return;
   }
+  TensorNames own = names;
+  if (is_numbered) {
+    // modeling_mixtral.py, as files have them.
+    own.experts = "block_sparse_moe.experts.";
+    own.expert_gate = "w1";
+    own.expert_up = "w3";
+    own.expert_down = "w2";
+  }
   const auto matrices = [&](std::string_view part, std::uint64_t rows, std::uint64_t columns) {
-    return find.experts(prefix, names, part, experts.count, rows, columns, bias);
+    return find.experts(prefix, own, part, experts.count, rows, columns, bias);
   };
-  experts.gate = matrices(names.expert_gate, layer.feed_forward, width);
-  experts.up = matrices(names.expert_up, layer.feed_forward, width);
-  experts.down = matrices(names.expert_down, width, layer.feed_forward);
+  experts.gate = matrices(own.expert_gate, layer.feed_forward, width);
+  experts.up = matrices(own.expert_up, layer.feed_forward, width);
+  experts.down = matrices(own.expert_down, width, layer.feed_forward);
+}
+
+// Queries, keys and values of one tensor, or of three.
+void name_projections(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
+                      const DecoderSpec& spec, const std::string& prefix, DecoderLayer& layer) {
+  const std::uint64_t queries = layer.heads * spec.key_length;
+  const std::uint64_t keys = layer.kv_heads * spec.key_length;
+  const std::uint64_t values = layer.kv_heads * spec.value_length;
+  const std::string fused = prefix + (find.is_gguf() ? "attn_qkv" : "self_attn.qkv_proj");
+  if (tensors.kind->has_fused_matrices && (!find.is_gguf() || find.has(fused + ".weight"))) {
+    const std::uint64_t all = queries + keys + values;
+    layer.q = find.part(fused, 0, queries, all, spec.embedding);
+    layer.k = find.part(fused, queries, keys, all, spec.embedding);
+    layer.v = find.part(fused, queries + keys, values, all, spec.embedding);
+    return;
+  }
+  const auto product = [&](std::string_view part, std::uint64_t rows) {
+    return find.product(prefix + std::string(part), rows, spec.embedding, tensors.biases.qkv);
+  };
+  layer.q = product(names.q, queries);
+  layer.k = product(names.k, keys);
+  layer.v = product(names.v, values);
+}
+
+void name_mlp(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
+              std::uint64_t width, const std::string& prefix, DecoderLayer& layer) {
+  const Bias bias = tensors.biases.feed_forward;
+  if (tensors.kind->has_fused_matrices) {
+    const std::string both = prefix + (find.is_gguf() ? "ffn_up" : "mlp.gate_up_proj");
+    const std::uint64_t rows = layer.feed_forward;
+    layer.gate = find.part(both, 0, rows, 2 * rows, width);
+    layer.up = find.part(both, rows, rows, 2 * rows, width);
+  } else {
+    layer.gate = find.product(prefix + std::string(names.gate), layer.feed_forward, width, bias);
+    layer.up = find.product(prefix + std::string(names.up), layer.feed_forward, width, bias);
+  }
+  layer.down = find.product(prefix + std::string(names.down), width, layer.feed_forward, bias);
 }
 
 void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
@@ -212,14 +294,17 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
   const std::string prefix = std::string(names.layer) + std::to_string(number) + ".";
   const auto name = [&](std::string_view part) { return prefix + std::string(part); };
   const std::uint64_t width = spec.embedding;
-  layer.attention_norm = find.vector(name(names.attention_norm) + ".weight", width);
+  if (tensors.kind->has_pre_norms) {
+    layer.attention_norm = find.vector(name(names.attention_norm) + ".weight", width);
+  }
   const DecoderBiases& biases = tensors.biases;
-  layer.q = find.product(name(names.q), layer.heads * spec.key_length, width, biases.qkv);
-  layer.k = find.product(name(names.k), layer.kv_heads * spec.key_length, width, biases.qkv);
-  layer.v = find.product(name(names.v), layer.kv_heads * spec.value_length, width, biases.qkv);
+  name_projections(find, names, tensors, spec, prefix, layer);
   if (tensors.kind->has_head_norms) {
-    layer.q_norm = find.vector(name(names.q_norm) + ".weight", spec.key_length);
-    layer.k_norm = find.vector(name(names.k_norm) + ".weight", spec.key_length);
+    const bool is_row = spec.has_row_norms;
+    layer.q_norm = find.vector(name(names.q_norm) + ".weight",
+                               is_row ? layer.heads * spec.key_length : spec.key_length);
+    layer.k_norm = find.vector(name(names.k_norm) + ".weight",
+                               is_row ? layer.kv_heads * spec.key_length : spec.key_length);
   }
   layer.attention_output = find.product(name(names.attention_output), width,
                                         layer.heads * spec.value_length, biases.attention_output);
@@ -233,19 +318,18 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
     layer.sinks =
         find.vector(name(find.is_gguf() ? "attn_sinks.weight" : "self_attn.sinks"), layer.heads);
   }
-  layer.feed_forward_norm =
-      find.vector(name(find.is_gguf() ? tensors.kind->gguf_feed_forward_norm
-                                      : tensors.kind->config_feed_forward_norm) +
-                      ".weight",
-                  width);
+  if (tensors.kind->has_pre_norms) {
+    layer.feed_forward_norm =
+        find.vector(name(find.is_gguf() ? tensors.kind->gguf_feed_forward_norm
+                                        : tensors.kind->config_feed_forward_norm) +
+                        ".weight",
+                    width);
+  }
   if (layer.has_experts()) {
     name_experts(find, names, tensors, prefix, width, layer);
     return;
   }
-  const Bias bias = biases.feed_forward;
-  layer.gate = find.product(name(names.gate), layer.feed_forward, width, bias);
-  layer.up = find.product(name(names.up), layer.feed_forward, width, bias);
-  layer.down = find.product(name(names.down), width, layer.feed_forward, bias);
+  name_mlp(find, names, tensors, width, prefix, layer);
 }
 
 void name_divisors(TensorFinder& find, const DecoderTensors& tensors, RopeSpec& rope) {
@@ -265,7 +349,8 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   const bool is_gguf = model.format() == ModelFormat::gguf;
   const TensorNames& names = is_gguf ? gguf_names : config_names;
   const auto whole = [](std::string_view name) { return std::string(name) + ".weight"; };
-  TensorFinder find(model);
+  TensorFinder find(model, tensors.is_part);
+  spec.has_row_norms = tensors.kind->has_row_norms;
   if (is_gguf) {
     name_divisors(find, tensors, spec.rope);
   }

@@ -14,9 +14,18 @@ constexpr float norm_epsilon = 1e-3f;  // so that one that is not read is seen
 constexpr float beta_fast = 4;  // so that the ramp of yarn begins and ends within a short head
 constexpr float beta_slow = 0.25f;
 
-// Where layers have windows in longer periods, so that the last of three layers has none.
-constexpr std::uint32_t own_period = 3;
-bool has_own_period(const DecoderPlan& plan) { return plan.kind->window_period > own_period; }
+// None of them does nothing, and no two are the same.
+constexpr double embedding_multiplier = 3.5;
+constexpr double attention_multiplier = 0.3;
+constexpr double residual_multiplier = 0.22;
+constexpr double logits_divisor = 1.75;
+constexpr double attention_cap = 2.5;
+constexpr double logit_cap = 3;
+constexpr double temperature = 0.375;
+
+bool has_own_period(const DecoderPlan& plan) {
+  return plan.decoder.window > 0 && plan.kind->window_period > DecoderPlan::own_period;
+}
 
 float rope_base_of(const DecoderPlan& plan) {
   return plan.decoder.architecture == "llama" ? 10000 : 1'000'000;
@@ -28,11 +37,12 @@ double longrope_factor(const DecoderPlan& plan) {
 }
 
 void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
-  header.pair(prefix + "rope.dimension_count", plan.head_length);
+  header.pair(prefix + "rope.dimension_count", plan.rotary());
   header.real(prefix + "rope.freq_base", rope_base_of(plan));
   const RopeScaling scaling = plan.decoder.rope;
   if (scaling == RopeScaling::none || scaling == RopeScaling::llama3) return;
-  header.pair(prefix + "rope.scaling.type", to_string(scaling));
+  // As converters do: of phi3 the factors are enough.
+  if (!plan.kind->has_partial_rope) header.pair(prefix + "rope.scaling.type", to_string(scaling));
   if (scaling != RopeScaling::longrope) {
     header.real(prefix + "rope.scaling.factor", static_cast<float>(plan.factor));
   } else {
@@ -43,6 +53,24 @@ void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::str
   if (scaling != RopeScaling::yarn) return;
   header.real(prefix + "rope.scaling.yarn_beta_fast", beta_fast);
   header.real(prefix + "rope.scaling.yarn_beta_slow", beta_slow);
+  if (plan.kind->has_temperature) header.real(prefix + "rope.scaling.yarn_log_multiplier", 1);
+}
+
+void write_scale_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
+  const auto add = [&](const char* name, double number) {
+    header.real(prefix + name, static_cast<float>(number));
+  };
+  if (plan.kind->has_multipliers) {
+    add("embedding_scale", embedding_multiplier);
+    add("attention.scale", attention_multiplier);
+    add("residual_scale", residual_multiplier);
+    add("logit_scale", logits_divisor);
+  }
+  if (plan.kind->has_softcaps) {
+    add("attn_logit_softcapping", attention_cap);
+    add("final_logit_softcapping", logit_cap);
+  }
+  if (plan.kind->has_temperature) add("attention.temperature_scale", temperature);
 }
 
 std::string number_text(double number) {
@@ -61,20 +89,24 @@ std::string divisors_text(std::uint32_t pairs, double step) {
 }
 
 std::string rope_config(const DecoderPlan& plan) {
-  if (plan.kind->local_rope_base > 0) {
+  if (has_two_ropes(*plan.kind)) {
     DecoderPlan one = plan;
     model::DecoderArchitecture alike = *plan.kind;
     alike.local_rope_base = 0;
+    alike.has_unscaled_local_rope = false;
     one.kind = &alike;
+    const double local_base =
+        plan.kind->local_rope_base > 0 ? plan.kind->local_rope_base : rope_base_of(plan);
     return R"({"full_attention": )" + rope_config(one) +
            R"(, "sliding_attention": {"rope_type": "default", "rope_theta": )" +
-           number_text(plan.kind->local_rope_base) + "}}";
+           number_text(local_base) + "}}";
   }
   std::string text = R"({"rope_theta": )" + number_text(rope_base_of(plan));
   const auto add = [&](std::string_view name, const std::string& value) {
     text.append(", \"").append(name).append("\": ").append(value);
   };
   const RopeScaling scaling = plan.decoder.rope;
+  if (plan.kind->has_partial_rope) add("partial_rotary_factor", "0.75");
   if (scaling == RopeScaling::none) {
     add("rope_type", "\"default\"");
     return text + "}";
@@ -87,12 +119,16 @@ std::string rope_config(const DecoderPlan& plan) {
     add("beta_fast", number_text(double{beta_fast}));
     add("beta_slow", number_text(double{beta_slow}));
     if (plan.kind->has_packed_experts) add("truncate", "false");
+    if (plan.kind->has_temperature) {
+      for (const char* name : {"mscale", "mscale_all_dim"}) add(name, "1.0");
+      add("llama_4_scaling_beta", number_text(temperature));
+    }
   } else if (scaling == RopeScaling::llama3) {
     add("low_freq_factor", "1.0");
     add("high_freq_factor", "4.0");
   } else {
-    add("short_factor", divisors_text(plan.head_length / 2, 0.125));
-    add("long_factor", divisors_text(plan.head_length / 2, 0.75));
+    add("short_factor", divisors_text(plan.rotary() / 2, 0.125));
+    add("long_factor", divisors_text(plan.rotary() / 2, 0.75));
   }
   return text + "}";
 }
@@ -113,7 +149,10 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   if (plan.kind->has_experts) {
     header.pair(prefix + "expert_count", plan.experts);
     header.pair(prefix + "expert_used_count", plan.experts_used);
-    header.pair(prefix + "expert_feed_forward_length", plan.feed_forward);
+    // That of llama is feed_forward_length.
+    if (!plan.kind->has_numbered_expert_names) {
+      header.pair(prefix + "expert_feed_forward_length", plan.feed_forward);
+    }
   }
   header.pair(prefix + "attention.head_count", plan.heads);
   header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
@@ -124,13 +163,27 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
     header.pair(prefix + "attention.sliding_window", static_cast<std::uint32_t>(decoder.window));
   }
   if (has_own_period(plan)) {
-    header.pair(prefix + "attention.sliding_window_pattern", own_period);
+    header.pair(prefix + "attention.sliding_window_pattern", DecoderPlan::own_period);
   }
+  write_scale_keys(header, plan, prefix);
   write_rope_keys(header, plan, prefix);
   header.pair(prefix + "vocab_size", plan.vocabulary);
   header.pair("tokenizer.ggml.model", "none");
   write_tokens(header, plan.vocabulary);
 }
+
+namespace {
+
+std::string layer_types(const DecoderPlan& plan) {
+  std::string text = "[";
+  for (std::uint32_t layer = 0; layer < plan.layers; ++layer) {
+    text += layer == 0 ? "" : ", ";
+    text += plan.has_window(layer) ? "\"sliding_attention\"" : "\"full_attention\"";
+  }
+  return text + "]";
+}
+
+}  // namespace
 
 std::string decoder_config(const DecoderPlan& plan) {
   const SampleDecoder& decoder = plan.decoder;
@@ -156,6 +209,9 @@ std::string decoder_config(const DecoderPlan& plan) {
     add("num_experts_per_tok", std::to_string(plan.experts_used));
     add("swiglu_limit", "1.5");  // so that it takes effect
     add("quantization_config", R"({"quant_method": "mxfp4"})");
+  } else if (plan.kind->has_numbered_expert_names) {
+    add("num_local_experts", std::to_string(plan.experts));
+    add("num_experts_per_tok", std::to_string(plan.experts_used));
   } else if (plan.kind->has_experts) {
     add("num_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
@@ -164,16 +220,31 @@ std::string decoder_config(const DecoderPlan& plan) {
   }
   const std::string window = decoder.window > 0 ? std::to_string(decoder.window) : "null";
   if (plan.kind->has_embedding_scale) add("query_pre_attn_scalar", "40");  // not the head's size
+  if (plan.kind->has_multipliers) {
+    add("embedding_multiplier", number_text(embedding_multiplier));
+    add("attention_multiplier", number_text(attention_multiplier));
+    add("residual_multiplier", number_text(residual_multiplier));
+    add("logits_scaling", number_text(logits_divisor));
+  }
+  if (plan.kind->has_softcaps) {
+    add("attn_logit_softcapping", number_text(attention_cap));
+    add("final_logit_softcapping", number_text(logit_cap));
+  }
   const model::ConfigWindow kind = plan.kind->config_window;
-  if (kind == model::ConfigWindow::in_periods) {
-    if (has_own_period(plan)) add("sliding_window_pattern", std::to_string(own_period));
+  // Only gemma3 has a number of its own for the period in every version of transformers.
+  if (kind == model::ConfigWindow::in_periods && plan.kind->local_rope_base > 0) {
+    add("sliding_window_pattern", std::to_string(DecoderPlan::own_period));
+  } else if (plan.kind->window_period > 0 && !plan.kind->has_sinks && decoder.window > 0) {
+    add("layer_types", layer_types(plan));
   }
   if (kind != model::ConfigWindow::none) add("sliding_window", window);
   if (kind == model::ConfigWindow::from_a_layer || kind == model::ConfigWindow::if_used) {
     add("use_sliding_window", decoder.window > 0 ? "true" : "false");
     add("max_window_layers", "1");
   }
-  return text + "\n}\n";
+  text += "\n}\n";
+  if (!plan.is_part()) return text;
+  return "{\n\"model_type\": \"mistral3\",\n\"text_config\": " + text + "}\n";
 }
 
 }  // namespace hiptool::model_writer

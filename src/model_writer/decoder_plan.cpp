@@ -26,8 +26,8 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   const std::string& name = decoder.architecture;
   const bool is_gguf = format == ModelFormat::gguf;
   const model::DecoderArchitecture* kind = model::find_gguf_architecture(name);
-  if (kind == nullptr && !is_gguf) kind = model::find_config_architecture(name);
-  if (kind == nullptr) {
+  if (kind == nullptr) kind = model::find_config_architecture(name);
+  if (kind == nullptr || (is_gguf && kind->gguf.empty())) {
     refuse_decoder_plan("unknown architecture " + model::in_quotes(name),
                         "use " + model::known_architectures(true) + ", or mistral in safetensors");
   }
@@ -36,6 +36,9 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   }
   if (is_gguf && !kind->has_divisors && decoder.rope == RopeScaling::llama3) {
     refuse_decoder_plan(name + " has no llama3 scaling in a GGUF", "use safetensors or yarn");
+  }
+  if (kind->has_temperature && decoder.rope != RopeScaling::yarn) {
+    refuse_decoder_plan(name + " is known with yarn alone", "add --rope yarn");
   }
   const bool has_windows = kind->config_window == model::ConfigWindow::in_periods;
   if (has_windows && decoder.window == 0) {
@@ -150,9 +153,11 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   const std::uint64_t ff = plan.feed_forward;
   const bool has_bias = plan.kind->config_biases.experts == model::Bias::always;
   const bool is_packed = plan.kind->has_packed_experts && !is_gguf;
-  const std::string router = prefix + (is_gguf     ? "ffn_gate_inp"
-                                       : is_packed ? "mlp.router"
-                                                   : "mlp.gate");
+  const bool is_numbered = plan.kind->has_numbered_expert_names;
+  const std::string router = prefix + (is_gguf       ? "ffn_gate_inp"
+                                       : is_packed   ? "mlp.router"
+                                       : is_numbered ? "block_sparse_moe.gate"
+                                                     : "mlp.gate");
   list.matrix(router + ".weight", plan.experts, width);
   if (has_bias) list.bias(router + ".bias", plan.experts);
   if (is_gguf) {
@@ -175,16 +180,21 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     return;
   }
   for (std::uint32_t expert = 0; expert < plan.experts; ++expert) {
-    const std::string own = prefix + "mlp.experts." + std::to_string(expert) + ".";
-    list.matrix(own + "gate_proj.weight", ff, width);
-    list.matrix(own + "up_proj.weight", ff, width);
-    list.matrix(own + "down_proj.weight", width, ff);
+    const std::string own = prefix + (is_numbered ? "block_sparse_moe.experts." : "mlp.experts.") +
+                            std::to_string(expert) + ".";
+    list.matrix(own + (is_numbered ? "w1.weight" : "gate_proj.weight"), ff, width);
+    list.matrix(own + (is_numbered ? "w3.weight" : "up_proj.weight"), ff, width);
+    list.matrix(own + (is_numbered ? "w2.weight" : "down_proj.weight"), width, ff);
   }
 }
 
+// Of a name in a Hugging Face folder.
+std::string prefix_of(const DecoderPlan& plan) { return plan.is_part() ? "language_model." : ""; }
+
 void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                std::uint32_t number) {
-  const std::string prefix = (is_gguf ? "blk." : "model.layers.") + std::to_string(number) + ".";
+  const std::string prefix =
+      (is_gguf ? "blk." : prefix_of(plan) + "model.layers.") + std::to_string(number) + ".";
   const auto name = [&](const char* gguf, const char* other) {
     return prefix + (is_gguf ? gguf : other);
   };
@@ -193,18 +203,29 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   const std::string q = name("attn_q", "self_attn.q_proj");
   const std::string k = name("attn_k", "self_attn.k_proj");
   const std::string v = name("attn_v", "self_attn.v_proj");
-  list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
-  list.matrix(q + ".weight", queries, plan.embedding);
-  list.matrix(k + ".weight", keys, plan.embedding);
-  list.matrix(v + ".weight", keys, plan.embedding);
+  if (plan.kind->has_pre_norms) {
+    list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
+  }
+  const bool is_fused = plan.kind->has_fused_matrices;
+  if (is_fused) {
+    list.matrix(name("attn_qkv", "self_attn.qkv_proj") + ".weight", queries + 2 * keys,
+                plan.embedding);
+  } else {
+    list.matrix(q + ".weight", queries, plan.embedding);
+    list.matrix(k + ".weight", keys, plan.embedding);
+    list.matrix(v + ".weight", keys, plan.embedding);
+  }
   if (plan.kind->config_biases.qkv == model::Bias::always) {
     list.bias(q + ".bias", queries);
     list.bias(k + ".bias", keys);
     list.bias(v + ".bias", keys);
   }
   if (plan.kind->has_head_norms) {
-    list.norm(name("attn_q_norm", "self_attn.q_norm") + ".weight", plan.head_length);
-    list.norm(name("attn_k_norm", "self_attn.k_norm") + ".weight", plan.head_length);
+    const bool is_row = plan.kind->has_row_norms;
+    list.norm(name("attn_q_norm", "self_attn.q_norm") + ".weight",
+              is_row ? queries : plan.head_length);
+    list.norm(name("attn_k_norm", "self_attn.k_norm") + ".weight",
+              is_row ? keys : plan.head_length);
   }
   const std::string output = name("attn_output", "self_attn.o_proj");
   list.matrix(output + ".weight", plan.embedding, queries);
@@ -218,22 +239,29 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   if (plan.kind->has_sinks) {
     list.vector(name("attn_sinks.weight", "self_attn.sinks"), plan.heads, 0, false);
   }
-  list.norm(prefix +
-                std::string(is_gguf ? plan.kind->gguf_feed_forward_norm
-                                    : plan.kind->config_feed_forward_norm) +
-                ".weight",
-            plan.embedding);
+  if (plan.kind->has_pre_norms) {
+    list.norm(prefix +
+                  std::string(is_gguf ? plan.kind->gguf_feed_forward_norm
+                                      : plan.kind->config_feed_forward_norm) +
+                  ".weight",
+              plan.embedding);
+  }
   if (plan.kind->has_experts) {
     add_experts(list, plan, is_gguf, prefix);
     return;
   }
-  list.matrix(name("ffn_gate", "mlp.gate_proj") + ".weight", plan.feed_forward, plan.embedding);
-  list.matrix(name("ffn_up", "mlp.up_proj") + ".weight", plan.feed_forward, plan.embedding);
+  if (is_fused) {
+    list.matrix(name("ffn_up", "mlp.gate_up_proj") + ".weight",
+                2 * std::uint64_t{plan.feed_forward}, plan.embedding);
+  } else {
+    list.matrix(name("ffn_gate", "mlp.gate_proj") + ".weight", plan.feed_forward, plan.embedding);
+    list.matrix(name("ffn_up", "mlp.up_proj") + ".weight", plan.feed_forward, plan.embedding);
+  }
   list.matrix(name("ffn_down", "mlp.down_proj") + ".weight", plan.embedding, plan.feed_forward);
 }
 
 void add_divisors(DecoderTensorList& list, const DecoderPlan& plan) {
-  const std::uint64_t pairs = plan.head_length / 2;
+  const std::uint64_t pairs = plan.rotary() / 2;
   if (plan.decoder.rope == RopeScaling::llama3) list.norm("rope_freqs.weight", pairs);
   if (plan.decoder.rope == RopeScaling::longrope) {
     list.norm("rope_factors_short.weight", pairs);
@@ -260,14 +288,16 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
   const bool is_gguf = options.format == ModelFormat::gguf;
   std::vector<PlannedTensor> tensors;
   DecoderTensorList list(options, types, tensors);
-  list.embedding(is_gguf ? "token_embd.weight" : "model.embed_tokens.weight", plan.vocabulary,
-                 plan.embedding);
+  const std::string part = prefix_of(plan);
+  list.embedding(is_gguf ? "token_embd.weight" : part + "model.embed_tokens.weight",
+                 plan.vocabulary, plan.embedding);
   for (std::uint32_t layer = 0; layer < plan.layers; ++layer) {
     add_layer(list, plan, is_gguf, layer);
   }
-  list.norm(is_gguf ? "output_norm.weight" : "model.norm.weight", plan.embedding);
+  list.norm(is_gguf ? "output_norm.weight" : part + "model.norm.weight", plan.embedding);
   if (!plan.decoder.is_tied) {
-    list.matrix(is_gguf ? "output.weight" : "lm_head.weight", plan.vocabulary, plan.embedding);
+    list.matrix(is_gguf ? "output.weight" : part + "lm_head.weight", plan.vocabulary,
+                plan.embedding);
   }
   if (is_gguf) add_divisors(list, plan);
   return tensors;
@@ -275,11 +305,19 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
 
 }  // namespace
 
+std::uint64_t least_decoder_tensors(const SampleDecoder& decoder) {
+  const model::DecoderArchitecture* const kind =
+      model::find_config_architecture(decoder.architecture);
+  const std::uint64_t of_layer = kind != nullptr && kind->has_fused_matrices ? 6 : 9;
+  return 3 * of_layer + 2;
+}
+
 DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types) {
   DecoderPlan plan;
   plan.decoder = *options.decoder;
   plan.kind = &known_decoder(plan.decoder, options.format);
   check_types(types, options.format);
+  if (plan.kind->plain_period > 0) plan.layers = 5;  // the fourth does not turn
   std::uint64_t block = 1;
   for (const PlannedType& type : types) block = std::max(block, type.elements);
   if (plan.decoder.size_bytes > 0) {

@@ -11,7 +11,8 @@
 
 namespace hiptool::model_writer {
 
-inline constexpr std::uint64_t least_decoder_tensors = 29;  ///< 3 layers of 9, embedding, norm
+/// Of 3 layers, embedding and norm. Without those of an unknown architecture.
+std::uint64_t least_decoder_tensors(const SampleDecoder& decoder);
 
 /// A decoder. The sizes of a small one are odd, so that a program cannot confuse two of them.
 struct DecoderPlan {
@@ -30,6 +31,21 @@ struct DecoderPlan {
   std::uint32_t original_context = 32;  ///< before scaling of the rotary embedding
   double factor = 4;                    ///< of that scaling
   std::vector<PlannedTensor> tensors;
+
+  /// Elements of a head that are turned.
+  std::uint32_t rotary() const {
+    return kind->has_partial_rope ? head_length / 4 * 3 : head_length;
+  }
+  /// A Hugging Face folder has it behind an encoder of images, which is left out here.
+  bool is_part() const { return kind->has_temperature; }
+  bool has_window(std::uint32_t layer) const {
+    const std::uint64_t period =
+        kind->window_period > own_period ? own_period : kind->window_period;
+    return decoder.window > 0 && (period == 0 || layer % period < period - 1);
+  }
+
+  /// Where layers have windows in longer periods, so that the last of three layers has none.
+  static constexpr std::uint32_t own_period = 3;
 };
 
 /// Matrices take the types in turn; norms and biases are F32. The values are those of

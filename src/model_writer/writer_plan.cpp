@@ -124,7 +124,8 @@ void check_options(const ModelWriterOptions& options) {
   require(options.tensors > 0 && options.tensors <= most_written_tensors,
           "invalid number of tensors " + std::to_string(options.tensors),
           "use 1 to 1000000 tensors");
-  const std::uint64_t tensors = options.decoder ? least_decoder_tensors : options.tensors;
+  const std::uint64_t tensors =
+      options.decoder ? least_decoder_tensors(*options.decoder) : options.tensors;
   require(options.shards > 0 && options.shards <= most_shards && options.shards <= tensors,
           "cannot split " + base::plain_count_of(tensors, "tensor") + " over " +
               base::plain_count_of(options.shards, "file"),

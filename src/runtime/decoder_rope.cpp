@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/decoder_rope.hpp"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,12 @@ std::vector<double> decoder_frequencies(std::span<const Backend> backends, const
                                         std::uint64_t context_tokens, const FindWeight& find) {
   return ops::rope_frequencies(
       rope_options(rope, rope_divisors(backends, rope, context_tokens, find)));
+}
+
+double query_factor(const DecoderSpec& spec, std::uint64_t position) {
+  if (spec.temperature_scale == 0) return 1;
+  const auto whole = static_cast<double>(position / spec.temperature_tokens);
+  return 1 + spec.temperature_scale * std::log1p(whole);
 }
 
 ops::RopeTables decoder_rope_tables(const Backend& backend, const RopeSpec& rope,

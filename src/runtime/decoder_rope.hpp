@@ -20,4 +20,7 @@ ops::RopeTables decoder_rope_tables(const Backend& backend, const RopeSpec& rope
                                     const std::vector<double>& frequencies,
                                     std::uint64_t context_tokens);
 
+/// By what the query of a position is multiplied: DecoderSpec::temperature_scale.
+double query_factor(const DecoderSpec& spec, std::uint64_t position);
+
 }  // namespace hiptool::runtime

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
 #include "model/decoder_parts.hpp"
@@ -53,7 +54,7 @@ class PartFinder {
     return offset == 0 ? weights : ops::affine(backend_, weights, 1.0, offset);
   }
   DeviceMatrix product(const MatrixSpec& spec) const {
-    return {matrix(spec.weight, spec.rows, spec.columns), named_vector(spec.bias, spec.rows)};
+    return {part(spec), named_vector(spec.bias, spec.rows)};
   }
 
   DeviceExpertMatrices expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
@@ -71,7 +72,7 @@ class PartFinder {
     if (!tensor.empty()) matrix(tensor, 1, count);
   }
   void check_product(const MatrixSpec& spec) const {
-    matrix(spec.weight, spec.rows, spec.columns);
+    matrix(spec.weight, spec.tensor_rows > 0 ? spec.tensor_rows : spec.rows, spec.columns);
     check_vector(spec.bias, spec.rows);
   }
   void check_expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
@@ -84,6 +85,21 @@ class PartFinder {
   }
 
  private:
+  // Rows that begin where kernels cannot read are copied.
+  ops::QuantisedTensor part(const MatrixSpec& spec) const {
+    if (spec.tensor_rows == 0) return matrix(spec.weight, spec.rows, spec.columns);
+    const ops::QuantisedTensor whole = matrix(spec.weight, spec.tensor_rows, spec.columns);
+    constexpr std::uint64_t alignment = 16;
+    const std::uint64_t begin = spec.first_row * whole.row_bytes();
+    Buffer rows = whole.blocks().view(begin, spec.rows * whole.row_bytes());
+    if (begin % alignment != 0) {
+      Buffer copy(backend_.device(), rows.size_bytes());
+      copy_d2d(copy, rows, backend_.stream());
+      rows = copy;
+    }
+    return {rows, whole.type(), spec.rows, spec.columns};
+  }
+
   ops::ExpertTensors::Packed packed(const ExpertMatrices& spec, std::uint64_t experts) const {
     const auto bytes_of = [&](const std::string& tensor) {
       const Weight weight = find_(tensor, backend_.device());
@@ -121,6 +137,29 @@ void check_divisors(std::span<const Backend> backends, const std::string& tensor
 }
 
 }  // namespace
+
+FindWeight weights_of(const LoadedModel& model) {
+  return
+      [&](const std::string& tensor, const Device& device) { return model.weight(tensor, device); };
+}
+
+FindWeight weights_of(const ModelFile& model, const ModelRuntime::BuffersByName& weights) {
+  return [&](const std::string& tensor, const Device& device) {
+    const TensorInfo* const info = model.find(tensor);
+    const auto found = weights.find(tensor);
+    if (info == nullptr || found == weights.end()) {
+      throw Error(ErrorCode::not_found, "make runtime", "weight '" + tensor + "' is missing",
+                  "pass all tensors that the specification names");
+    }
+    const Buffer& bytes = found->second;
+    if (!bytes.has_device() || !(bytes.device() == device)) {
+      throw Error(ErrorCode::invalid_argument, "make runtime",
+                  "weight '" + tensor + "' is not on " + device.id(),
+                  "copy all weights to the device that computes");
+    }
+    return Weight{bytes, info->type, info->shape};
+  };
+}
 
 Tensor find_vector(const Backend& backend, const FindWeight& find, const std::string& tensor,
                    std::uint64_t count) {
@@ -169,17 +208,17 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
     const auto named_norm = [&](const std::string& tensor, std::uint64_t count) {
       return tensor.empty() ? std::nullopt : std::optional(norm(tensor, count));
     };
-    LayerWeights own{norm(layer.attention_norm, spec.embedding),
+    LayerWeights own{named_norm(layer.attention_norm, spec.embedding),
                      parts.product(layer.q),
                      parts.product(layer.k),
                      parts.product(layer.v),
-                     named_norm(layer.q_norm, spec.key_length),
-                     named_norm(layer.k_norm, spec.key_length),
+                     named_norm(layer.q_norm, model::norm_elements(spec, layer.heads)),
+                     named_norm(layer.k_norm, model::norm_elements(spec, layer.kv_heads)),
                      parts.product(layer.attention_output),
                      named_norm(layer.attention_post_norm, spec.embedding),
                      named_norm(layer.feed_forward_post_norm, spec.embedding),
                      parts.named_vector(layer.sinks, layer.heads),
-                     norm(layer.feed_forward_norm, spec.embedding),
+                     named_norm(layer.feed_forward_norm, spec.embedding),
                      {},
                      {}};
     if (layer.has_experts()) {

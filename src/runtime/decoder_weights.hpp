@@ -9,6 +9,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/model_runtime.hpp"
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/tensor.hpp"
@@ -17,6 +18,11 @@ namespace hiptool::runtime {
 
 /// The tensor of that name on that device. Throws Error(not_found).
 using FindWeight = std::function<Weight(const std::string& tensor, const Device& device)>;
+
+/// Weights of a model that was loaded, which must outlive the function; or in Buffers by the names
+/// of its tensors, all of the device that is asked for (else Error(invalid_argument)).
+FindWeight weights_of(const LoadedModel& model);
+FindWeight weights_of(const ModelFile& model, const ModelRuntime::BuffersByName& weights);
 
 struct DecoderPlaces;
 
@@ -42,13 +48,13 @@ struct ExpertWeights {
 };
 
 struct LayerWeights {
-  Tensor attention_norm;
+  std::optional<Tensor> attention_norm;
   DeviceMatrix q, k, v;
   std::optional<Tensor> q_norm, k_norm;
   DeviceMatrix attention_output;
   std::optional<Tensor> attention_post_norm, feed_forward_post_norm;
   std::optional<Tensor> sinks;
-  Tensor feed_forward_norm;
+  std::optional<Tensor> feed_forward_norm;
   std::optional<MlpWeights> mlp;  ///< or experts
   std::optional<ExpertWeights> experts;
 };

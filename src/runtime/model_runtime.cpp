@@ -20,6 +20,7 @@
 #include "runtime/decoder_places.hpp"
 #include "runtime/decoder_products.hpp"
 #include "runtime/decoder_rope.hpp"
+#include "runtime/decoder_steps.hpp"
 #include "runtime/decoder_weights.hpp"
 
 namespace hiptool {
@@ -36,31 +37,10 @@ using runtime::ExpertWeights;
 using runtime::FindWeight;
 using runtime::LayerWeights;
 using runtime::MlpWeights;
+using runtime::normed_or_same;
 using runtime::product;
 using runtime::products;
-
-FindWeight weights_of(const LoadedModel& model) {
-  return
-      [&](const std::string& tensor, const Device& device) { return model.weight(tensor, device); };
-}
-
-FindWeight weights_of(const ModelFile& model, const ModelRuntime::BuffersByName& weights) {
-  return [&](const std::string& tensor, const Device& device) {
-    const TensorInfo* const info = model.find(tensor);
-    const auto found = weights.find(tensor);
-    if (info == nullptr || found == weights.end()) {
-      throw Error(ErrorCode::not_found, "make runtime", "weight '" + tensor + "' is missing",
-                  "pass all tensors that the specification names");
-    }
-    const Buffer& bytes = found->second;
-    if (!bytes.has_device() || !(bytes.device() == device)) {
-      throw Error(ErrorCode::invalid_argument, "make runtime",
-                  "weight '" + tensor + "' is not on " + device.id(),
-                  "copy all weights to the device that computes");
-    }
-    return Weight{bytes, info->type, info->shape};
-  };
-}
+using runtime::weights_of;
 
 // A device that only has copies computes nothing.
 std::vector<Backend> backends_in_use(std::span<const Backend> all, const DecoderSpec& spec,
@@ -200,7 +180,7 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
               "use ids of this model's tokenizer");
 }
 
-// Norms of heads and rotation, in place.
+// Norms of heads, or of rows, and rotation, in place.
 void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
                                const std::optional<Tensor>& norm, std::uint64_t first) const {
   const DecoderPart& part = parts[places.layers[number]];
@@ -208,7 +188,9 @@ void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::
   const ops::RopeTables& tables = is_local ? *part.local_tables : *part.tables;
   const std::uint64_t tokens = elements.dims()[0];
   Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
-  if (norm) ops::rmsnorm_into(part.backend, by_head, by_head, *norm, spec.norm_epsilon);
+  Tensor normed = spec.has_row_norms ? elements : by_head;
+  if (norm) ops::rmsnorm_into(part.backend, normed, normed, *norm, spec.norm_epsilon);
+  if (!spec.layers[number].has_rope) return;
   const auto table = [&](const Tensor& whole) {
     return whole.with_layout(whole.layout().narrow(0, first, tokens));
   };
@@ -227,8 +209,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  Tensor normed = DecoderMemory::rows(memory.normed, tokens, spec.embedding);
-  ops::rmsnorm_into(backend, normed, x, own.attention_norm, spec.norm_epsilon);
+  const Tensor normed = normed_or_same(part, spec, x, own.attention_norm);
   say("attention_norm", normed);
   const std::vector<Tensor> projected =
       products(backend, {{own.q, memory.q}, {own.k, memory.k}, {own.v, memory.v}}, normed);
@@ -239,6 +220,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   say("k", k);
   say("v", v);
   turn(number, q, layer.heads, own.q_norm, first);
+  runtime::scale_queries(part, spec, q, first);
   say("rotated_q", q);
   turn(number, k, layer.kv_heads, own.k_norm, first);
   say("rotated_k", k);
@@ -249,6 +231,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   options.first_position = first;
   if (layer.window > 0) options.window = layer.window;
   options.scale = spec.attention_scale;
+  options.softcap = spec.attention_softcap;
   options.sinks = own.sinks;
   const Tensor attention =
       DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
@@ -257,7 +240,8 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
                       q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
                       memory.cache.layer(cached), options);
   say("attention", attention);
-  if (!probe && !own.attention_output.bias && !own.attention_post_norm) {
+  if (!probe && !own.attention_output.bias && !own.attention_post_norm &&
+      spec.residual_scale == 1) {
     Tensor scratch = DecoderMemory::rows(memory.sum, tokens, spec.embedding);
     ops::add_quantised_matmul_into(backend, x, own.attention_output.weight, attention, scratch);
     return;
@@ -268,6 +252,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
     ops::rmsnorm_into(backend, output, output, *own.attention_post_norm, spec.norm_epsilon);
     say("attention_post_norm", output);
   }
+  runtime::scale(part, output, spec.residual_scale);
   ops::add_into(backend, x, x, output);
   say("middle", x);
 }
@@ -280,10 +265,10 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
-  ops::rmsnorm_into(backend, normed, x, own.feed_forward_norm, spec.norm_epsilon);
+  const Tensor normed = normed_or_same(part, spec, x, own.feed_forward_norm);
   say("feed_forward_norm", normed);
-  if (own.mlp && !probe && !own.mlp->down.bias && !own.feed_forward_post_norm) {
+  if (own.mlp && !probe && !own.mlp->down.bias && !own.feed_forward_post_norm &&
+      spec.residual_scale == 1) {
     Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
     ops::add_quantised_matmul_into(backend, x, own.mlp->down.weight,
                                    activation(number, normed, first), scratch);
@@ -297,6 +282,7 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
     ops::rmsnorm_into(backend, down, down, *own.feed_forward_post_norm, spec.norm_epsilon);
     say("feed_forward_post_norm", down);
   }
+  runtime::scale(part, down, spec.residual_scale);
   ops::add_into(backend, x, x, down);
   say("output", x);
 }
@@ -373,9 +359,13 @@ Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_la
                     weights->output_norm, spec.norm_epsilon);
   report(norm, "output_norm", std::nullopt, position_of_last, normed);
   const DecoderPart& output = parts[places.output];
-  const Tensor out =
+  Tensor out =
       product(output.backend, weights->output, moved(normed, places.output_norm, places.output),
               output.backend.empty(DType::f32, {1, spec.vocabulary}));
+  if (spec.logit_scale != 1 || spec.logit_softcap != 0) {
+    report(output, "products", std::nullopt, position_of_last, out);
+    runtime::scale_logits(output, spec, out);
+  }
   report(output, "logits", std::nullopt, position_of_last, out);
   return out.with_layout(Layout{spec.vocabulary});
 }
@@ -386,9 +376,7 @@ Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
   const DecoderPart& start = parts[place];
   Tensor x = DecoderMemory::rows(start.memory.x, ids.element_count(), spec.embedding);
   ops::embedding_rows_into(start.backend, x, weights->embedding, ids);
-  if (spec.embedding_scale != 1) {
-    ops::affine_into(start.backend, x, x, spec.embedding_scale, 0.0);
-  }
+  runtime::scale(start, x, spec.embedding_scale);
   report(start, "embedding", std::nullopt, first, x);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
     x = moved(x, place, places.layers[layer]);

@@ -224,6 +224,10 @@ class MakeModel(CliTest):
                       ["m.gguf", "--architecture", "llama", "--tensors", "9"],
                       ["m.gguf", "--architecture", "llama", "--vocabulary", "9"],
                       ["m.gguf", "--architecture", "gemma3"],
+                      ["m.gguf", "--architecture", "mistral"],
+                      ["m.gguf", "--architecture", "mistral3"],
+                      ["m.gguf", "--architecture", "olmo3"],
+                      ["m.safetensors", "--architecture", "olmo2", "--window", "5"],
                       ["m.gguf", "--architecture", "llama", "--dtype", "I8"],
                       ["m.gguf", "--architecture", "llama", "--rope", "ntk"]):
             with self.subTest(words):

@@ -81,7 +81,44 @@ CASES = [
     ("gguf", "gpt-oss", "yarn", 5, False, "MXFP4", 200),
     ("safetensors", "gpt-oss", "yarn", 5, False, "F32", 12),
     ("safetensors", "gpt-oss", "yarn", 5, False, "BF16", 40),
+    ("gguf", "phi3", "none", 5, False, "F32", 12),
+    ("gguf", "phi3", "longrope", 0, True, "Q4_0", 12),
+    ("gguf", "phi3", "longrope", 5, False, "F16", 40),
+    ("safetensors", "phi3", "longrope", 5, True, "F32", 12),
+    ("safetensors", "phi3", "longrope", 0, False, "F32", 40),
+    ("gguf", "mixtral", "none", 0, False, "F32", 12),
+    ("gguf", "mixtral", "none", 0, False, "Q5_0", 200),
+    ("safetensors", "mixtral", "none", 5, False, "BF16", 12),
+    ("gguf", "smollm3", "none", 0, True, "F32", 12),
+    ("gguf", "smollm3", "yarn", 0, False, "Q4_K", 40),
+    ("safetensors", "smollm3", "none", 5, True, "F32", 12),
+    ("gguf", "granite", "none", 0, True, "F32", 12),
+    ("gguf", "granite", "none", 0, False, "Q8_0", 200),
+    ("safetensors", "granite", "yarn", 0, False, "F32", 12),
+    ("gguf", "mistral3", "yarn", 0, False, "F32", 40),
+    ("gguf", "mistral3", "yarn", 0, True, "Q6_K", 12),
+    ("safetensors", "mistral3", "yarn", 0, False, "F32", 100),
+    ("gguf", "olmo2", "none", 0, False, "F32", 12),
+    ("safetensors", "olmo2", "linear", 0, False, "F32", 12),
+    ("gguf", "olmo3", "yarn", 5, False, "F32", 12),
+    ("gguf", "olmo3", "none", 5, True, "Q4_1", 200),
+    ("safetensors", "olmo3", "yarn", 5, False, "F32", 12),
+    ("gguf", "gemma2", "none", 5, True, "F32", 12),
+    ("gguf", "gemma2", "none", 5, True, "Q8_0", 200),
+    ("safetensors", "gemma2", "none", 5, True, "F16", 12),
+    ("gguf", "exaone4", "none", 5, False, "F32", 12),
+    ("gguf", "exaone4", "llama3", 0, True, "Q5_1", 40),
+    ("safetensors", "exaone4", "llama3", 5, False, "F32", 12),
 ]
+NAMES = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss",
+         "mistral3": "ministral3"}   # where transformers has another one
+REORDERED = ("llama", "mixtral", "smollm3", "granite", "mistral3")   # q and k of a GGUF
+POST_NORMS = ("gemma2", "gemma3", "olmo2", "olmo3", "exaone4")
+NO_PRE_NORMS = ("olmo2", "olmo3", "exaone4")
+MULTIPLIERS = {"embedding_multiplier": 3.5, "attention_multiplier": 0.3,
+               "residual_multiplier": 0.22, "logits_scaling": 1.75}   # of granite
+CAPS = {"attn_logit_softcapping": 2.5, "final_logit_softcapping": 3.0}   # of gemma2
+TEMPERATURE = 0.375   # of mistral3
 # Each quantised type, in the architectures in turn.
 CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
           for at, kind in enumerate(quantised.TYPES)]
@@ -160,6 +197,8 @@ def natural_order(rows, heads):
 
 def sizes_of(kind, architecture):
     block = quantised.block_elements(kind)
+    if architecture == "smollm3":
+        return SIZES | WIDTHS.get(block, WIDE) | {"layers": 5}   # the fourth does not turn
     return SIZES | WIDTHS.get(max(block, 32) if architecture == "gpt-oss" else block, WIDE)
 
 
@@ -206,17 +245,25 @@ def make_weights(form, architecture, tied, kind, scaling):
     state["model.embed_tokens.weight"] = make.matrix(size["vocabulary"], size["embedding"], -1)
     for layer in range(size["layers"]):
         name = f"model.layers.{layer}."
-        state[name + "input_layernorm.weight"] = make.vector(size["embedding"])
+        if architecture not in NO_PRE_NORMS:
+            state[name + "input_layernorm.weight"] = make.vector(size["embedding"])
         rows = {"q": queries, "k": keys, "v": keys}
+        if architecture == "phi3":
+            state[name + "self_attn.qkv_proj.weight"] = make.matrix(queries + 2 * keys,
+                                                                    size["embedding"])
+            rows = {}
         for part, height in rows.items():
             weight = make.matrix(height, size["embedding"])
-            if form == "gguf" and architecture == "llama" and part != "v":
+            if form == "gguf" and architecture in REORDERED and part != "v":
                 weight = natural_order(weight, height // size["head"])
             state[name + f"self_attn.{part}_proj.weight"] = weight
         if architecture in ("qwen2", "gpt-oss"):
             for part, height in rows.items():
                 state[name + f"self_attn.{part}_proj.bias"] = make.vector(height, -2, False)
-        if architecture in ("qwen3", "qwen3moe", "gemma3"):
+        if architecture in ("olmo2", "olmo3"):
+            state[name + "self_attn.q_norm.weight"] = make.vector(queries)
+            state[name + "self_attn.k_norm.weight"] = make.vector(keys)
+        if architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4"):
             state[name + "self_attn.q_norm.weight"] = make.vector(size["head"])
             state[name + "self_attn.k_norm.weight"] = make.vector(size["head"])
         state[name + "self_attn.o_proj.weight"] = make.matrix(size["embedding"], queries)
@@ -224,30 +271,42 @@ def make_weights(form, architecture, tied, kind, scaling):
             state[name + "self_attn.o_proj.bias"] = make.vector(size["embedding"], -2, False)
             state[name + "self_attn.sinks"] = make.vector(size["heads"], 0, False)
         state[name + "post_attention_layernorm.weight"] = make.vector(size["embedding"])
-        if architecture == "gemma3":
-            for part in ("post", "pre"):
+        if architecture in POST_NORMS:
+            parts = ("post",) if architecture in NO_PRE_NORMS else ("post", "pre")
+            for part in parts:
                 state[name + f"{part}_feedforward_layernorm.weight"] = make.vector(
                     size["embedding"])
-        if architecture in ("qwen3moe", "gpt-oss"):
+        if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
             state |= make_experts(form, architecture, name + "mlp.", make, size)
             continue
-        state[name + "mlp.gate_proj.weight"] = make.matrix(size["ff"], size["embedding"])
-        state[name + "mlp.up_proj.weight"] = make.matrix(size["ff"], size["embedding"])
+        if architecture == "phi3":
+            state[name + "mlp.gate_up_proj.weight"] = make.matrix(2 * size["ff"],
+                                                                  size["embedding"])
+        else:
+            state[name + "mlp.gate_proj.weight"] = make.matrix(size["ff"], size["embedding"])
+            state[name + "mlp.up_proj.weight"] = make.matrix(size["ff"], size["embedding"])
         state[name + "mlp.down_proj.weight"] = make.matrix(size["embedding"], size["ff"])
     state["model.norm.weight"] = make.vector(size["embedding"])
     output = state["model.embed_tokens.weight"]
     state["lm_head.weight"] = output if tied else make.matrix(*output.shape)
-    if form == "gguf" and architecture == "gemma3":
+    if form == "gguf" and architecture in ("gemma2", "gemma3"):
         # The converter adds the 1 that transformers adds when it computes.
         state |= {name: values - 1 for name, values in state.items() if "norm" in name}
     divisors = []
     if form == "gguf" and scaling in ("llama3", "longrope"):
-        divisors = [make.vector(size["head"] // 2) for _ in range(1 if scaling == "llama3" else 2)]
+        divisors = [make.vector(rotary_of(architecture, size) // 2)
+                    for _ in range(1 if scaling == "llama3" else 2)]
     return state, divisors
+
+
+def rotary_of(architecture, size):
+    return size["head"] // 4 * 3 if architecture == "phi3" else size["head"]
 
 
 def rope_parameters(form, architecture, scaling):
     plain = {"rope_theta": 10000.0 if architecture == "llama" else 1e6, "rope_type": "default"}
+    if architecture == "phi3":
+        plain["partial_rotary_factor"] = 0.75
     if scaling == "none" or (form == "gguf" and scaling in ("llama3", "longrope")):
         return plain
     found = plain | {"rope_type": scaling, "factor": SIZES["factor"]}
@@ -255,17 +314,20 @@ def rope_parameters(form, architecture, scaling):
         found["original_max_position_embeddings"] = SIZES["original"]
     if scaling == "yarn":
         found |= {"beta_fast": BETA_FAST, "beta_slow": BETA_SLOW}
+        if architecture == "mistral3":
+            found |= {"mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": TEMPERATURE}
     if scaling == "llama3":
         found |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
     if scaling == "longrope":
-        found |= {f"{name}_factor": [1 + step * (pair % 5) for pair in range(SIZES["head"] // 2)]
+        found |= {f"{name}_factor": [1 + step * (pair % 5)
+                                     for pair in range(rotary_of(architecture, SIZES) // 2)]
                   for name, step in (("short", 0.125), ("long", 0.75))}
     return found
 
 
 def make_config(form, architecture, scaling, window, tied, size):
     name = "mistral" if form == "gguf" and architecture == "llama" and window else architecture
-    name = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss"}.get(name, name)
+    name = NAMES.get(name, name)
     # LlamaConfig takes only whole multiples of the heads, though the model computes with any width.
     fields = {
         "hidden_size": size["heads"] * size["head"], "intermediate_size": size["ff"],
@@ -274,8 +336,30 @@ def make_config(form, architecture, scaling, window, tied, size):
         "vocab_size": size["vocabulary"], "max_position_embeddings": size["context"],
         "rms_norm_eps": EPSILON, "tie_word_embeddings": tied,
         "rope_parameters": rope_parameters(form, architecture, scaling)}
-    if name == "mistral":
+    if name in ("mistral", "mixtral", "phi3", "exaone4"):
         fields["sliding_window"] = window or None
+    if name in ("phi3", "smollm3"):
+        fields["pad_token_id"] = None   # by default one beyond this vocabulary
+    if name == "phi3":
+        fields["original_max_position_embeddings"] = size["original"]
+    if name == "mixtral":
+        fields |= {"num_local_experts": size["experts"], "num_experts_per_tok": size["used"]}
+    if name == "smollm3":
+        fields |= {"use_sliding_window": window > 0, "sliding_window": window or None}
+    if name == "granite":
+        fields |= {key: float(numpy.float32(value)) if form == "gguf" else value
+                   for key, value in MULTIPLIERS.items()}
+    if name in ("olmo3", "gemma2", "exaone4"):
+        period = 2 if name == "gemma2" else PERIOD
+        fields |= {"sliding_window": window or None,
+                   "layer_types": ["sliding_attention" if window and layer % period < period - 1
+                                   else "full_attention" for layer in range(size["layers"])]}
+    if name == "olmo3":
+        fields["rope_parameters"] = {
+            "full_attention": fields["rope_parameters"],
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e6}}
+    if name == "gemma2":
+        fields |= CAPS | {"query_pre_attn_scalar": size["head"] if form == "gguf" else 40}
     if name in ("qwen2", "qwen3", "qwen3_moe"):
         fields |= {"use_sliding_window": window > 0, "sliding_window": window or None,
                    "max_window_layers": 1}
@@ -324,9 +408,9 @@ def logits_with_casts(case):
                          sizes_of(kind, architecture))
     config._experts_implementation = "eager"   # the others have no float64
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=(
-        "eager" if architecture == "gpt-oss" else "sdpa"))   # which has no sinks
+        "eager" if architecture in ("gpt-oss", "gemma2") else "sdpa"))   # no sinks, no softcap
     model = model.double().eval()
-    if kind in ("F16", "BF16") and architecture == "gemma3" and form == "safetensors":
+    if kind in ("F16", "BF16") and "gemma" in architecture and form == "safetensors":
         # A model of that type has the scale of its embedding in it.
         scale = model.model.embed_tokens.embed_scale
         dtype = torch.float16 if kind == "F16" else torch.bfloat16

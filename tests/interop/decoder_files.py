@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Decoders that transformers and Python's gguf write, computed by decoder_logits.cpp.
 
-Usage: decoder_files.py DECODER_LOGITS. It needs gguf, safetensors, torch and transformers. Models
-of odd sizes with random weights are saved as a Hugging Face folder by transformers (gpt-oss,
+Usage: decoder_files.py DECODER_LOGITS [MODEL_TYPE...]. It needs gguf, safetensors, torch and
+transformers. Models of odd sizes with random weights are saved as a Hugging Face folder by
+transformers (gpt-oss,
 whose experts it does not save in MXFP4, by safetensors, and read back by transformers) and as a
 GGUF by gguf.GGUFWriter, with the names of gguf's own tables: nothing here knows what make-model
 writes. For prompts of 1, 12 and 200 tokens, of which the longer ones pass the window's edge, the
@@ -53,7 +54,48 @@ CONFIGS = {
     "gpt_oss": {"hidden_size": 96, "head_dim": 32, "intermediate_size": 64,
                 "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": WINDOW,
                 "tie_word_embeddings": False, "rope_parameters": YARN},
+    "phi3": {"hidden_size": 96, "intermediate_size": 77, "sliding_window": WINDOW,
+             "tie_word_embeddings": False, "original_max_position_embeddings": 64,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0,
+             "rope_parameters": {"rope_type": "longrope", "rope_theta": 5e4,
+                                 "partial_rotary_factor": 0.75,
+                                 "original_max_position_embeddings": 64,
+                                 "short_factor": [1.0 + at / 8 for at in range(9)],
+                                 "long_factor": [1.5 + at / 2 for at in range(9)]}},
+    "mixtral": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 51,
+                "num_local_experts": 5, "num_experts_per_tok": 2, "tie_word_embeddings": False,
+                "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}},
+    "smollm3": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77, "pad_token_id": 0,
+                "rope_parameters": {"rope_type": "default", "rope_theta": 5e5}},
+    "granite": {"hidden_size": 96, "intermediate_size": 77, "tie_word_embeddings": True,
+                "embedding_multiplier": 12.0, "attention_multiplier": 0.25,
+                "residual_multiplier": 0.21875, "logits_scaling": 8.0,   # numbers that f32 has
+                "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}},
+    "ministral3": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77,
+                   "tie_word_embeddings": False, "rope_parameters": YARN | {
+                       "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.25}},
+    "olmo2": {"hidden_size": 96, "intermediate_size": 77, "tie_word_embeddings": False,
+              "pad_token_id": 0, "rope_parameters": {"rope_type": "default", "rope_theta": 5e5}},
+    "olmo3": {"hidden_size": 96, "intermediate_size": 77, "tie_word_embeddings": False,
+              "pad_token_id": 0, "sliding_window": WINDOW,
+              "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+              "rope_parameters": {
+                  "full_attention": YARN,
+                  "sliding_attention": {"rope_type": "default", "rope_theta": 5e4}}},
+    "gemma2": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77,
+               "query_pre_attn_scalar": 26, "sliding_window": WINDOW,
+               "attn_logit_softcapping": 2.0, "final_logit_softcapping": 5.0,
+               "layer_types": ["sliding_attention", "full_attention"] * 2,
+               "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}},
+    "exaone4": {"hidden_size": 90, "head_dim": 26, "intermediate_size": 77,
+                "tie_word_embeddings": False, "sliding_window": WINDOW,
+                "sliding_window_pattern": "LLLG",
+                "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+                "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}},
 }
+GEMMAS = ("gemma2", "gemma3_text")
+REORDERED = ("mixtral", "smollm3", "granite", "ministral3")   # q and k of a GGUF
+EAGER = ("gpt_oss", "gemma2")   # sinks and softcaps
 
 
 def make_model(name, truncates):
@@ -63,7 +105,7 @@ def make_model(name, truncates):
         fields["rope_parameters"]["truncate"] = truncates
     config = transformers.AutoConfig.for_model(name, **fields)
     config._experts_implementation = "eager"
-    attention = "eager" if name == "gpt_oss" else "sdpa"
+    attention = "eager" if name in EAGER else "sdpa"
     torch.manual_seed(len(name))
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     with torch.no_grad():
@@ -74,7 +116,7 @@ def make_model(name, truncates):
                 weights.copy_(rounded_to_mxfp4(weights))
         for key, values in model.state_dict().items():
             numbers = values.numpy().astype(numpy.float32)   # what files hold
-            if name == "gemma3_text" and "norm" in key:
+            if name in GEMMAS and "norm" in key:
                 numbers = numbers + numpy.float32(1) - numpy.float32(1)
             values.copy_(torch.from_numpy(numbers.astype(numpy.float64)))
     return model
@@ -138,8 +180,16 @@ def read_again(model, folder):
             if key.endswith(("gate_up_proj", "down_proj")) and not torch.equal(state[key], values)]
 
 
-ARCHITECTURES = {"qwen3_moe": gguf.MODEL_ARCH.QWEN3MOE, "gemma3_text": gguf.MODEL_ARCH.GEMMA3,
-                 "gpt_oss": gguf.MODEL_ARCH.GPT_OSS}
+ARCH = gguf.MODEL_ARCH
+ARCHITECTURES = {"qwen3_moe": ARCH.QWEN3MOE, "gemma3_text": ARCH.GEMMA3, "gpt_oss": ARCH.GPT_OSS,
+                 "phi3": ARCH.PHI3, "mixtral": ARCH.LLAMA, "smollm3": ARCH.SMOLLM3,
+                 "granite": ARCH.GRANITE, "ministral3": ARCH.MISTRAL3, "olmo2": ARCH.OLMO2,
+                 "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4}
+
+
+def reordered(rows, heads):
+    """As llama.cpp's conversion/llama.py orders rows of q and k: pairs become neighbours."""
+    return rows.reshape(heads, 2, -1, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
 
 
 def gguf_tensors(model):
@@ -149,8 +199,12 @@ def gguf_tensors(model):
         values = values.to(torch.float32).numpy()
         if key == "lm_head.weight" and model.config.tie_word_embeddings:
             continue
-        if name == "gemma3_text" and "norm" in key:
+        if name in GEMMAS and "norm" in key:
             values = values + numpy.float32(1)
+        if name in REORDERED and key.endswith(("q_proj.weight", "k_proj.weight")):
+            config = model.config
+            values = reordered(values, config.num_attention_heads if "q_proj" in key
+                               else config.num_key_value_heads)
         if ".experts." not in key:
             yield key, values
             continue
@@ -178,8 +232,10 @@ def save_gguf(model, path):
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_key_length(config.head_dim)
-    writer.add_value_length(config.head_dim)
+    head = getattr(config, "head_dim", None) or (config.hidden_size //
+                                                 config.num_attention_heads)
+    writer.add_key_length(head)
+    writer.add_value_length(head)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_token_list([f"t{i}" for i in range(VOCABULARY)])
     rope = config.rope_parameters
@@ -188,6 +244,36 @@ def save_gguf(model, path):
         writer.add_sliding_window_pattern([kind == "sliding_attention"
                                            for kind in config.layer_types])
         rope = rope["full_attention"]
+    if config.model_type in ("olmo3", "exaone4", "gemma2"):
+        writer.add_sliding_window(WINDOW)
+        if config.model_type != "gemma2":
+            writer.add_sliding_window_pattern([kind == "sliding_attention"
+                                               for kind in config.layer_types])
+        rope = rope.get("full_attention", rope)
+    if config.model_type == "gemma2":
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    if config.model_type == "phi3":
+        writer.add_sliding_window(WINDOW)
+        writer.add_rope_dimension_count(int(rope["partial_rotary_factor"] * head))
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        scale = config.max_position_embeddings / rope["original_max_position_embeddings"]
+        writer.add_rope_scaling_attn_factors((1 + numpy.log(scale) / numpy.log(
+            rope["original_max_position_embeddings"])) ** 0.5)
+        for part in ("long", "short"):
+            writer.add_tensor(f"rope_factors_{part}.weight",
+                              numpy.array(rope[part + "_factor"], numpy.float32))
+    if config.model_type == "granite":
+        writer.add_embedding_scale(config.embedding_multiplier)
+        writer.add_residual_scale(config.residual_multiplier)
+        writer.add_attention_scale(config.attention_multiplier)
+        writer.add_logit_scale(config.logits_scaling)
+    if config.model_type == "ministral3":
+        writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
+        writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
+    if config.model_type == "mixtral":
+        writer.add_expert_count(config.num_local_experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] in ("linear", "yarn"):
         writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
@@ -255,7 +341,7 @@ def main():
     findings, checked = [], 0
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
-        for name in CONFIGS:
+        for name in sys.argv[2:] or CONFIGS:
             for form in ("folder", "gguf"):
                 with make_goldens.doubles():
                     model = make_model(name, truncates=form == "gguf").double().eval()

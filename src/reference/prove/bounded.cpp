@@ -125,6 +125,12 @@ void attend_head(const Attended& all, const double* query, double scale, double*
     parts[j] = sum * scale;
     errors[j] = sum_bound(all.key_length, std::sqrt(squares), sum) * std::abs(scale);
     // Partial sums are at most that; one infinite score makes NaN of all.
+    if (all.softcap > 0) {
+      // Its slope is at most 1. Roundings of the quotient, the function and the product.
+      const double before = parts[j];
+      parts[j] = all.softcap * std::tanh(before / all.softcap);
+      errors[j] += unit * (3 * std::abs(before) + 6 * std::abs(parts[j]));
+    }
     const double largest = std::sqrt(squares * static_cast<double>(all.key_length));
     if (!(largest * std::max(1.0, std::abs(scale)) <= greatest)) has_range = false;
   }
@@ -263,13 +269,45 @@ Bounded gated(const DecoderSpec& spec, std::span<const double> gate, std::span<c
   return result;
 }
 
-Bounded summed(std::span<const double> left, std::span<const double> right) {
+Bounded summed(std::span<const double> left, std::span<const double> right, double factor) {
   Bounded result = without_error(left);
   for (std::size_t i = 0; i < left.size(); ++i) {
-    result.values[i] += right[i];
+    result.values[i] += factor * right[i];
     result.bounds[i] = 2 * unit * std::abs(result.values[i]);
+    if (factor != 1) result.bounds[i] += 3 * unit * std::abs(factor * right[i]) + least;
   }
   return result;
+}
+
+void scale_by(double factor, Bounded& all) {
+  if (factor == 1) return;
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    all.values[i] *= factor;
+    all.bounds[i] = all.bounds[i] * std::abs(factor) + 3 * unit * std::abs(all.values[i]) + least;
+  }
+}
+
+Bounded scaled_logits(const DecoderSpec& spec, std::span<const double> products) {
+  Bounded result = without_error(products);
+  scale_by(spec.logit_scale, result);
+  const double cap = spec.logit_softcap;
+  if (cap == 0) return result;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    const double before = result.values[i];
+    const double value = cap * std::tanh(before / cap);
+    const double slope = 1 - value / cap * (value / cap);
+    result.values[i] = value;
+    result.bounds[i] = unit * (4 * std::abs(before) * slope + 6 * std::abs(value)) +
+                       least * (1 + cap) + unit * unit * cap;
+  }
+  return result;
+}
+
+double temperature_of(const DecoderSpec& spec, std::uint64_t position) {
+  if (spec.temperature_scale == 0) return 1;
+  const double whole =
+      std::floor(static_cast<double>(position) / static_cast<double>(spec.temperature_tokens));
+  return 1 + spec.temperature_scale * std::log(1 + whole);
 }
 
 }  // namespace hiptool::reference

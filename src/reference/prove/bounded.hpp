@@ -19,7 +19,8 @@ namespace hiptool::reference {
 /// * a rotation: four roundings of each of its two products, of the table, the product and the sum,
 ///   and one to spare;
 /// * attention sum(p_j v_j), p = softmax(s): with error e_j of score s_j (its sum as above, the
-///   scale, the exponential of s_j - max), sum(p_j e_j |v_j - result|), the derivative of softmax;
+///   scale, the softcap, the exponential of s_j - max), sum(p_j e_j |v_j - result|), the derivative
+///   of softmax;
 ///   and the two sums over the keys;
 /// * a gated activation silu(g) u: six roundings; a sum of two numbers: two, of which it needs one.
 ///
@@ -58,6 +59,7 @@ struct Attended {
   const double* values;
   std::size_t count, key_stride, value_stride, key_length, value_length;
   std::optional<double> sink = {};  ///< one more score, without a value
+  double softcap = 0;               ///< of scores; 0: none
 };
 
 /// One head of one token: value_length elements to `values` and `bounds`.
@@ -79,6 +81,18 @@ Bounded expert_sums(std::span<const double> slots, std::span<const double> weigh
 /// its product count by the slope of the sigmoid.
 Bounded gated(const DecoderSpec& spec, std::span<const double> gate, std::span<const double> up);
 
-Bounded summed(std::span<const double> left, std::span<const double> right);
+/// left + factor right: with a factor other than 1 its rounding, that of the product, and one to
+/// spare besides.
+Bounded summed(std::span<const double> left, std::span<const double> right, double factor = 1);
+
+/// Times an f32, in place: two roundings, and one to spare.
+void scale_by(double factor, Bounded& all);
+
+/// cap tanh(factor v / cap), or factor v: DecoderSpec::logit_scale and logit_softcap. tanh has its
+/// argument's three roundings by at most 1 of the argument, two of its own, and those of the cap.
+Bounded scaled_logits(const DecoderSpec& spec, std::span<const double> products);
+
+/// By what the query of a position is multiplied: DecoderSpec::temperature_scale.
+double temperature_of(const DecoderSpec& spec, std::uint64_t position);
 
 }  // namespace hiptool::reference

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,10 @@ class Description {
     }
     if (layer.has_local_rope) add(layer.has_local_rope);
     if (!layer.sinks.empty()) add(layer.sinks);
+    if (!layer.has_rope) add(layer.has_rope);
+    for (const MatrixSpec* matrix : {&layer.k, &layer.v, &layer.up}) {
+      if (matrix->tensor_rows > 0) add(matrix->first_row);
+    }
   }
   void add(const ExpertsSpec& experts) {
     add(experts.count);
@@ -172,6 +177,11 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
   }
   if (spec.norm_offset != 0) all["norm offset"] = text_of(spec.norm_offset);
   if (spec.embedding_scale != 1) all["embedding scale"] = text_of(spec.embedding_scale);
+  if (spec.residual_scale != 1) all["residual scale"] = text_of(spec.residual_scale);
+  if (spec.logit_scale != 1) all["logit scale"] = text_of(spec.logit_scale);
+  if (spec.attention_softcap != 0) all["attention softcap"] = text_of(spec.attention_softcap);
+  if (spec.logit_softcap != 0) all["logit softcap"] = text_of(spec.logit_softcap);
+  if (spec.temperature_scale != 0) all["temperature scale"] = text_of(spec.temperature_scale);
   if (!spec.layers.empty() && spec.layers.front().has_experts()) {
     const ExpertsSpec& experts = spec.layers.front().experts;
     all["experts"] = std::to_string(experts.count);
@@ -232,6 +242,20 @@ std::uint64_t numbers_digest_with(const DecoderSpec& spec, const RopeSpec& rope,
   // What the first architectures lack has no part in their goldens.
   if (spec.norm_offset != 0) all.add(spec.norm_offset);
   if (spec.embedding_scale != 1) all.add(spec.embedding_scale);
+  for (const auto& [name, number, usual] :
+       {std::tuple{"residual", spec.residual_scale, 1.0},
+        std::tuple{"logits", spec.logit_scale, 1.0},
+        std::tuple{"attention cap", spec.attention_softcap, 0.0},
+        std::tuple{"logits cap", spec.logit_softcap, 0.0}}) {
+    if (number == usual) continue;
+    all.add(std::string_view(name));
+    all.add(number);
+  }
+  if (spec.has_row_norms) all.add(spec.has_row_norms);
+  if (spec.temperature_scale != 0) {
+    all.add(spec.temperature_scale);
+    all.add(spec.temperature_tokens);
+  }
   if (spec.gate == GateKind::clamped_silu) {
     all.add(spec.gate_limit);
     all.add(spec.gate_slope);

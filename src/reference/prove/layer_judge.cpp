@@ -102,7 +102,13 @@ std::vector<double> LayerJudge::product(const char* stage, const MatrixSpec& mat
                                          inputs.size() / static_cast<std::size_t>(matrix.columns));
   const std::vector<double>& found = device_->at(stage);
   const std::span<const double> values(all.values);
+  std::optional<WrongValue>& known = result_ != nullptr ? result_->wrong : outside_;
+  const bool was_wrong = known.has_value();
   compare(stage, matrix.weight, values.first(found.size()), all.bounds, found);
+  if (known && !was_wrong) {
+    known->first_row = matrix.first_row;
+    known->tensor_rows = matrix.tensor_rows;
+  }
   if (after_product_) after_product_(reference_.tensor(matrix.weight).size_bytes);
   const auto rest = values.subspan(found.size());
   return {rest.begin(), rest.end()};
@@ -129,12 +135,9 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   const DecoderLayer& layer = reference_.spec().layers[number];
   device_ = &device;
   result_ = &result_of(number);
+  const double scale = reference_.spec().residual_scale;
   const auto own_norm = [&](const std::string& weight, const std::vector<double>& inputs) {
     return follows_own_ ? reference_.norm(weight, inputs).values : std::vector<double>();
-  };
-  const auto own_turned = [&](const std::vector<double>& heads, const std::string& norm) {
-    return follows_own_ ? reference_.rotated(layer, heads, norm, positions_).values
-                        : std::vector<double>();
   };
 
   compare("attention_norm", layer.attention_norm, reference_.norm(layer.attention_norm, given_));
@@ -142,8 +145,7 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
   const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
   const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
-  compare("rotated_q", layer.q_norm,
-          reference_.rotated(layer, device.at("q"), layer.q_norm, positions_));
+  compare("rotated_q", layer.q_norm, reference_.queries(layer, device.at("q"), positions_));
   compare("rotated_k", layer.k_norm,
           reference_.rotated(layer, device.at("k"), layer.k_norm, positions_));
   KeyValues& given = given_caches_[number];
@@ -152,24 +154,28 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   std::vector<double> attended;
   if (follows_own_) {
     KeyValues& own = own_caches_[number];
-    own.append(own_turned(k, layer.k_norm), v, positions_);
-    attended = reference_.attention(layer, own, own_turned(q, layer.q_norm)).values;
+    own.append(reference_.rotated(layer, k, layer.k_norm, positions_).values, v, positions_);
+    attended =
+        reference_.attention(layer, own, reference_.queries(layer, q, positions_).values).values;
   }
   std::vector<double> output =
       product("attention_output", layer.attention_output, "attention", attended);
-  compare("middle", "",
-          summed(given_, added("attention_output", "attention_post_norm", layer.attention_post_norm,
-                               output)));
-  own_ = summed(own_, output).values;
+  compare(
+      "middle", "",
+      summed(given_,
+             added("attention_output", "attention_post_norm", layer.attention_post_norm, output),
+             scale));
+  own_ = summed(own_, output, scale).values;
 
   compare("feed_forward_norm", layer.feed_forward_norm,
           reference_.norm(layer.feed_forward_norm, device.at("middle")));
   const std::vector<double> inputs = own_norm(layer.feed_forward_norm, own_);
   std::vector<double> down = layer.has_experts() ? mix(layer.experts, inputs) : mlp(layer, inputs);
-  compare("output", "",
-          summed(device.at("middle"),
-                 added("down", "feed_forward_post_norm", layer.feed_forward_post_norm, down)));
-  own_ = summed(own_, down).values;
+  compare(
+      "output", "",
+      summed(device.at("middle"),
+             added("down", "feed_forward_post_norm", layer.feed_forward_post_norm, down), scale));
+  own_ = summed(own_, down, scale).values;
   given_ = device.at("output");
   result_ = nullptr;
 }
@@ -202,7 +208,12 @@ std::vector<double> LayerJudge::logits(const StageValues& device, std::size_t to
   if (follows_own_) {
     own = reference_.norm(spec.output_norm, std::span(own_).last(tokens * width)).values;
   }
-  return product("logits", spec.output, "output_norm", own);
+  if (spec.logit_scale == 1 && spec.logit_softcap == 0) {
+    return product("logits", spec.output, "output_norm", own);
+  }
+  const std::vector<double> products = product("products", spec.output, "output_norm", own);
+  compare("logits", "", scaled_logits(spec, device.at("products")));
+  return scaled_logits(spec, products).values;
 }
 
 }  // namespace hiptool::reference

@@ -25,6 +25,8 @@ struct WrongValue {
   std::optional<std::uint32_t> expert = {};  ///< whose matrix the stage uses
   std::uint64_t row = 0;  ///< element of the token's values, of which there are so many:
   std::uint64_t rows = 0;
+  std::uint64_t first_row = 0;    ///< of the tensor, where several matrices share it...
+  std::uint64_t tensor_rows = 0;  ///< ...which has so many; 0: as many as the stage
   double expected = 0;
   double got = 0;
   double bound = 0;                ///< of their difference

@@ -112,6 +112,7 @@ void KeyValues::append(std::span<const double> new_keys, std::span<const double>
 }
 
 Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs) const {
+  if (weight.empty()) return without_error(inputs);
   std::vector<double> factors = weights_.vector(weight);
   for (double& factor : factors) factor += spec_.norm_offset;
   return bounded_norms(inputs, factors, spec_.norm_epsilon);
@@ -143,11 +144,32 @@ Bounded ReferenceDecoder::expert_product(const ExpertMatrices& matrices, const E
 Bounded ReferenceDecoder::rotated(const DecoderLayer& layer, std::span<const double> heads,
                                   const std::string& norm_weight,
                                   std::span<const std::uint64_t> positions) const {
-  Bounded turned = norm_weight.empty() ? without_error(heads) : norm(norm_weight, heads);
+  Bounded turned = norm(norm_weight, heads);
+  if (!layer.has_rope) return turned;
   const bool is_local = layer.has_local_rope;
   turn_heads(is_local ? spec_.local_rope : spec_.rope, is_local ? local_frequencies_ : frequencies_,
              static_cast<std::size_t>(spec_.key_length), positions, turned);
   return turned;
+}
+
+Bounded ReferenceDecoder::queries(const DecoderLayer& layer, std::span<const double> heads,
+                                  std::span<const std::uint64_t> positions) const {
+  Bounded all = rotated(layer, heads, layer.q_norm, positions);
+  const std::size_t width = heads.size() / positions.size();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double factor = temperature_of(spec_, positions[i]);
+    if (factor == 1) continue;
+    const auto row_of = [&](const std::vector<double>& numbers) {
+      const auto row = std::span(numbers).subspan(i * width, width);
+      return std::vector<double>(row.begin(), row.end());
+    };
+    Bounded row{row_of(all.values), row_of(all.bounds)};
+    scale_by(factor, row);
+    const auto at = static_cast<std::ptrdiff_t>(i * width);
+    std::ranges::copy(row.values, all.values.begin() + at);
+    std::ranges::copy(row.bounds, all.bounds.begin() + at);
+  }
+  return all;
 }
 
 Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& cache,
@@ -177,6 +199,7 @@ Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& 
                   key_length,
                   value_length};
     if (!sinks.empty()) seen.sink = sinks[item % heads];
+    seen.softcap = spec_.attention_softcap;
     attend_head(seen, queries.data() + item * key_length, spec_.attention_scale,
                 outputs.values.data() + item * value_length,
                 outputs.bounds.data() + item * value_length);
@@ -213,7 +236,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   s.q = product("q", layer.q, s.attention_norm);
   s.k = product("k", layer.k, s.attention_norm);
   s.v = product("v", layer.v, s.attention_norm);
-  s.rotated_q = in_range("rotated_q", rotated(layer, s.q, layer.q_norm, positions));
+  s.rotated_q = in_range("rotated_q", queries(layer, s.q, positions));
   s.rotated_k = in_range("rotated_k", rotated(layer, s.k, layer.k_norm, positions));
   cache.append(s.rotated_k, s.v, positions);
   s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
@@ -222,16 +245,20 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
     s.attention_post_norm =
         in_range("attention_post_norm", norm(layer.attention_post_norm, s.attention_output));
   }
-  s.middle =
-      in_range("middle", summed(inputs, layer.attention_post_norm.empty() ? s.attention_output
-                                                                          : s.attention_post_norm));
+  s.middle = in_range(
+      "middle",
+      summed(inputs, layer.attention_post_norm.empty() ? s.attention_output : s.attention_post_norm,
+             spec_.residual_scale));
 
   s.feed_forward_norm = in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
   feed_forward(number, s);
-  if (layer.feed_forward_post_norm.empty()) return in_range("output", summed(s.middle, s.down));
+  const double scale = spec_.residual_scale;
+  if (layer.feed_forward_post_norm.empty()) {
+    return in_range("output", summed(s.middle, s.down, scale));
+  }
   s.feed_forward_post_norm =
       in_range("feed_forward_post_norm", norm(layer.feed_forward_post_norm, s.down));
-  return in_range("output", summed(s.middle, s.feed_forward_post_norm));
+  return in_range("output", summed(s.middle, s.feed_forward_post_norm, scale));
 }
 
 void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s) const {
@@ -278,7 +305,7 @@ std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) co
   if (logits.values.empty() || leaves_range(logits)) {
     throw leaves_range_error(place_of_stage(std::nullopt, "logits"));
   }
-  return std::move(logits.values);
+  return scaled_logits(spec_, logits.values).values;
 }
 
 std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids) {

@@ -92,6 +92,7 @@ class ReferenceDecoder {
 
   // Single stages, of any inputs.
 
+  /// Without a weight the inputs themselves.
   Bounded norm(const std::string& weight, std::span<const double> inputs) const;
   /// W x + b of each of the inputs; bounds of the first so many.
   Bounded product(const MatrixSpec& matrix, std::span<const double> inputs,
@@ -99,6 +100,9 @@ class ReferenceDecoder {
   /// Heads of a layer after their norm (an empty name: none) and their rotation.
   Bounded rotated(const DecoderLayer& layer, std::span<const double> heads,
                   const std::string& norm_weight, std::span<const std::uint64_t> positions) const;
+  /// The same of queries, with their norm, and times a factor of the position where there is one.
+  Bounded queries(const DecoderLayer& layer, std::span<const double> heads,
+                  std::span<const std::uint64_t> positions) const;
   /// Of queries of the last tokens in the cache.
   Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
                     std::span<const double> queries) const;

@@ -198,7 +198,7 @@ class SelfTest {
     fault.layer = number;
     switch (kind) {
       case PlantedKind::weight_bit:
-        plant_bit(fault, layer.q.weight, layer.q.rows, layer.q.columns);
+        plant_bit(fault, layer.q.weight, layer.q.rows, layer.q.columns);  // the first rows
         break;
       case PlantedKind::norm_bit: plant_norm(fault, layer, false); break;
       case PlantedKind::short_row: plant_short_row(fault, layer.attention_output); break;
@@ -230,15 +230,17 @@ class SelfTest {
   }
 
   void plant_norm(PlantedFault& fault, const DecoderLayer& layer, bool is_nan) {
-    const Weight weight = this->weight(layer.attention_norm);
-    describe(fault, layer.attention_norm, weight);
+    const std::string& norm =
+        layer.attention_norm.empty() ? layer.attention_post_norm : layer.attention_norm;
+    const Weight weight = this->weight(norm);
+    describe(fault, norm, weight);
     fault.row = columns_.at(fault.layer);
     const std::uint64_t elements = reference_.spec().embedding;
     const PlantedPlace place = blocks_of(weight, 0, elements, fault.row, 1);
     const auto element = static_cast<std::size_t>(fault.row % weight.type.block_elements());
     const auto changed = is_nan ? with_nan(weight.type, place.blocks)
                                 : with_flipped_bit(weight.type, place.blocks, element);
-    if (changed.empty()) refuse(layer.attention_norm);
+    if (changed.empty()) refuse(norm);
     prove_with(fault, place, changed);
   }
 
@@ -262,7 +264,7 @@ class SelfTest {
 
   void plant_nan(PlantedFault& fault, const DecoderLayer& layer) {
     const Weight weight = this->weight(layer.v.weight);
-    fault.row = layer.v.rows / 2;
+    fault.row = layer.v.first_row + layer.v.rows / 2;
     const PlantedPlace place = blocks_of(weight, fault.row, layer.v.columns, 0, 1);
     const auto changed = with_nan(weight.type, place.blocks);
     if (changed.empty()) return plant_norm(fault, layer, true);
@@ -314,8 +316,8 @@ std::string_view to_string(PlantedKind kind) noexcept {
 }
 
 bool PlantedFault::is_named() const {
-  return found && found->layer == layer && found->tensor == tensor && found->row == row &&
-         found->device == device;
+  return found && found->layer == layer && found->tensor == tensor &&
+         found->first_row + found->row == row && found->device == device;
 }
 
 std::vector<PlantedFault> self_test(const LoadedModel& model, std::span<const Backend> backends,

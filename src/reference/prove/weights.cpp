@@ -295,7 +295,9 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
                     outputs.begin() + static_cast<std::ptrdiff_t>(squared * height));
     for (double& bias : *squares) bias *= bias;
   }
-  add_product(rows_of(matrix.weight, matrix.columns), height, inputs, outputs, squares, squared);
+  Rows rows = rows_of(matrix.weight, matrix.columns);
+  rows.first_row = matrix.first_row;
+  add_product(rows, height, inputs, outputs, squares, squared);
   return outputs;
 }
 

@@ -63,14 +63,21 @@ std::string right_before(const ProveOutcome& prove) {
   return fmt::format("; {} before it are right", base::count_of(count, "compared layer"));
 }
 
+// Of the tensor, where several matrices share it.
+std::uint64_t row_of(const WrongValue& wrong) { return wrong.first_row + wrong.row; }
+std::uint64_t rows_of(const WrongValue& wrong) {
+  return wrong.tensor_rows > 0 ? wrong.tensor_rows : wrong.rows;
+}
+
 std::string wrong_text(const ProveOutcome& prove) {
   const WrongValue& wrong = *prove.result.first_wrong;
   std::string text;
   if (wrong.layer) text += fmt::format("layer {}, ", *wrong.layer);
   // A sum of a golden is no element of the output, and no row of a weight.
   const bool is_sum = wrong.stage.ends_with("_projections");
-  text += fmt::format("{}, {} {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong),
-                      is_sum ? "sum" : "row", wrong.row, wrong.rows, wrong.expected, wrong.got);
+  text +=
+      fmt::format("{}, {} {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong),
+                  is_sum ? "sum" : "row", row_of(wrong), rows_of(wrong), wrong.expected, wrong.got);
   text +=
       is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
   if (wrong.repeats) text += *wrong.repeats ? "; again: the same" : "; again: other values";
@@ -101,8 +108,8 @@ report::Value wrong_step_value(const reference::WrongValue& wrong) {
       {"device", wrong.device},
       {"position", wrong.position},
       {"expert", wrong.expert},
-      {"row", wrong.row},
-      {"rows", wrong.rows},
+      {"row", row_of(wrong)},
+      {"rows", rows_of(wrong)},
       {"expected", number_value(wrong.expected)},
       {"got", number_value(wrong.got)},
       {"bound", number_value(wrong.bound)},
@@ -136,7 +143,7 @@ std::string planted_text(const PlantedFault& fault) {
   if (!fault.found) return text + "MISSED: all three layers were called right";
   return text + "MISSED: the proof named " +
          (fault.found->layer ? fmt::format("layer {}, ", *fault.found->layer) : std::string()) +
-         place_of(*fault.found) + ", row " + std::to_string(fault.found->row);
+         place_of(*fault.found) + ", row " + std::to_string(row_of(*fault.found));
 }
 
 std::string self_test_text(const ProveOutcome& prove) {

@@ -172,7 +172,8 @@ Runner add_make_model(CLI::App& app) {
   add_count(app, "--vocabulary", options->vocabulary,
             "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
   add_choice(app, "--architecture", "NAME", options->architecture,
-             {"llama", "mistral", "qwen2", "qwen3", "qwen3moe", "gemma3", "gpt-oss"},
+             {"llama", "mistral", "mixtral", "mistral3", "qwen2", "qwen3", "qwen3moe", "gemma2",
+              "gemma3", "gpt-oss", "phi3", "smollm3", "granite", "olmo2", "olmo3", "exaone4"},
              "a decoder that programs can compute with, of this architecture: a tiny one of odd "
              "sizes, or about --size");
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "model/decoder_config_parts.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hiptool::model {
+
+// configuration_mistral3.py and configuration_gemma3.py: a decoder behind an encoder of images.
+bool is_with_images(const ConfigJson& json) {
+  const auto type = json.find("model_type");
+  const auto text = json.find("text_config");
+  return type != json.end() && (*type == "mistral3" || *type == "gemma3") && text != json.end() &&
+         text->is_object();
+}
+
+// configuration_mixtral.py.
+void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec) {
+  const std::uint64_t count = config.required_count("num_local_experts", most_experts);
+  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.count = count;
+    layer.experts.used = used;
+  }
+  config.number("router_jitter_noise");  // of training
+}
+
+// Of phi3: dropout is of training; the others are in files of Phi-4-mini, and no program reads
+// them.
+void read_neutral_fields(ConfigFields& config) {
+  for (const char* name : {"resid_pdrop", "embd_pdrop"}) config.number(name);
+  for (const char* name : {"interpolate_factor", "full_attn_mod"}) {
+    if (config.number(name).value_or(1) != 1) config.refuse(name, "which is not supported");
+  }
+}
+
+// configuration_granite.py.
+void read_multipliers(ConfigFields& config, DecoderSpec& spec) {
+  spec.embedding_scale = config.positive("embedding_multiplier", 1);
+  spec.attention_scale = config.positive("attention_multiplier", 1);
+  spec.residual_scale = config.positive("residual_multiplier", 1);
+  spec.logit_scale = 1 / config.positive("logits_scaling", 1);
+}
+
+// configuration_smollm3.py: 1 where a layer turns.
+void read_plain_layers(ConfigFields& config, const DecoderArchitecture& kind, bool has_types,
+                       DecoderSpec& spec) {
+  name_plain_layers(kind, spec);
+  if (kind.plain_period == 0) return;
+  const std::uint64_t period = config.count("no_rope_layer_interval").value_or(kind.plain_period);
+  if (period == 0) config.refuse("no_rope_layer_interval", "which must be at least 1");
+  const ConfigJson* const turned = config.find("no_rope_layers");
+  if (turned != nullptr && (!turned->is_array() || turned->size() < spec.layers.size())) {
+    config.refuse("no_rope_layers", "which has no number for each layer");
+  }
+  for (std::size_t number = 0; number < spec.layers.size(); ++number) {
+    DecoderLayer& layer = spec.layers[number];
+    layer.has_rope = is_in_period(number, period);
+    if (turned != nullptr) {
+      const ConfigJson& one = (*turned)[number];
+      if (one != 0 && one != 1) config.refuse("no_rope_layers", "which has more than 0 and 1");
+      layer.has_rope = one == 1;
+    }
+    if (!has_types && layer.has_rope) layer.window = 0;
+  }
+}
+
+}  // namespace hiptool::model

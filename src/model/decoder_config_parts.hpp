@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/// Members of a config.json that one family of decoders has.
+#pragma once
+#include "hiptool/decoder_spec.hpp"
+#include "model/config_fields.hpp"
+#include "model/decoder_architectures.hpp"
+
+namespace hiptool::model {
+
+/// A decoder behind an encoder of images, which "text_config" describes.
+bool is_with_images(const ConfigJson& json);
+
+void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec);
+/// Those of phi3 that change nothing.
+void read_neutral_fields(ConfigFields& config);
+/// Of embedding, scores, residuals and logits.
+void read_multipliers(ConfigFields& config, DecoderSpec& spec);
+/// Which layers do not turn queries and keys; windows are read. `has_types`: by layer_types.
+void read_plain_layers(ConfigFields& config, const DecoderArchitecture& kind, bool has_types,
+                       DecoderSpec& spec);
+
+}  // namespace hiptool::model
