@@ -149,6 +149,10 @@ struct DecoderSpec {
   double attention_softcap = 0;  ///< of scores; 0: none
   double logit_softcap = 0;      ///< of logits; 0: none
   bool has_row_norms = false;    ///< q_norm and k_norm are of all heads of a token at once
+  /// Norms take the mean off first: (x - mean) / sqrt(variance + norm_epsilon) x weight.
+  bool has_layer_norms = false;
+  /// x += attention(norm(x)) + mlp(norm(x)), with the same norm.
+  bool is_parallel = false;
   /// Queries of position p, after their rotation, are multiplied by 1 + temperature_scale
   /// ln(1 + floor(p / temperature_tokens)): modeling_ministral3.py. 0: they are not.
   double temperature_scale = 0;
@@ -168,8 +172,8 @@ struct DecoderSpec {
   /// config.json next to safetensors (Hugging Face transformers); no tensor data. Architectures:
   /// llama (mistral, mixtral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs),
   /// gemma2, gemma3 (gemma3_text of configs), gpt-oss (gpt_oss of configs), phi3, smollm3, granite,
-  /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4. Of mistral3 and
-  /// gemma3 folders with an encoder of images the text decoder.
+  /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4, cohere2. Of
+  /// mistral3 and gemma3 folders with an encoder of images the text decoder.
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

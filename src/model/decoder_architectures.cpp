@@ -13,7 +13,7 @@ constexpr DecoderBiases of_all_experts{Bias::always, Bias::always, Bias::never, 
 constexpr DecoderBiases of_qkv{Bias::always, Bias::never, Bias::never};
 
 // llama.cpp's src/models and Hugging Face transformers' configuration_*.py and modeling_*.py.
-constexpr std::array<DecoderArchitecture, 16> architectures{{
+constexpr std::array<DecoderArchitecture, 17> architectures{{
     {.gguf = "llama",
      .config = "llama",
      .gguf_pairs = RopePairs::neighbours,
@@ -147,6 +147,17 @@ constexpr std::array<DecoderArchitecture, 16> architectures{{
      .window_period = 4,
      .has_rope_in_windows_only = true,
      .has_pre_norms = false},
+    {.gguf = "cohere2",
+     .config = "cohere2",
+     .gguf_pairs = RopePairs::neighbours,
+     .has_attention_bias_key = true,
+     .needs_kv_heads = false,
+     .config_window = ConfigWindow::in_periods,
+     .is_tied_by_default = true,
+     .window_period = 4,
+     .config_pairs = RopePairs::neighbours,
+     .has_rope_in_windows_only = true,
+     .is_parallel = true},
 }};
 
 const DecoderArchitecture* find_named(std::string_view DecoderArchitecture::*member,

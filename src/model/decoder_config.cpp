@@ -433,7 +433,8 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
   spec.value_length = spec.key_length;
   if (spec.key_length == 0) config.refuse("head_dim", "which must be at least 1");
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
-  spec.norm_epsilon = config.positive("rms_norm_eps", 1e-6);
+  spec.norm_epsilon = kind.is_parallel ? config.positive("layer_norm_eps", 1e-5)
+                                       : config.positive("rms_norm_eps", 1e-6);
 }
 
 }  // namespace
@@ -478,6 +479,7 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products
   }
   if (kind->has_fused_matrices) read_neutral_fields(config);
+  if (kind->is_parallel) read_cohere_fields(config, spec);
   config.refuse_others(harmless_members);
   return tensors;
 }

@@ -34,6 +34,22 @@ void read_neutral_fields(ConfigFields& config) {
   }
 }
 
+// configuration_cohere2.py. The others are in the files of its makers, and transformers reads none.
+void read_cohere_fields(ConfigFields& config, DecoderSpec& spec) {
+  spec.logit_scale = config.positive("logit_scale", 0.0625);
+  if (config.number("rotary_pct").value_or(1) != 1) {
+    config.refuse("rotary_pct", "which is not supported");
+  }
+  if (config.text("position_embedding_type").value_or("rope_gptj") != "rope_gptj") {
+    config.refuse("position_embedding_type", "which is not supported");
+  }
+  for (const char* name : {"use_gated_activation", "use_parallel_block", "use_embedding_sharing",
+                           "use_parallel_embedding"}) {
+    if (!config.flag(name, true)) config.refuse(name, "but this architecture has it");
+  }
+  for (const char* name : {"layer_switch", "order_of_interleaved_layers"}) config.find(name);
+}
+
 // configuration_granite.py.
 void read_multipliers(ConfigFields& config, DecoderSpec& spec) {
   spec.embedding_scale = config.positive("embedding_multiplier", 1);

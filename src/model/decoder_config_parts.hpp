@@ -13,6 +13,8 @@ bool is_with_images(const ConfigJson& json);
 void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec);
 /// Those of phi3 that change nothing.
 void read_neutral_fields(ConfigFields& config);
+/// The scale of logits, and those of cohere2 that say what every one of it has.
+void read_cohere_fields(ConfigFields& config, DecoderSpec& spec);
 /// Of embedding, scores, residuals and logits.
 void read_multipliers(ConfigFields& config, DecoderSpec& spec);
 /// Which layers do not turn queries and keys; windows are read. `has_types`: by layer_types.

@@ -324,6 +324,10 @@ void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec
     spec.logit_softcap = keys.positive("final_logit_softcapping", 30);
   }
   if (kind.has_multipliers) read_multipliers(keys, spec);
+  if (kind.is_parallel) {
+    if (!keys.has("logit_scale")) keys.refuse_missing("logit_scale");
+    spec.logit_scale = keys.positive("logit_scale", 1);
+  }
   if (kind.has_temperature) {
     spec.temperature_scale = keys.number("attention.temperature_scale").value_or(0);
     spec.temperature_tokens = spec.rope.original_context;
@@ -369,10 +373,10 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   spec.embedding = keys.required_count("embedding_length");
   spec.vocabulary = read_vocabulary(model, keys);
   spec.context_length = keys.count("context_length").value_or(0);
-  if (!keys.has("attention.layer_norm_rms_epsilon")) {
-    keys.refuse_missing("attention.layer_norm_rms_epsilon");
-  }
-  spec.norm_epsilon = keys.positive("attention.layer_norm_rms_epsilon", 1);
+  const char* const epsilon =
+      kind->is_parallel ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+  if (!keys.has(epsilon)) keys.refuse_missing(epsilon);
+  spec.norm_epsilon = keys.positive(epsilon, 1);
   read_layer_keys(keys, spec);
   const bool has_experts = kind->may_have_experts && keys.count("expert_count").value_or(0) > 0;
   if (kind->has_experts || has_experts) read_expert_keys(keys, *kind, spec);

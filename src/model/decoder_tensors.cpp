@@ -318,7 +318,7 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
     layer.sinks =
         find.vector(name(find.is_gguf() ? "attn_sinks.weight" : "self_attn.sinks"), layer.heads);
   }
-  if (tensors.kind->has_pre_norms) {
+  if (tensors.kind->has_pre_norms && !spec.is_parallel) {
     layer.feed_forward_norm =
         find.vector(name(find.is_gguf() ? tensors.kind->gguf_feed_forward_norm
                                         : tensors.kind->config_feed_forward_norm) +
@@ -351,6 +351,8 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   const auto whole = [](std::string_view name) { return std::string(name) + ".weight"; };
   TensorFinder find(model, tensors.is_part);
   spec.has_row_norms = tensors.kind->has_row_norms;
+  spec.has_layer_norms = tensors.kind->is_parallel;
+  spec.is_parallel = tensors.kind->is_parallel;
   if (is_gguf) {
     name_divisors(find, tensors, spec.rope);
   }

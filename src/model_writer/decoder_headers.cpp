@@ -66,6 +66,7 @@ void write_scale_keys(GgufHeader& header, const DecoderPlan& plan, const std::st
     add("residual_scale", residual_multiplier);
     add("logit_scale", logits_divisor);
   }
+  if (plan.kind->is_parallel) add("logit_scale", logits_divisor);
   if (plan.kind->has_softcaps) {
     add("attn_logit_softcapping", attention_cap);
     add("final_logit_softcapping", logit_cap);
@@ -158,7 +159,9 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
   header.pair(prefix + "attention.key_length", plan.head_length);
   header.pair(prefix + "attention.value_length", plan.head_length);
-  header.real(prefix + "attention.layer_norm_rms_epsilon", norm_epsilon);
+  header.real(prefix + (plan.kind->is_parallel ? "attention.layer_norm_epsilon"
+                                               : "attention.layer_norm_rms_epsilon"),
+              norm_epsilon);
   if (decoder.window > 0) {
     header.pair(prefix + "attention.sliding_window", static_cast<std::uint32_t>(decoder.window));
   }
@@ -201,7 +204,8 @@ std::string decoder_config(const DecoderPlan& plan) {
   add("head_dim", std::to_string(plan.head_length));
   add("vocab_size", std::to_string(plan.vocabulary));
   add("max_position_embeddings", std::to_string(plan.context));
-  add("rms_norm_eps", "0.001");
+  add(plan.kind->is_parallel ? "layer_norm_eps" : "rms_norm_eps", "0.001");
+  if (plan.kind->is_parallel) add("logit_scale", number_text(logits_divisor));
   add("tie_word_embeddings", decoder.is_tied ? "true" : "false");
   add("rope_parameters", rope_config(plan));
   if (plan.kind->has_packed_experts) {

@@ -239,7 +239,7 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   if (plan.kind->has_sinks) {
     list.vector(name("attn_sinks.weight", "self_attn.sinks"), plan.heads, 0, false);
   }
-  if (plan.kind->has_pre_norms) {
+  if (plan.kind->has_pre_norms && !plan.kind->is_parallel) {
     list.norm(prefix +
                   std::string(is_gguf ? plan.kind->gguf_feed_forward_norm
                                       : plan.kind->config_feed_forward_norm) +

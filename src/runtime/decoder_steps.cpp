@@ -8,11 +8,20 @@
 
 namespace hiptool::runtime {
 
+void norm_into(const DecoderPart& part, const DecoderSpec& spec, Tensor& out, const Tensor& x,
+               const Tensor& weight) {
+  if (spec.has_layer_norms) {
+    ops::layernorm_into(part.backend, out, x, weight, spec.norm_epsilon);
+  } else {
+    ops::rmsnorm_into(part.backend, out, x, weight, spec.norm_epsilon);
+  }
+}
+
 Tensor normed_or_same(const DecoderPart& part, const DecoderSpec& spec, const Tensor& x,
                       const std::optional<Tensor>& norm) {
   if (!norm) return x;
   Tensor normed = DecoderMemory::rows(part.memory.normed, x.dims()[0], spec.embedding);
-  ops::rmsnorm_into(part.backend, normed, x, *norm, spec.norm_epsilon);
+  norm_into(part, spec, normed, x, *norm);
   return normed;
 }
 

@@ -10,6 +10,10 @@
 
 namespace hiptool::runtime {
 
+/// A norm of rows.
+void norm_into(const DecoderPart& part, const DecoderSpec& spec, Tensor& out, const Tensor& x,
+               const Tensor& weight);
+
 /// What a block computes with: x after a norm, in scratch memory; or x itself.
 Tensor normed_or_same(const DecoderPart& part, const DecoderSpec& spec, const Tensor& x,
                       const std::optional<Tensor>& norm);

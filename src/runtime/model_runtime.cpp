@@ -265,7 +265,10 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  const Tensor normed = normed_or_same(part, spec, x, own.feed_forward_norm);
+  // Side by side both compute with attention's norm, which is still in scratch memory.
+  const Tensor normed = spec.is_parallel
+                            ? DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding)
+                            : normed_or_same(part, spec, x, own.feed_forward_norm);
   say("feed_forward_norm", normed);
   if (own.mlp && !probe && !own.mlp->down.bias && !own.feed_forward_post_norm &&
       spec.residual_scale == 1) {
@@ -355,8 +358,8 @@ Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_la
   const Tensor last = x.with_layout(x.layout().narrow(0, x.dims()[0] - 1, 1));
   const DecoderPart& norm = parts[places.output_norm];
   Tensor normed = DecoderMemory::rows(norm.memory.normed, 1, spec.embedding);
-  ops::rmsnorm_into(norm.backend, normed, moved(last, place_of_last(), places.output_norm),
-                    weights->output_norm, spec.norm_epsilon);
+  runtime::norm_into(norm, spec, normed, moved(last, place_of_last(), places.output_norm),
+                     weights->output_norm);
   report(norm, "output_norm", std::nullopt, position_of_last, normed);
   const DecoderPart& output = parts[places.output];
   Tensor out =

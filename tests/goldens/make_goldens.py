@@ -109,6 +109,9 @@ CASES = [
     ("gguf", "exaone4", "none", 5, False, "F32", 12),
     ("gguf", "exaone4", "llama3", 0, True, "Q5_1", 40),
     ("safetensors", "exaone4", "llama3", 5, False, "F32", 12),
+    ("gguf", "cohere2", "none", 5, True, "F32", 12),
+    ("gguf", "cohere2", "none", 5, True, "Q8_0", 200),
+    ("safetensors", "cohere2", "linear", 5, True, "F32", 12),
 ]
 NAMES = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss",
          "mistral3": "ministral3"}   # where transformers has another one
@@ -270,7 +273,8 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture == "gpt-oss":
             state[name + "self_attn.o_proj.bias"] = make.vector(size["embedding"], -2, False)
             state[name + "self_attn.sinks"] = make.vector(size["heads"], 0, False)
-        state[name + "post_attention_layernorm.weight"] = make.vector(size["embedding"])
+        if architecture != "cohere2":
+            state[name + "post_attention_layernorm.weight"] = make.vector(size["embedding"])
         if architecture in POST_NORMS:
             parts = ("post",) if architecture in NO_PRE_NORMS else ("post", "pre")
             for part in parts:
@@ -349,7 +353,10 @@ def make_config(form, architecture, scaling, window, tied, size):
     if name == "granite":
         fields |= {key: float(numpy.float32(value)) if form == "gguf" else value
                    for key, value in MULTIPLIERS.items()}
-    if name in ("olmo3", "gemma2", "exaone4"):
+    if name == "cohere2":
+        del fields["rms_norm_eps"]
+        fields |= {"layer_norm_eps": EPSILON, "logit_scale": 1.75}
+    if name in ("olmo3", "gemma2", "exaone4", "cohere2"):
         period = 2 if name == "gemma2" else PERIOD
         fields |= {"sliding_window": window or None,
                    "layer_types": ["sliding_attention" if window and layer % period < period - 1
@@ -378,7 +385,7 @@ def make_config(form, architecture, scaling, window, tied, size):
         fields |= {"num_experts": size["experts"], "num_experts_per_tok": size["used"],
                    "moe_intermediate_size": size["ff"], "norm_topk_prob": form == "gguf" or tied}
     config = transformers.AutoConfig.for_model(name, **fields)
-    config.hidden_size = size["embedding"]
+    config.hidden_size, config.head_dim = size["embedding"], size["head"]
     return config
 
 

@@ -92,6 +92,10 @@ CONFIGS = {
                 "sliding_window_pattern": "LLLG",
                 "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
                 "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}},
+    "cohere2": {"hidden_size": 96, "intermediate_size": 77, "layer_norm_eps": 1e-4,
+                "logit_scale": 0.25, "sliding_window": WINDOW,
+                "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
+                "rope_parameters": {"rope_type": "default", "rope_theta": 5e4}},
 }
 GEMMAS = ("gemma2", "gemma3_text")
 REORDERED = ("mixtral", "smollm3", "granite", "ministral3")   # q and k of a GGUF
@@ -101,6 +105,8 @@ EAGER = ("gpt_oss", "gemma2")   # sinks and softcaps
 def make_model(name, truncates):
     fields = {key: dict(value) if isinstance(value, dict) else value
               for key, value in (COMMON | CONFIGS[name]).items()}
+    if name == "cohere2":
+        del fields["rms_norm_eps"]
     if name == "gpt_oss":
         fields["rope_parameters"]["truncate"] = truncates
     config = transformers.AutoConfig.for_model(name, **fields)
@@ -184,7 +190,8 @@ ARCH = gguf.MODEL_ARCH
 ARCHITECTURES = {"qwen3_moe": ARCH.QWEN3MOE, "gemma3_text": ARCH.GEMMA3, "gpt_oss": ARCH.GPT_OSS,
                  "phi3": ARCH.PHI3, "mixtral": ARCH.LLAMA, "smollm3": ARCH.SMOLLM3,
                  "granite": ARCH.GRANITE, "ministral3": ARCH.MISTRAL3, "olmo2": ARCH.OLMO2,
-                 "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4}
+                 "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4,
+                 "cohere2": ARCH.COHERE2}
 
 
 def reordered(rows, heads):
@@ -236,7 +243,11 @@ def save_gguf(model, path):
                                                  config.num_attention_heads)
     writer.add_key_length(head)
     writer.add_value_length(head)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    if config.model_type == "cohere2":
+        writer.add_layer_norm_eps(config.layer_norm_eps)
+        writer.add_logit_scale(config.logit_scale)
+    else:
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_token_list([f"t{i}" for i in range(VOCABULARY)])
     rope = config.rope_parameters
     if config.model_type == "gemma3_text":
@@ -244,7 +255,7 @@ def save_gguf(model, path):
         writer.add_sliding_window_pattern([kind == "sliding_attention"
                                            for kind in config.layer_types])
         rope = rope["full_attention"]
-    if config.model_type in ("olmo3", "exaone4", "gemma2"):
+    if config.model_type in ("olmo3", "exaone4", "gemma2", "cohere2"):
         writer.add_sliding_window(WINDOW)
         if config.model_type != "gemma2":
             writer.add_sliding_window_pattern([kind == "sliding_attention"

@@ -80,6 +80,38 @@ Bounded bounded_norms(std::span<const double> rows, std::span<const double> weig
   return norms;
 }
 
+Bounded bounded_layer_norms(std::span<const double> rows, std::span<const double> weight,
+                            double epsilon) {
+  Bounded norms = without_error(rows);
+  const std::size_t width = weight.size();
+  const auto count = static_cast<double>(width);
+  const double e = (count / 32 + 16) * unit;
+  for (std::size_t at = 0; at < rows.size(); at += width) {
+    double mean = 0;
+    for (std::size_t i = 0; i < width; ++i) mean += rows[at + i] / count;
+    double variance = 0;
+    double distance = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      const double off = rows[at + i] - mean;
+      variance += off * off / count;
+      distance += std::abs(off) / count;
+    }
+    const double factor = 1 / std::sqrt(variance + epsilon);
+    const bool is_in_range = variance * count <= greatest;
+    for (std::size_t i = 0; i < width; ++i) {
+      const double off = rows[at + i] - mean;
+      const double value = off * factor * weight[i];
+      const double f = factor * std::abs(weight[i]);
+      norms.values[at + i] = value;
+      norms.bounds[at + i] =
+          is_in_range ? ((2 * std::abs(off) + distance) * e + std::abs(mean) * e * e) * f +
+                            2 * unit * std::abs(value) + least * (1 + std::abs(weight[i]))
+                      : no_bound;
+    }
+  }
+  return norms;
+}
+
 void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
                 std::span<const std::uint64_t> positions, Bounded& heads) {
   const std::size_t width = heads.values.size() / positions.size();

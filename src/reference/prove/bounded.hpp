@@ -43,6 +43,12 @@ double sum_bound(std::size_t terms, double root_of_squares, double sum) noexcept
 /// RMS norms of rows as long as the weight.
 Bounded bounded_norms(std::span<const double> rows, std::span<const double> weight, double epsilon);
 
+/// Layer norms likewise: (x - mean) / sqrt(variance + epsilon) weight, without a bias. With e =
+/// (n / 32 + 16) u for rows of n, f = |weight| / sqrt(variance + epsilon) and d the mean of |x -
+/// mean|: ((2 |x - mean| + d) e + |mean| e^2) f and a rounding, the bound of ops::layernorm.
+Bounded bounded_layer_norms(std::span<const double> rows, std::span<const double> weight,
+                            double epsilon);
+
 /// The inputs as they are, which a device has exactly.
 Bounded without_error(std::span<const double> values);
 

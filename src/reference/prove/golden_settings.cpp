@@ -252,6 +252,8 @@ std::uint64_t numbers_digest_with(const DecoderSpec& spec, const RopeSpec& rope,
     all.add(number);
   }
   if (spec.has_row_norms) all.add(spec.has_row_norms);
+  if (spec.is_parallel) all.add(std::string_view("parallel"));
+  if (spec.has_layer_norms) all.add(std::string_view("layer norms"));
   if (spec.temperature_scale != 0) {
     all.add(spec.temperature_scale);
     all.add(spec.temperature_tokens);

@@ -167,9 +167,11 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
              scale));
   own_ = summed(own_, output, scale).values;
 
-  compare("feed_forward_norm", layer.feed_forward_norm,
-          reference_.norm(layer.feed_forward_norm, device.at("middle")));
-  const std::vector<double> inputs = own_norm(layer.feed_forward_norm, own_);
+  const bool is_parallel = reference_.spec().is_parallel;
+  const std::string& norm = is_parallel ? layer.attention_norm : layer.feed_forward_norm;
+  compare("feed_forward_norm", norm,
+          reference_.norm(norm, is_parallel ? given_ : device.at("middle")));
+  const std::vector<double> inputs = is_parallel ? normed : own_norm(norm, own_);
   std::vector<double> down = layer.has_experts() ? mix(layer.experts, inputs) : mlp(layer, inputs);
   compare(
       "output", "",

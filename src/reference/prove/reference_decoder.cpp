@@ -115,7 +115,8 @@ Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double
   if (weight.empty()) return without_error(inputs);
   std::vector<double> factors = weights_.vector(weight);
   for (double& factor : factors) factor += spec_.norm_offset;
-  return bounded_norms(inputs, factors, spec_.norm_epsilon);
+  return spec_.has_layer_norms ? bounded_layer_norms(inputs, factors, spec_.norm_epsilon)
+                               : bounded_norms(inputs, factors, spec_.norm_epsilon);
 }
 
 Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs,
@@ -250,7 +251,9 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
       summed(inputs, layer.attention_post_norm.empty() ? s.attention_output : s.attention_post_norm,
              spec_.residual_scale));
 
-  s.feed_forward_norm = in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
+  s.feed_forward_norm =
+      spec_.is_parallel ? s.attention_norm
+                        : in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
   feed_forward(number, s);
   const double scale = spec_.residual_scale;
   if (layer.feed_forward_post_norm.empty()) {

@@ -247,7 +247,7 @@ TEST_CASE("decoder spec: windows of a config.json") {
 }
 
 TEST_CASE("decoder spec: refused members of a config.json are named with their values") {
-  check_refusal(config_with("model_type", "cohere2"), "'model_type' is \"cohere2\"");
+  check_refusal(config_with("model_type", "cohere"), "'model_type' is \"cohere\"");
   check_refusal(config_with("hidden_act", "gelu"), "'hidden_act' is \"gelu\"");
   check_refusal(config_with("final_logit_softcapping", 30.0), "'final_logit_softcapping' is 30");
   check_refusal(config_with("quantization_config", {{"quant_method", "gptq"}}),

@@ -171,11 +171,12 @@ Runner add_make_model(CLI::App& app) {
             "number of files to split the tensors over, default 1", 1, 65'535);
   add_count(app, "--vocabulary", options->vocabulary,
             "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
-  add_choice(app, "--architecture", "NAME", options->architecture,
-             {"llama", "mistral", "mixtral", "mistral3", "qwen2", "qwen3", "qwen3moe", "gemma2",
-              "gemma3", "gpt-oss", "phi3", "smollm3", "granite", "olmo2", "olmo3", "exaone4"},
-             "a decoder that programs can compute with, of this architecture: a tiny one of odd "
-             "sizes, or about --size");
+  add_choice(
+      app, "--architecture", "NAME", options->architecture,
+      {"llama", "mistral", "mixtral", "mistral3", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3",
+       "gpt-oss", "phi3", "smollm3", "granite", "olmo2", "olmo3", "exaone4", "cohere2"},
+      "a decoder that programs can compute with, of this architecture: a tiny one of odd "
+      "sizes, or about --size");
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
              "scaling of the decoder's rotary embedding, default none");
   add_count(app, "--window", options->window, "tokens that the decoder looks back, default all", 1,

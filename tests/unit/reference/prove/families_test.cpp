@@ -35,13 +35,13 @@ const std::vector<Family> families{
     {"smollm3", RopeScaling::none, 0, "Q4_1"},      {"granite", RopeScaling::none, 0, "F16"},
     {"mistral3", RopeScaling::yarn, 0, "F32", 70},  {"olmo2", RopeScaling::none, 0, "Q5_0"},
     {"olmo3", RopeScaling::yarn, 5, "F32"},         {"gemma2", RopeScaling::none, 5, "Q5_1"},
-    {"exaone4", RopeScaling::llama3, 5, "F32"}};
+    {"exaone4", RopeScaling::llama3, 5, "F32"},     {"cohere2", RopeScaling::none, 5, "Q4_0"}};
 
 ProvedSample sample_of(const Family& family, ModelFormat format, std::uint64_t seed = 1,
                        const std::string& type = "") {
   const bool is_gguf = format == ModelFormat::gguf;
   const std::string usual = is_gguf ? family.gguf_type : "F32";
-  const bool is_tied = family.architecture == "gemma2";
+  const bool is_tied = family.architecture == "gemma2" || family.architecture == "cohere2";
   return ProvedSample(format, {family.architecture, family.rope, family.window, is_tied},
                       {type.empty() ? usual : type}, seed);
 }
@@ -102,6 +102,10 @@ const std::vector<FamilyFault> faults{
     {"gemma2", "logits of", [](DecoderSpec& spec) { spec.logit_softcap *= 1.001; }},
     {"gemma2", "attention of 0", [](DecoderSpec& spec) { spec.layers[0].window = 4; }},
     {"gemma2", "attention of 1", [](DecoderSpec& spec) { spec.layers[1].window = 5; }},
+    {"cohere2", "attention_norm of 0 1 2", [](DecoderSpec& spec) { spec.has_layer_norms = false; }},
+    {"cohere2", "rotated_q of 0 1", [](DecoderSpec& spec) { spec.rope.pairs = RopePairs::halves; }},
+    {"cohere2", "rotated_q of 2", [](DecoderSpec& spec) { spec.layers[2].has_rope = true; }},
+    {"cohere2", "logits of", [](DecoderSpec& spec) { spec.logit_scale *= 1.001; }},
     {"exaone4", "rotated_q of 2", [](DecoderSpec& spec) { spec.layers[2].has_rope = true; }},
     {"exaone4", "rotated_q of 0", [](DecoderSpec& spec) { spec.layers[0].has_rope = false; }},
 };
