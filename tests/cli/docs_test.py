@@ -36,7 +36,7 @@ ELSEWHERE = {
     r"(sha256sum --|tar |hiptool-\S+/bin/hiptool|cp -r|cmake|export \w+PATH=|g\+\+|\./program)":
         "test_the_tarball, where HIPTOOL_RELEASE is set, as in .ci/run",
     r"\$\(command -v sudo\) apt-get|meson test -C build$": ".ci/run, in minimal roots",
-    r"sudo apt-get install ": ".ci/try_release",
+    r"sudo apt-get (install|remove) ": ".ci/try_release",
     r"HIPTOOL_WRITE_SCREENS=1 ": "the test `screens`, without the variable",
     r"packaging/release ": ".ci/run; the comparison of two with RELEASE_TWICE",
     r"meson dist ": ".ci/try_dist",
@@ -51,6 +51,8 @@ ELSEWHERE = {
 NOT_RUN = {
     r"(podman|docker) ": "Debian's minimal roots have no container engine",
     r"sudo usermod ": "it changes the user of the machine",
+    r"git clone ": "who reads this has the repository",
+    r"sudo ninja -C build uninstall": "it needs an installation into the system",
     r"ninja -C build clang-format ": "it changes the sources; .ci/run checks the format",
     r"\.ci/run": "it runs this test",
 }
@@ -180,7 +182,8 @@ class Documents(CliTest):
                 output = subprocess.run(["bash", "-c", made_smaller(command[2:])], text=True,
                                         env=environment, cwd=self.folder, check=True,
                                         capture_output=True, encoding="utf-8").stdout
-                headers = re.findall(r"\n\n(.*  .*)\n", output)[:shown.count("\n\n")]
+                # A title may be above the columns.
+                headers = re.findall(r"\n\n(?:(?!.*  ).+\n)?(.*  .*)\n", output)[:shown.count("\n\n")]
                 lines = [re.split(" {2,}", line.strip()) for line in shown.splitlines()]
                 for header in headers:
                     columns = set(re.split(" {2,}", header.strip()))
@@ -233,6 +236,17 @@ class Documents(CliTest):
                     cases_of = re.findall(r"def (\w+)|TEST_CASE\w*\(\s*(?:\w+, )?\"(.*?)\"",
                                           (ROOT / file).read_text(encoding="utf-8"))
                     self.assertTrue(any(name in one for pair in cases_of for one in pair), test)
+
+    def test_the_readme_shows_each_command_that_people_start_with(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        overview = run("--help").stdout
+        commands = re.search(r"Commands:\n((?:  .*\n)+)", overview)[1]
+        names = set(re.findall(r"^  ([a-z-]+)", commands, re.MULTILINE)) - {"completion", "report"}
+        self.assertGreaterEqual(len(names), 8)
+        missing = [name for name in sorted(names) if not re.search(rf"hiptool {name}\b", text)]
+        self.assertEqual(missing, [])
+        for name in ("devices", "check", "load", "prove", "bench-copy"):   # with what they print
+            self.assertRegex(text, rf"(?m)^\$ hiptool {name}\b")
 
     def test_anchors_of_links(self):
         def anchors(text):
