@@ -17,6 +17,7 @@
 #include "cli/help/version_text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/output/heartbeat.hpp"
 #include "cli/process/rank.hpp"
 #include "cli/process/visible_devices.hpp"
 #include "machine/selection.hpp"
@@ -116,6 +117,10 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   session.output.emplace(environment.console, format, exports);
   Context context{environment,  *session.output, std::move(devices),       session.notes,
                   common.quiet, common.verbose,  std::move(files.outputs), tree.given(command)};
+  std::optional<Heartbeat> heartbeat;
+  if (environment.has_heartbeat && !common.quiet) {
+    heartbeat.emplace(environment.console, environment.cancel, "hiptool " + command.name);
+  }
   return runner.run(context);
 }
 

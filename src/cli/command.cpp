@@ -44,9 +44,11 @@ ModelFile Context::open_model(const std::string& path, const ModelOptions& optio
 }
 
 std::vector<Device> Context::choose_devices(Platforms& platforms) const {
+  environment.console.set_step("starting the devices");
   std::vector<Device> chosen = machine::choose_devices(platforms, devices);
   note_devices(environment, platforms, chosen);
   output.explain_devices(machine::explain_default(platforms, devices));
+  environment.console.set_step({});
   return chosen;
 }
 

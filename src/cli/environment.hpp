@@ -32,6 +32,7 @@ struct Environment {
   std::string program = "";  ///< path of this program for child commands; empty: run in process
   /// A thread hangs in a driver: the process must end without destructors, which would wait for it.
   bool has_left_threads = false;
+  bool has_heartbeat = false;  ///< runs that show nothing for long give a sign of life
   /// Devices that this run has opened, for its documents.
   std::vector<std::pair<std::string, report::DeviceTexts>> devices = {};
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();

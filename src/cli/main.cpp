@@ -79,6 +79,7 @@ int run_program(int argc, char** argv) {
         kept.push_back(std::move(object));
       }};
   environment.program = "/proc/self/exe";
+  environment.has_heartbeat = true;
   const int exit_code = cli::run(argc, argv, environment);
   // Destroying the platform would wait for a kernel that may never end.
   if (interrupt.signal() != 0 || environment.has_left_threads) ::_exit(exit_code);

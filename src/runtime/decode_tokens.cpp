@@ -82,6 +82,7 @@ void decode_steps(ModelRuntime& runtime, std::span<const std::uint32_t> prompt, 
     is_slow = seconds_since(start) > longest_wait_s;
     steps.digests.push_back(base::xxh3_64(values.data(), values.size() * sizeof(float)));
     result.ids.push_back(sample_token(values, sampling, runtime.position() - 1));
+    if (result.on_id) result.on_id();
   }
   if (count > first + 1) {
     timer.stop();
@@ -114,7 +115,7 @@ void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
                    DecodedTokens& result) {
   const std::uint64_t all = prompt.size() + count;
   const std::uint64_t original = rope.original_context;
-  // The last id is not fed, so that of the first ids so many come from short sequences.
+  // The last id is not fed, so that of the first ids that many come from short sequences.
   const bool begins_short = rope.scaling == RopeScaling::longrope && prompt.size() <= original;
   const std::uint64_t of_short =
       begins_short ? std::min<std::uint64_t>(count, original - prompt.size() + 1) : count;

@@ -19,6 +19,7 @@ struct DecodedTokens {
   std::uint64_t logits_digest = 0;
   /// Of a step with one token, the mean by events of the device; absent with fewer than two ids.
   std::optional<double> step_time_s;
+  std::function<void()> on_id = {};  ///< called after each id, if there is one
 };
 
 /// Appends `count` ids to the prompt, each by sample_token() with the position before it as draw.
@@ -29,7 +30,7 @@ void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
                    std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
                    DecodedTokens& result);
 
-/// Makes a runtime for so many tokens of context.
+/// Makes a runtime for that many tokens of context.
 using MakeRuntime = std::function<ModelRuntime(std::uint64_t context_tokens)>;
 
 /// The same with runtimes that are made for it. With longrope each id is what a computation of all

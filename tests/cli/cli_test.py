@@ -288,6 +288,40 @@ class MakeModel(CliTest):
         self.assertNotIn("█".encode(), last)
         self.assertIn(b"wrote ", last)
 
+    def test_a_driver_that_keeps_a_run_waiting_is_named_on_a_terminal(self):
+        # What `devices` has found is whole.
+        for code, *words in ((0, "devices"), (130, "bench-copy"),
+                             (130, "run-kernel", "stream-triad")):
+            with self.subTest(words):
+                hold = self.hold("init")
+                environment = {**clean_environment(HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"]),
+                               **hold.variables}
+                process, leader = program.start_on_terminal(
+                    *words, "--device", "nvidia:0", environment=environment)
+                hold.wait(process)
+                # It repeats, with the time.
+                program.read_until(leader, "starting the devices, 2 s")
+                process.send_signal(signal.SIGINT)
+                program.read_until(leader, "stopping, 1 s")
+                hold.release()
+                ended, rest = program.end_on_terminal(process, leader)
+                self.assertEqual(ended, code, rest)
+
+    def test_no_sign_of_life_if_quiet(self):
+        threads = []
+        for words in ([], ["-q"]):
+            hold = self.hold("init")
+            environment = {**clean_environment(HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"]),
+                           **hold.variables}
+            process = program.start("devices", "--device", "nvidia:0", *words,
+                                    environment=environment)
+            hold.wait(process)
+            threads.append(len(os.listdir(f"/proc/{process.pid}/task")))
+            hold.release()
+            process.communicate(timeout=program.GUARD_S)
+            self.assertEqual(process.returncode, 0)
+        self.assertEqual(threads[0], threads[1] + 1)
+
     def test_quiet_off_a_terminal(self):
         path = str(self.folder / "m.gguf")
         self.assertRegex(run("make-model", path, "--size", "1M").stderr, r"^write: .+\n$")

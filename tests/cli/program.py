@@ -295,16 +295,28 @@ def libraries_looked_for(*words):
         return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
 
 
-def run_on_terminal(*words, columns=80, **variables):
-    """Exit code and everything written, with all three streams on a terminal."""
+def start_on_terminal(*words, columns=80, environment=None):
+    """The program with all three streams on a terminal, and the descriptor that reads them."""
     try:
         leader, follower = pty.openpty()
     except OSError as error:   # a container without /dev/pts
         raise unittest.SkipTest(f"no pseudo-terminal available: {error}") from error
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([PROGRAM, *words], stdin=follower, stdout=follower,
-                               stderr=follower, env=clean_environment(**variables))
+                               stderr=follower, env=environment or clean_environment())
     os.close(follower)
+    return process, leader
+
+
+def run_on_terminal(*words, columns=80, **variables):
+    """Exit code and everything written, with all three streams on a terminal."""
+    process, leader = start_on_terminal(*words, columns=columns,
+                                        environment=clean_environment(**variables))
+    return end_on_terminal(process, leader)
+
+
+def end_on_terminal(process, leader):
+    """Exit code, and what was not read yet, of a program that start_on_terminal() started."""
     output = b""
     while select.select([leader], [], [], 120)[0]:
         try:

@@ -378,6 +378,32 @@ class Prove(CliTest):
                 self.assertEqual(found.returncode, 130, found.stderr)
                 self.assertLess(hold.calls_after(), 3)
 
+    def test_an_interrupt_keeps_the_layers_that_were_compared(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        words = ["prove", path, "--device", "nvidia:0", "--layers", "0-2"]
+        for launch, layers in ((1, 0), (2, 1), (3, 2)):
+            with self.subTest(launch=launch):
+                found = program.interrupt(
+                    *words, "--format", "json", environment=fake_cuda(),
+                    hold=self.hold(f"hiptool_attention_f32:{launch}"))
+                self.assertEqual(found.returncode, 130, found.stderr)
+                document = self.assert_document(found.stdout, "prove.schema.json")
+                self.assertEqual((document["status"], document["passed"]), ("interrupted", False))
+                self.assertEqual(document["error"]["code"], "cancelled")
+                if not layers:
+                    self.assertNotIn("prove", document)
+                    continue
+                self.assertEqual([one["layer"] for one in document["prove"]["layers"]],
+                                 list(range(layers)))
+                self.assertEqual({one["status"] for one in document["prove"]["layers"]}, {"right"})
+                self.assertIsNone(document["prove"]["logits"])
+        found = program.interrupt(*words, environment=fake_cuda(),
+                                  hold=self.hold("hiptool_attention_f32:3"))
+        self.assertEqual(found.returncode, 130, found.stderr)
+        self.assertRegex(" ".join(found.stdout.split()),
+                         r"^interrupted after 2 of 3 layers of m\.gguf on nvidia:0: "
+                         r"none of them wrong prompt ")
+
     def test_a_dry_run_states_the_needs(self):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--dry-run", "--format", "json")

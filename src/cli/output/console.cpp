@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/console.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +23,10 @@ namespace {
 constexpr std::size_t default_columns = 80;
 constexpr std::size_t unlimited_columns = 1'000'000;
 constexpr std::size_t default_rows = 24;
+// The first one is seen within two seconds of the last text.
+constexpr std::chrono::milliseconds pause_before_beat{1500};
+constexpr std::chrono::seconds pause_of_beats{1};
+constexpr std::chrono::seconds pause_elsewhere{60};
 
 std::string value_of(const GetEnvironment& environment, const char* name) {
   return environment(name).value_or("");
@@ -74,15 +80,21 @@ GetEnvironment without_empty(GetEnvironment environment) {
   };
 }
 
-Console::Console(TextStream& out, TextStream& err, GetEnvironment environment)
+Console::Console(TextStream& out, TextStream& err, GetEnvironment environment,
+                 std::function<Clock::time_point()> now)
     : out_(out),
       err_(err),
       environment_(without_empty(std::move(environment))),
       has_unicode_(is_utf8_locale(environment_)),
-      is_dumb_(is_dumb_terminal(environment_)) {}
+      is_dumb_(is_dumb_terminal(environment_)),
+      now_(std::move(now)),
+      step_started_(now_()),
+      written_at_(step_started_) {}
 
 void Console::out(std::string_view text) {
   const std::lock_guard lock(mutex_);
+  has_results_ = has_results_ || !text.empty();
+  clear_beat();
   if (is_out_closed_ || out_error_ != 0) return;
   const int error = out_.write(text);
   if (error == EPIPE) {
@@ -95,7 +107,56 @@ void Console::out(std::string_view text) {
 // A failure to write to the error stream cannot be reported anywhere.
 void Console::err(std::string_view text) {
   const std::lock_guard lock(mutex_);
+  clear_beat();
+  written_at_ = now_();
   static_cast<void>(err_.write(text));
+}
+
+void Console::set_step(const std::string& name, std::string detail) {
+  const std::lock_guard lock(mutex_);
+  if (run_name_.empty()) run_name_ = name;
+  const std::string& step = name.empty() ? run_name_ : name;
+  if (step != step_) step_started_ = now_();
+  step_ = step;
+  step_detail_ = std::move(detail);
+}
+
+void Console::postpone_beat() {
+  const std::lock_guard lock(mutex_);
+  written_at_ = now_();
+}
+
+std::string Console::step_text() const {
+  const std::chrono::duration<double> elapsed = now_() - step_started_;
+  return fmt::format("{}{}{}, {}", step_, step_detail_.empty() ? "" : ", ", step_detail_,
+                     whole_time(elapsed.count()));
+}
+
+std::optional<Console::Clock::time_point> Console::beat() {
+  const std::lock_guard lock(mutex_);
+  if (has_results_) return std::nullopt;
+  const bool animates = can_animate();
+  const Clock::duration pause = !animates        ? Clock::duration(pause_elsewhere)
+                                : is_beat_shown_ ? Clock::duration(pause_of_beats)
+                                                 : Clock::duration(pause_before_beat);
+  const Clock::time_point now = now_();
+  if (now < written_at_ + pause) return written_at_ + pause;
+  written_at_ = now;
+  const std::string text = report::printable(step_text());
+  if (!animates) {
+    static_cast<void>(err_.write(text + "\n"));
+    return now + pause_elsewhere;
+  }
+  // A line that fills all columns would take two on some terminals.
+  const std::size_t width = std::max<std::size_t>(width_err(), 2) - 1;
+  static_cast<void>(err_.write("\r\x1b[K" + report::shorten(text, width)));
+  is_beat_shown_ = true;
+  return now + pause_of_beats;
+}
+
+void Console::clear_beat() {
+  if (is_beat_shown_) static_cast<void>(err_.write("\r\x1b[K"));
+  is_beat_shown_ = false;
 }
 
 bool Console::has_color(const TextStream& stream) const {
@@ -134,6 +195,13 @@ int Console::finish(int exit_code) {
       std::generic_category().message(out_error_) + "\n" + styled("hint:", "36", has_color_err()) +
       " free disk space or redirect the output to another place\n");
   return exit_code_of(ErrorCode::output_failed);
+}
+
+std::string whole_time(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 359999.0));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+  return fmt::format("{}:{:02} h", whole / 3600, whole % 3600 / 60);
 }
 
 std::string styled(std::string_view text, std::string_view style, bool color) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -49,10 +50,23 @@ enum class ColorMode { automatic, always, never };
 /// failure of out is kept for finish(). Thread-safe.
 class Console {
  public:
-  Console(TextStream& out, TextStream& err, GetEnvironment environment);
+  using Clock = std::chrono::steady_clock;
+
+  Console(TextStream& out, TextStream& err, GetEnvironment environment,
+          std::function<Clock::time_point()> now = Clock::now);
 
   void out(std::string_view text);
   void err(std::string_view text);
+
+  /// What the run does from now on, for beat(): "starting the devices". An empty name means the
+  /// run as a whole, which the first call names. A detail, such as "43 %", may change often.
+  void set_step(const std::string& name, std::string detail = {});
+  /// Something else shows that the run goes on, which counts as text on err.
+  void postpone_beat();
+  /// A sign of life where nothing was written for long: on a terminal the step and its time in a
+  /// line that the next text replaces, after 1.5 s and from then on each second; elsewhere a line a
+  /// minute. Returns when to call it again; absent: never, because results are being written.
+  std::optional<Clock::time_point> beat();
 
   void set_color_mode(ColorMode mode) { color_mode_ = mode; }
   bool has_color_out() const { return has_color(out_); }
@@ -79,6 +93,8 @@ class Console {
  private:
   bool has_color(const TextStream& stream) const;
   std::size_t width(const TextStream& stream) const;
+  void clear_beat();
+  std::string step_text() const;
 
   TextStream& out_;
   TextStream& err_;
@@ -88,8 +104,19 @@ class Console {
   bool is_dumb_;
   bool is_out_closed_ = false;
   int out_error_ = 0;
+  std::function<Clock::time_point()> now_;
+  std::string run_name_;
+  std::string step_;
+  std::string step_detail_;
+  Clock::time_point step_started_;
+  Clock::time_point written_at_;
+  bool has_results_ = false;    ///< out got some
+  bool is_beat_shown_ = false;  ///< on the last line of a terminal
   std::mutex mutex_;
 };
+
+/// "12 s", "1:05 min", "2:10 h": whole seconds, since tenths would change too fast to read.
+std::string whole_time(double seconds);
 
 /// Wraps text in a terminal style (SGR parameters such as "1;31") if colour is on.
 std::string styled(std::string_view text, std::string_view style, bool color);

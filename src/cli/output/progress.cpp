@@ -20,12 +20,17 @@ double seconds_between(Progress::Clock::time_point from, Progress::Clock::time_p
   return std::chrono::duration<double>(to - from).count();
 }
 
-// Whole seconds: tenths would change too fast to read.
-std::string time_left(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::min(seconds, 359999.0) + 0.5);
-  if (whole < 60) return fmt::format("{} s left", whole);
-  if (whole < 3600) return fmt::format("{}:{:02} min left", whole / 60, whole % 60);
-  return fmt::format("{}:{:02} h left", whole / 3600, whole % 3600 / 60);
+std::string time_left(double seconds) { return whole_time(seconds + 0.5) + " left"; }
+
+// The steps of a load that have no bar.
+std::string step_of_phase(std::string_view phase) {
+  if (phase == "start") return "starting the devices";
+  if (phase == "allocate") return "allocating device memory";
+  if (phase == "self-test") return "self-test of the verification";
+  if (phase == "digest") return "computing digests on the devices";
+  if (phase == "probe") return "measuring the link";
+  if (phase == "values") return "checking values";
+  return std::string(phase);
 }
 
 std::string repeated(std::string_view piece, std::size_t count) {
@@ -75,11 +80,13 @@ void Progress::begin(const std::string& step) {
   drawn_ = started_;  // no bar for work shorter than the interval
   done_bytes_ = 0;
   total_bytes_ = 0;
+  console_.set_step(step_);
 }
 
 void Progress::on_phase(std::string_view name) noexcept {
-  if (name == "load" || name == "verify") begin(std::string(name));
-  if (name == "sha256") begin("hash");
+  if (name == "load" || name == "verify") return begin(std::string(name));
+  if (name == "sha256") return begin("hash");
+  console_.set_step(prefix_ + step_of_phase(name));
 }
 
 void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept {
@@ -92,6 +99,8 @@ void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) 
     const auto now = now_();
     if (now - drawn_ < draw_interval) return;
     drawn_ = now;
+    const double total = static_cast<double>(std::max<std::uint64_t>(total_bytes_, 1));
+    console_.set_step(step_, format_share(static_cast<double>(done_bytes_) / total));
     draw();
   } catch (const std::exception&) {
     // A bar that cannot be drawn must not stop the work.
@@ -101,6 +110,7 @@ void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) 
 void Progress::end() {
   const std::lock_guard lock(mutex_);
   clear();
+  console_.set_step({});
   if (step_.empty()) return;
   if (!is_quiet_ && !console_.can_animate()) {
     console_.err(finished_line() + "\n");

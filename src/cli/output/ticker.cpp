@@ -14,6 +14,7 @@ Ticker::Ticker(Console& console, bool quiet, std::function<Clock::time_point()> 
 
 void Ticker::tell(const std::function<std::string()>& line) {
   if (is_quiet_) return;
+  console_.postpone_beat();
   const bool is_terminal = console_.can_animate();
   const Clock::time_point now = now_();
   if (now - told_at_ < (is_terminal ? std::chrono::seconds(1) : std::chrono::seconds(60))) return;

@@ -52,10 +52,10 @@ Bounded bounded_layer_norms(std::span<const double> rows, std::span<const double
 /// The inputs as they are, which a device has exactly.
 Bounded without_error(std::span<const double> values);
 
-/// Numbers of a file, which a type of blocks may give by two roundings, after so many more.
+/// Numbers of a file, which a type of blocks may give by two roundings, after that many more.
 Bounded rounded_from_file(std::span<const double> values, int more_roundings);
 
-/// Turns heads of so many elements at each position, in place.
+/// Turns heads of that many elements at each position, in place.
 void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
                 std::span<const std::uint64_t> positions, Bounded& heads);
 

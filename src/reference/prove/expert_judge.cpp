@@ -87,7 +87,7 @@ Bounded part_of(const Bounded& all, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-// The device's experts; the highest scores in place of what is no choice.
+// The device's experts; the highest scores in place of what is not a choice.
 Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) {
   const auto count = static_cast<std::size_t>(experts.count);
   const auto used = static_cast<std::size_t>(experts.used);

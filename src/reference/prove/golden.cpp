@@ -58,6 +58,12 @@ double share_used_up(double error, double bound) {
   return error <= std::numeric_limits<double>::max() && bound > 0 ? error / bound : infinity;
 }
 
+LayerResult layer_of(const WrongValue& worst) {
+  LayerResult result{*worst.layer, std::abs(worst.got - worst.expected), worst.bound};
+  if (worst.wrong_values > 0) result.wrong = worst;
+  return result;
+}
+
 /// Compares a device's values with a golden, in one pass over the model.
 class GoldenCheck {
  public:
@@ -87,6 +93,14 @@ class GoldenCheck {
 
   /// The worst of each layer, and of the embedding first.
   const std::vector<WrongValue>& found() const { return found_; }
+
+  std::vector<LayerResult> compared_layers() const {
+    std::vector<LayerResult> layers;
+    for (const WrongValue& worst : found_) {
+      if (worst.layer && worst.values > 0) layers.push_back(layer_of(worst));
+    }
+    return layers;
+  }
 
   LogitsResult logits() const {
     LogitsResult result;
@@ -214,18 +228,22 @@ void require_golden_of(ReferenceDecoder& reference, const Golden& golden) {
 ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, const Golden& golden,
                          const ProveOptions& options) {
   GoldenCheck check(runtime, golden, options);
-  check.run();
+  try {
+    check.run();
+  } catch (const Error&) {
+    if (options.so_far != nullptr) options.so_far->layers = check.compared_layers();
+    throw;
+  }
   ProveResult result;
   result.logits = check.logits();
   ProveOptions closer = options;
   for (const WrongValue& found : check.found()) {
     if (found.layer) {
-      result.layers.push_back({*found.layer, std::abs(found.got - found.expected), found.bound});
+      result.layers.push_back(layer_of(found));
       closer.layers.push_back(*found.layer);
     }
     if (found.wrong_values == 0) continue;
     if (closer.layers.empty()) closer.layers.push_back(0);
-    if (found.layer) result.layers.back().wrong = found;
     result.first_wrong = found;
     break;
   }

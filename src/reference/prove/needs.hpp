@@ -24,7 +24,7 @@ struct Provability {
   std::string refusal;  ///< the key, value or tensor that stands in its way, without the path
 };
 
-/// A model cannot be proved that is no known decoder, or has types of weights without kernels.
+/// A model cannot be proved that is not a known decoder, or has types of weights without kernels.
 /// Blocks while small parts of files are read.
 Provability provability(const ModelFile& model);
 

@@ -66,13 +66,15 @@ class Prover {
   }
 
   ProveResult run() {
-    if (is_whole()) run_unobserved();
-    run_observed();
-    ProveResult result;
-    result.layers = judge_.layers();
-    result.router_ties = judge_.router_ties();
+    try {
+      if (is_whole()) run_unobserved();
+      run_observed();
+    } catch (const Error&) {
+      if (options_.so_far != nullptr) *options_.so_far = judged();
+      throw;
+    }
+    ProveResult result = judged();
     result.first_wrong = judge_.first_wrong();
-    for (LayerResult& layer : result.layers) name_device(layer.wrong);
     name_device(result.first_wrong);
     if (is_whole()) result.logits = compare_logits();
     if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
@@ -84,6 +86,14 @@ class Prover {
   }
 
  private:
+  ProveResult judged() const {
+    ProveResult result;
+    result.layers = judge_.layers();
+    result.layers.resize(compared_layers_);
+    result.router_ties = judge_.router_ties();
+    for (LayerResult& layer : result.layers) name_device(layer.wrong);
+    return result;
+  }
   bool is_whole() const { return options_.layers.empty(); }
   bool is_chosen(std::size_t layer) const {
     return is_whole() || std::ranges::binary_search(options_.layers, layer);
@@ -150,6 +160,7 @@ class Prover {
     if (is_output) {
       if (is_chosen(*stage.layer)) {
         judge_.layer(*stage.layer, values_);
+        compared_layers_ = judge_.layers().size();
       } else {
         judge_.skip_layer(values_.at("output"));
       }
@@ -206,7 +217,8 @@ class Prover {
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;
   LayerJudge judge_;
-  StageValues values_;  // of the layer at work
+  std::size_t compared_layers_ = 0;  // those of the judge but one that is being compared
+  StageValues values_;               // of the layer at work
   std::size_t chunk_tokens_ = 0;
   // By layer and stage.
   std::map<std::pair<std::optional<std::size_t>, std::string>, std::string> devices_;

@@ -23,14 +23,14 @@ struct WrongValue {
   std::string device;                        ///< that computed it
   std::uint64_t position = 0;                ///< of the token
   std::optional<std::uint32_t> expert = {};  ///< whose matrix the stage uses
-  std::uint64_t row = 0;  ///< element of the token's values, of which there are so many:
+  std::uint64_t row = 0;  ///< element of the token's values, of which there are that many:
   std::uint64_t rows = 0;
   std::uint64_t first_row = 0;    ///< of the tensor, where several matrices share it...
   std::uint64_t tensor_rows = 0;  ///< ...which has so many; 0: as many as the stage
   double expected = 0;
   double got = 0;
   double bound = 0;                ///< of their difference
-  std::uint64_t wrong_values = 0;  ///< in the stage, of so many:
+  std::uint64_t wrong_values = 0;  ///< in the stage, of that many:
   std::uint64_t values = 0;
   std::optional<bool> repeats = {};  ///< a second run gave the same values; absent: not run again
 };
@@ -80,6 +80,9 @@ struct ProveOptions {
   const CancelToken* cancel = nullptr;
   /// Bytes of weights that were read, on the calling thread.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
+  /// Gets the layers that were compared before an error ended the proof. It names no first wrong
+  /// value, because the files were not read again.
+  ProveResult* so_far = nullptr;
   /// Called with each stage before it is used, in every run: tests change values here.
   ModelRuntime::Probe alter = {};
 };

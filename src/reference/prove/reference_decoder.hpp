@@ -94,7 +94,7 @@ class ReferenceDecoder {
 
   /// Without a weight the inputs themselves.
   Bounded norm(const std::string& weight, std::span<const double> inputs) const;
-  /// W x + b of each of the inputs; bounds of the first so many.
+  /// W x + b of each of the inputs; bounds of the first that many.
   Bounded product(const MatrixSpec& matrix, std::span<const double> inputs,
                   std::size_t bounded_inputs = std::numeric_limits<std::size_t>::max()) const;
   /// Heads of a layer after their norm (an empty name: none) and their rotation.

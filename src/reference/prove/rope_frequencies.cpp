@@ -10,7 +10,7 @@ namespace {
 
 constexpr double two_pi = 6.283185307179586476925286766559;
 
-// The pair that turns so many times within the original context (Peng et al. 2023, equation 17).
+// The pair that turns that many times within the original context (Peng et al. 2023, equation 17).
 double pair_of_turns(const RopeSpec& rope, double turns) {
   const auto context = static_cast<double>(rope.original_context);
   return static_cast<double>(rope.dimensions) * std::log(context / (turns * two_pi)) /

@@ -15,7 +15,7 @@ class RowProducts {
   static constexpr std::size_t most_rows = 4;
   static constexpr std::size_t piece_columns = 1024;  ///< whole blocks of any quantised type
 
-  /// Of vectors of so many columns, one after the other; squares of terms are added up for the
+  /// Of vectors of that many columns, one after the other; squares of terms are added up for the
   /// first `squared` of them.
   RowProducts(std::span<const double> vectors, std::size_t columns, std::size_t squared);
 

@@ -290,7 +290,18 @@ class SelfTest {
          ++layer) {
       options.layers.push_back(layer);
     }
+    if (options_.progress) {
+      options.progress = [this](std::uint64_t done, std::uint64_t total) {
+        // Proofs at the ends have fewer layers; each counts for the same share.
+        if (proof_bytes_ == 0) proof_bytes_ = total;
+        const double share = static_cast<double>(done) / static_cast<double>(total);
+        const double all_done =
+            (static_cast<double>(proofs_) + share) * static_cast<double>(proof_bytes_);
+        options_.progress(static_cast<std::uint64_t>(all_done), all_kinds.size() * proof_bytes_);
+      };
+    }
     fault.found = prove(runtime, reference_, ids_, options).first_wrong;
+    ++proofs_;
   }
 
   const LoadedModel& model_;
@@ -300,6 +311,8 @@ class SelfTest {
   std::span<const std::uint32_t> ids_;
   const ProveOptions& options_;
   std::vector<std::size_t> chosen_;  // layers, ascending
+  std::size_t proofs_ = 0;
+  std::uint64_t proof_bytes_ = 0;  // weights that the first one reads
   std::map<std::size_t, std::size_t> columns_;
 };
 

@@ -54,6 +54,8 @@ struct ProveOutcome {
   std::string written_logits;  ///< a path, as the next ones
   std::vector<std::pair<std::size_t, std::string>> written_layers = {};
   std::vector<reference::PlantedFault> self_test = {};  ///< of a device that is right
+  std::size_t model_layers = 0;
+  bool is_interrupted = false;  ///< the result has what was compared before
 };
 
 /// The results of a `load` so far: the library's report and the fields that the command adds.

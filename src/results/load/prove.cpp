@@ -208,9 +208,26 @@ report::Line needs_line(const reference::Needs& needs) {
   return {report::Tone::plain, "prove   " + needs_text(needs)};
 }
 
+namespace {
+
+// A layer that was wrong is not confirmed: the files were not read again.
+report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& name,
+                                 const std::string& on) {
+  const auto& layers = prove.result.layers;
+  const auto wrong =
+      std::ranges::count_if(layers, [](const auto& one) { return one.wrong.has_value(); });
+  return report::failure_line(fmt::format(
+      "interrupted after {} of {} of {} on {}: {}", layers.size(),
+      base::count_of(prove.model_layers, "layer"), name, on,
+      wrong == 0 ? "none of them wrong" : fmt::format("{} wrong, not confirmed", wrong)));
+}
+
+}  // namespace
+
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
   const std::string on = fmt::format("{}", fmt::join(prove.devices, " and "));
+  if (prove.is_interrupted) return interrupted_verdict(prove, name, on);
   if (!prove.written_golden.empty()) {
     return {
         report::Tone::plain,

@@ -138,7 +138,7 @@ std::vector<std::string> load_warnings(const LoadOutcome& outcome) {
   };
   if (outcome.model) {
     if (const std::string use = model::goes_with(*outcome.model); !use.empty()) {
-      warnings.push_back("this is no model by itself: " + report::one_line(use));
+      warnings.push_back("not a model by itself: " + report::one_line(use));
     }
     add(outcome.model->warnings());
   }

@@ -248,7 +248,7 @@ PairFiles::PairFiles() {
   prepare();
 }
 
-// A folder that is made anew takes a file system longer than one that is cleared.
+// A folder that is made again takes a file system longer than one that is cleared.
 void PairFiles::prepare() const {
   const std::filesystem::path foreign = out_ / "foreign";
   std::filesystem::create_directories(out_);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/// What the program does beside a load: the bar, notes, hashes of the files, and a signal.
+/// What the program does alongside a load: the bar, notes, hashes of the files, and a signal.
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <string_view>
 
+#include "cli/output/heartbeat.hpp"
 #include "cli/output/notes.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/process/interrupt.hpp"
@@ -42,7 +45,7 @@ class BusyObserver final : public LoadObserver {
 };
 
 struct LoadFixture : test::ModelFixture {
-  /// Loads with full verification beside the hashes of the tensors.
+  /// Loads with full verification alongside the hashes of the tensors.
   LoadReport load(const CancelToken& cancel, const std::function<void()>& on_load) {
     FileHashes::Options wanted;
     wanted.tensors = HashKind::sha256;
@@ -83,4 +86,46 @@ TEST_CASE_FIXTURE(LoadFixture, "a signal ends a load beside its readers and the 
   const InterruptHandler handler(cancel);
   CHECK(test::code_of([&] { load(cancel, [] { std::raise(SIGTERM); }); }) == ErrorCode::cancelled);
   CHECK(InterruptHandler::signal() == SIGTERM);
+}
+
+namespace {
+
+/// A terminal whose clock runs as fast as it is looked at; wait() ends with a text.
+struct BeatingScreen {
+  explicit BeatingScreen(const std::string& text) {
+    err.terminal = true;
+    err.on_write = [this, text](std::string_view part) {
+      if (!testing::contains(part, text)) return;
+      is_seen = true;
+      is_seen.notify_all();
+    };
+  }
+  void wait() const { is_seen.wait(false); }
+
+  std::atomic<int> looks{0};
+  std::atomic<bool> is_seen{false};
+  testing::CaptureStream out;
+  testing::CaptureStream err;
+  Console console{out, err, testing::reader_of({{"TERM", "xterm"}}),
+                  [this] { return Console::Clock::time_point() + std::chrono::seconds(++looks); }};
+};
+
+}  // namespace
+
+TEST_CASE("a heartbeat shows the step while the run waits, writes beside it and ends") {
+  CancelToken cancel;
+  BeatingScreen screen("starting the devices, ");
+  {
+    const Heartbeat heartbeat(screen.console, cancel, "hiptool devices");
+    screen.console.set_step("starting the devices");
+    for (int i = 0; i < 1000; ++i) screen.console.err("line\n");
+    screen.wait();
+  }
+  const int writes = screen.err.writes;
+  screen.console.err("");
+  CHECK(screen.err.writes <= writes + 2);  // the line is cleared, and nobody writes another one
+  BeatingScreen stopped("stopping, ");
+  const Heartbeat heartbeat(stopped.console, cancel, "hiptool devices");
+  cancel.cancel();
+  stopped.wait();
 }

@@ -79,7 +79,7 @@ inline const std::set<std::string> harmless{"hipDeviceGetAttribute",
 /// Calls that only give texts; they have no error to answer.
 inline const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
 
-/// Which of so many calls of a kind to fail: the first ones, and of more than twice as many the
+/// Which of that many calls of a kind to fail: the first ones, and of more than twice as many the
 /// middle and the last. Each is another place in the code.
 inline std::vector<std::uint64_t> places(std::uint64_t count, std::uint64_t first) {
   std::vector<std::uint64_t> chosen;

@@ -131,6 +131,8 @@ void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Thresho
   try {
     for (const PlannedCopy& planned : plan) {
       context.environment.cancel.throw_if_cancelled("bench-copy");
+      context.environment.console.set_step(
+          fmt::format("measurement {} of {}", outcome.results.size() + 1, plan.size()));
       CopyResult result = bench.measure(planned);
       // Kept before it is judged: judging may measure again and be interrupted.
       outcome.results.push_back(result);
@@ -164,6 +166,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
     baseline = results::read_baseline(options.baseline, environment.cancel);
 
   const auto platforms = context.make_platforms();
+  environment.console.set_step("starting the devices");
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   note_devices(environment, *platforms, devices);

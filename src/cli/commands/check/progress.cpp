@@ -62,6 +62,7 @@ void CheckProgress::on_stage(const accept::StageResult& stage) {
 
 void CheckProgress::on_progress(const accept::StageProgress& progress) {
   if (is_quiet_ || progress.steps.empty()) return;
+  console_.postpone_beat();
   if (console_.can_animate()) {
     for (Row& row : rows_) {
       for (const auto& [device, step] : progress.steps) {

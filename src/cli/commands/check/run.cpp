@@ -185,6 +185,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context,
     note_devices(environment, *platforms, devices);
     std::vector<std::string> ids;
     for (const Device& device : devices) ids.push_back(device.id());
+    environment.console.set_step({});
     progress.begin(ids, outcome.stages);
   };
   request.accept.options.on_stage = [&progress](const accept::StageResult& stage) {
@@ -193,6 +194,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context,
   request.accept.options.on_progress = [&progress](const accept::StageProgress& now) {
     progress.on_progress(now);
   };
+  environment.console.set_step("starting the devices");
   accept_machine(std::move(request.accept), *platforms, *context.notes, outcome);
   // Threads that a driver holds go on using the platforms.
   if (outcome.result.has_left_threads && environment.keep) environment.keep(platforms);

@@ -106,6 +106,8 @@ Findings find_out(const DevicesOptions& options, const machine::DeviceSelection&
                   Context& context) {
   const Environment& environment = context.environment;
   Findings findings;
+  environment.console.set_step(options.doctor ? "examining drivers and devices"
+                                              : "starting the devices");
   if (options.doctor) {
     machine::DiagnosisOptions doctor = diagnosis_options(context);
     doctor.ids = selection.ids;

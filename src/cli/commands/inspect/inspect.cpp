@@ -69,6 +69,9 @@ results::Inspection read_models(const InspectOptions& options, const Context& co
   results::Inspection inspection;
   for (const std::string& path : options.paths) {
     context.environment.cancel.throw_if_cancelled("inspect");
+    const std::size_t read = inspection.models.size() + inspection.refusals.size();
+    context.environment.console.set_step("reading models",
+                                         fmt::format("{} of {} read", read, options.paths.size()));
     try {
       const ModelFile model = context.open_model(path, {options.strict, options.opaque});
       if (!is_known_set(model, inspection))
@@ -278,7 +281,7 @@ Command inspect_command() {
                  {},
                  {OptionUse{"--format", {"json", "csv", "markdown"}}},
                  {},
-                 "--chat-template prints the text alone, which is no document",
+                 "--chat-template prints only the text, not a document",
                  "leave out --format; JSON has the templates without --chat-template"}},
   };
 }

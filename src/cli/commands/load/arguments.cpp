@@ -66,7 +66,7 @@ void check_options(const LoadArguments& options) {
   for (const std::string& text : options.sha256) {
     if (model::parse_sha256(text)) continue;
     throw usage_error("--sha256: '" + text + "' is not a SHA-256 of 64 hexadecimal digits",
-                      "`sha256sum FILE` prints that of a file");
+                      "`sha256sum FILE` prints the SHA-256 of a file");
   }
   if (!options.sha256.empty() && (!load::may_read_twice(options.verify) || options.dry_run)) {
     throw usage_error("--sha256 needs the second reading of the file, which this load does not do",

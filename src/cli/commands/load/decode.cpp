@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/decode.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <span>
 #include <utility>
@@ -57,7 +59,7 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 }
 
 void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
-                const SamplingOptions& sampling, const CancelToken& cancel,
+                const SamplingOptions& sampling, const CancelToken& cancel, Console& console,
                 results::DecodeOutcome& outcome) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
   const std::vector<Backend> backends = decoding_backends(model);
@@ -73,6 +75,10 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
   outcome.wanted = count;
   outcome.trained_tokens = spec.context_length;
   runtime::DecodedTokens found;
+  console.set_step("decode");
+  found.on_id = [&] {
+    console.set_step("decode", fmt::format("{} of {} tokens", found.ids.size(), count));
+  };
   try {
     runtime::decode_tokens(make_runtime, spec.rope, outcome.prompt_ids, count, sampling, cancel,
                            found);

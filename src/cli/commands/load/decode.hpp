@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output/console.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/sampling.hpp"
@@ -23,7 +24,7 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 /// hold the model. After an exception the outcome has the ids so far. Throws Error(input_failed)
 /// for weights without kernels, and what DecoderSpec::read, ModelRuntime and sample_token throw.
 void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
-                const SamplingOptions& sampling, const CancelToken& cancel,
+                const SamplingOptions& sampling, const CancelToken& cancel, Console& console,
                 results::DecodeOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -63,14 +63,15 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
   const reference::ReferenceDecoder reference(model, spec, {});
 }
 
-results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
-                                const CancelToken& cancel, Progress& progress) {
+void run_prove(const LoadedModel& model, const ProveRequest& request, const CancelToken& cancel,
+               Progress& progress, std::optional<results::ProveOutcome>& kept) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
   const std::vector<Backend> backends = decoding_backends(model);
   results::ProveOutcome outcome;
   for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids = prompt_of(spec, request.prompt);
   if (request.golden != nullptr) {
+    progress.begin("digest of the files");
     const auto digest = request.model_digest ? *request.model_digest
                                              : reference::digest_of_files(model.model(), &cancel);
     reference::require_model(*request.golden, digest, request.golden_path);
@@ -108,18 +109,29 @@ results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& re
     const std::uint64_t bytes = total == layers ? unit : 1;
     progress.on_progress(done * bytes, total * bytes);
   };
-  progress.begin("prove");
-  outcome.result = request.golden != nullptr
-                       ? reference::check_golden(decoder, reference, *request.golden, prove_options)
-                       : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
-  progress.end();
-  if (!request.self_test || !outcome.result.is_right()) return outcome;
-  progress.begin("self-test");
-  outcome.self_test = reference::self_test(
-      model, backends, [&] { return make_decoder(backends, model, spec, options); }, reference,
-      outcome.prompt_ids, prove_options);
-  progress.end();
-  return outcome;
+  prove_options.so_far = &outcome.result;
+  outcome.model_layers = layers;
+  try {
+    progress.begin("prove");
+    outcome.result =
+        request.golden != nullptr
+            ? reference::check_golden(decoder, reference, *request.golden, prove_options)
+            : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
+    progress.end();
+    prove_options.so_far = nullptr;
+    if (request.self_test && outcome.result.is_right()) {
+      progress.begin("self-test");
+      outcome.self_test = reference::self_test(
+          model, backends, [&] { return make_decoder(backends, model, spec, options); }, reference,
+          outcome.prompt_ids, prove_options);
+      progress.end();
+    }
+  } catch (const Error& error) {
+    outcome.is_interrupted = error.code() == ErrorCode::cancelled;
+    if (outcome.is_interrupted && !outcome.result.layers.empty()) kept = std::move(outcome);
+    throw;
+  }
+  kept = std::move(outcome);
 }
 
 results::ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,

@@ -37,11 +37,12 @@ struct ProveRequest {
 };
 
 /// Compares the computation of the devices that hold the model, each whole layers, with float64, or
-/// with a golden of the model. What the device computed is written before that is compared. Throws
+/// with a golden of the model. What the device computed is written before that is compared. After
+/// Error(cancelled) the outcome has the layers that were compared; absent if there are none. Throws
 /// as run_decode(), write_device_values(), reference::prove(), reference::self_test() and
 /// reference::require_model() do.
-results::ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
-                                const CancelToken& cancel, Progress& progress);
+void run_prove(const LoadedModel& model, const ProveRequest& request, const CancelToken& cancel,
+               Progress& progress, std::optional<results::ProveOutcome>& outcome);
 
 /// Computes a golden on the host and writes it. Throws what the reference throws, and
 /// Error(output_failed).

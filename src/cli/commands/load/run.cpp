@@ -240,7 +240,7 @@ class LoadRun {
     if (outcome_.verification && outcome_.verification->model_digest != 0) {
       request.model_digest = outcome_.verification->model_digest;
     }
-    outcome_.prove = run_prove(loaded, request, context_.environment.cancel, progress);
+    run_prove(loaded, request, context_.environment.cancel, progress, outcome_.prove);
   }
 
   void decode(const LoadedModel& loaded) {
@@ -249,7 +249,8 @@ class LoadRun {
     results::DecodeOutcome decoded;
     try {
       run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
-                 parse_sampling(arguments_.sampling), context_.environment.cancel, decoded);
+                 parse_sampling(arguments_.sampling), context_.environment.cancel,
+                 context_.environment.console, decoded);
     } catch (const Error&) {
       if (!decoded.ids.empty()) outcome_.decode = std::move(decoded);
       throw;

@@ -28,8 +28,10 @@ struct ReportOptions {
 // Exit code 1 if a measurement is slower or the documents have none in common, else 0.
 int run_report_compare(const ReportOptions& options, Context& context) {
   const CancelToken* cancel = &context.environment.cancel;
+  context.environment.console.set_step("reading documents");
   const report::RunFile before = report::read_run_file(options.files[0], cancel);
   const report::RunFile after = report::read_run_file(options.files[1], cancel);
+  context.environment.console.set_step("comparing");
   const auto effect = effect_of(options.compare, report::usual_effect(before));
   report::RunComparison comparison = report::compare_runs(before, after, effect);
   comparison.is_strict = options.compare.is_strict;
@@ -55,7 +57,10 @@ int run_report_merge(const ReportOptions& options, Context& context) {
   Environment& environment = context.environment;
   std::optional<ExportFile> list;
   if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
+  std::size_t read = 0;
   const report::Merge merge = report::merge_runs(options.files, [&](const std::string& path) {
+    environment.console.set_step("reading documents",
+                                 fmt::format("{} of {} read", read++, options.files.size()));
     return report::read_run_document(path, &environment.cancel);
   });
   const std::optional<Error> error = merge.error();

@@ -124,6 +124,8 @@ void tell_progress(Context& context, const KernelResult& result, std::size_t don
 
 void run_on(const Device& device, KernelBenchOptions bench, Context& context, Ticker& ticker,
             std::vector<KernelResult>& results) {
+  const std::string step = "measuring kernels on " + device.id();
+  context.environment.console.set_step(step);
   const machine::DeviceFacts facts =
       machine::read_facts(device, context.environment.system_root, *context.notes);
   if (const auto peak = measure::memory_peak(facts.platform, facts.info)) {
@@ -140,6 +142,7 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context, Ti
   bench.on_result = [&](const KernelResult& result, std::size_t done, std::size_t total) {
     ticker.clear();
     tell_progress(context, result, done, total);
+    context.environment.console.set_step(step, fmt::format("{} of {} done", done, total));
   };
   for (KernelResult& result : measure::run_kernels(bench, device)) {
     results.push_back(std::move(result));

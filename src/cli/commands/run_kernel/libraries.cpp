@@ -292,6 +292,9 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
     const std::size_t first = results.size();
     for (const std::string& name : names) {
       if (context.environment.cancel.is_cancelled()) return;
+      context.environment.console.set_step(
+          fmt::format("measuring {} with {} on {}", noun_of(plan.kind), name, device.id()),
+          fmt::format("{} of {} done", done, plan.tasks.size() * names.size()));
       try {
         const bool has_child = measure::is_library(name) && !child.program.empty();
         results.push_back(
@@ -345,7 +348,7 @@ std::optional<Error> find_library_error(const results::LibraryOutcome& outcome) 
       ErrorCode::unavailable, "run-kernel",
       fmt::format("no {} was computed: {}", noun_of(outcome.kind),
                   base::first_of(report::distinct_reasons(outcome.results), most_reasons, "; ")),
-      "choose other libraries with --lib; --lib all measures those of the platform");
+      "choose other libraries with --lib; --lib all measures every library of the platform");
 }
 
 int write_outcome(Context& context, results::LibraryOutcome& outcome) {

@@ -77,8 +77,10 @@ SweepOptions read_sweep(const RunKernelOptions& options, Context& context) {
   sweep.on_result = [&context](std::span<const measure::KernelResult> types, std::size_t done,
                                std::size_t total) {
     if (context.quiet) return;
-    context.environment.console.err(fmt::format(
-        "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_operation(types))));
+    Console& console = context.environment.console;
+    console.err(fmt::format("[{}/{}] {}\n", done, total,
+                            report::printable_lines(results::describe_operation(types))));
+    console.set_step("checking operations", fmt::format("{} of {} done", done, total));
   };
   return sweep;
 }
@@ -103,6 +105,7 @@ int run_sweep(const RunKernelOptions& options, Context& context) {
   outcome.sweep = sweep.sweep == measure::Sweep::full ? "full" : "quick";
   for (const Device& device : context.choose_devices(*platforms)) {
     if (context.environment.cancel.is_cancelled()) break;
+    context.environment.console.set_step("checking operations");
     for (measure::KernelResult& result : measure::sweep_operations(sweep, device)) {
       outcome.results.push_back(std::move(result));
     }

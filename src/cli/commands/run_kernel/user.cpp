@@ -218,6 +218,8 @@ results::UserKernelOutcome run_on(const Device& device, const RunKernelOptions& 
                                   const Context& context) {
   results::UserKernelOutcome outcome;
   outcome.device = device.id();
+  Console& console = context.environment.console;
+  console.set_step("reading or compiling " + options.module);
   const user_kernel::UserImage image =
       user_kernel::read_user_image(device, options.module, compilers, options.name);
   outcome.image = image.description;
@@ -228,6 +230,7 @@ results::UserKernelOutcome run_on(const Device& device, const RunKernelOptions& 
   if (loaded.arguments) {
     user_kernel::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
   }
+  console.set_step(fmt::format("running {} on {}", outcome.kernel, outcome.device));
   outcome.result = run_watched(context, loaded.kernel, outcome.kernel, plan);
   return outcome;
 }

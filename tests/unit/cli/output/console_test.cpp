@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/console.hpp"
-#include "report/text.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <csignal>
 
 #include "harness.hpp"
+#include "report/text.hpp"
 
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
@@ -139,4 +139,83 @@ TEST_CASE("a descriptor on a full device answers ENOSPC") {
 TEST_CASE("styles only where colour is on") {
   CHECK(styled("text", "1", false) == "text");
   CHECK(styled("text", "1", true) == "\x1b[1mtext\x1b[0m");
+}
+
+namespace {
+
+struct BeatScreen {
+  explicit BeatScreen(bool terminal) {
+    out.terminal = terminal;
+    err.terminal = terminal;
+    console.set_step("hiptool prove");
+  }
+  /// Looks ten times a second; what was written.
+  std::string after(std::chrono::milliseconds time) {
+    err.text.clear();
+    for (const auto end = now + time; now < end;) {
+      now += std::chrono::milliseconds(100);
+      static_cast<void>(console.beat());
+    }
+    return err.text;
+  }
+
+  Console::Clock::time_point now{};
+  CaptureStream out;
+  CaptureStream err;
+  Console console{out, err, reader_of({{"TERM", "xterm"}}), [this] { return now; }};
+};
+
+const std::string clear_line = "\r\x1b[K";
+
+}  // namespace
+
+TEST_CASE("on a terminal a run that writes nothing is seen within two seconds, and each second") {
+  using namespace std::chrono_literals;
+  BeatScreen screen(true);
+  CHECK(screen.after(1400ms).empty());
+  CHECK(screen.after(200ms) == clear_line + "hiptool prove, 1 s");
+  CHECK(screen.after(2000ms) ==
+        clear_line + "hiptool prove, 2 s" + clear_line + "hiptool prove, 3 s");
+  screen.console.set_step("prove", "43 %");
+  CHECK(screen.after(1000ms) == clear_line + "prove, 43 %, 0 s");
+  screen.console.set_step("prove", "44 %");  // the time is the step's
+  CHECK(screen.after(70s).ends_with("prove, 44 %, 1:10 min"));
+  screen.console.set_step({});
+  CHECK(screen.after(1000ms) == clear_line + "hiptool prove, 0 s");
+}
+
+TEST_CASE("other text takes the place of the sign of life, which waits again") {
+  using namespace std::chrono_literals;
+  BeatScreen screen(true);
+  screen.after(1600ms);
+  screen.console.err("[1/2] done\n");
+  CHECK(screen.err.text.ends_with(clear_line + "[1/2] done\n"));
+  CHECK(screen.after(1400ms).empty());
+  screen.console.postpone_beat();
+  CHECK(screen.after(1400ms).empty());
+  CHECK_FALSE(screen.after(200ms).empty());
+  screen.console.out("result\n");
+  CHECK(screen.err.text.ends_with(clear_line));
+  CHECK_FALSE(screen.console.beat());
+  CHECK(screen.after(100s).empty());
+}
+
+TEST_CASE("a sign of life fits the terminal, and elsewhere is a line a minute") {
+  using namespace std::chrono_literals;
+  BeatScreen narrow(true);
+  narrow.err.width = 12;
+  CHECK(narrow.after(1600ms).starts_with(clear_line + "hip"));
+  CHECK(hiptool::report::display_width(narrow.err.text.substr(clear_line.size())) <= 11);
+  BeatScreen pipe(false);
+  CHECK(pipe.after(59900ms).empty());
+  CHECK(pipe.after(130s) ==
+        "hiptool prove, 1:00 min\nhiptool prove, 2:00 min\n"
+        "hiptool prove, 3:00 min\n");
+}
+
+TEST_CASE("whole_time is short") {
+  CHECK(whole_time(-1) == "0 s");
+  CHECK(whole_time(59.9) == "59 s");
+  CHECK(whole_time(65) == "1:05 min");
+  CHECK(whole_time(7260) == "2:01 h");
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hiptool/cancel.hpp"
 #include "hiptool/error.hpp"
 #include "reference/prove/golden.hpp"
 #include "support.hpp"
@@ -34,7 +35,7 @@ struct GoldenSample {
     return reference::check_golden(runtime, reference, golden, options);
   }
 
-  /// Changes an output of layer 1, the first so many times that it is computed.
+  /// Changes an output of layer 1, the first that many times that it is computed.
   reference::ProveOptions altered(std::size_t place, double value, std::size_t times) const {
     reference::ProveOptions options;
     options.alter = [=, this, count = std::size_t{0}](const DecoderStage& stage) mutable {
@@ -113,4 +114,23 @@ TEST_CASE("golden: where the reference agrees with the device, the golden is wro
       CHECK(error.hint().find("--write-golden") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("golden: a cancellation keeps the layers that were compared") {
+  const GoldenSample sample;
+  CancelToken cancel;
+  reference::ProveResult so_far;
+  reference::ProveOptions options = sample.altered(7, 100, 1);
+  options.cancel = &cancel;
+  options.so_far = &so_far;
+  options.alter = [&, alter = options.alter](const DecoderStage& stage) {
+    alter(stage);
+    if (stage.layer == 2u && stage.name == "output") cancel.cancel();
+  };
+  CHECK(code_of([&] { sample.check(options); }) == ErrorCode::cancelled);
+  REQUIRE(so_far.layers.size() == 2);
+  CHECK(so_far.layers[0].layer == 0);
+  CHECK(!so_far.layers[0].wrong);
+  CHECK(so_far.layers[1].wrong.has_value());
+  CHECK(!so_far.first_wrong);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hiptool/cancel.hpp"
 #include "hiptool/error.hpp"
 #include "model_writer/decoder_values.hpp"
 #include "reference/prove/prove.hpp"
@@ -303,4 +304,68 @@ TEST_CASE("prove: what cannot be done, and a cancellation") {
     };
     CHECK(code_of([&] { sample.prove(sample.spec, options); }) == ErrorCode::cancelled);
   }
+}
+
+TEST_CASE("prove: a cancellation keeps the layers that were compared") {
+  const ProvedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
+  const reference::ProveResult whole = sample.prove();
+  for (const std::size_t compared : {0u, 1u, 2u}) {
+    CAPTURE(compared);
+    CancelToken cancel;
+    reference::ProveResult so_far;
+    reference::ProveOptions options;
+    options.layers = {0, 1, 2};
+    options.cancel = &cancel;
+    options.so_far = &so_far;
+    options.alter = [&](const DecoderStage& stage) {
+      if (stage.layer == compared && stage.name == "output") cancel.cancel();
+    };
+    CHECK(code_of([&] { sample.prove(sample.spec, options); }) == ErrorCode::cancelled);
+    REQUIRE(so_far.layers.size() == compared);
+    for (std::size_t i = 0; i < compared; ++i) {
+      CHECK(so_far.layers[i].layer == i);
+      CHECK(so_far.layers[i].max_error == whole.layers[i].max_error);
+    }
+    CHECK(!so_far.logits);
+    CHECK(!so_far.first_wrong);
+  }
+}
+
+TEST_CASE("prove: a layer of which only a part was compared is not among those that were") {
+  const ProvedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
+  constexpr int products = 7;  // of a layer
+  for (const int at : {1, products, products + 1, 2 * products + 3}) {
+    CAPTURE(at);
+    reference::ProveResult so_far;
+    reference::ProveOptions options;
+    options.layers = {0, 1, 2};
+    options.so_far = &so_far;
+    options.progress = [at, count = 0](std::uint64_t, std::uint64_t) mutable {
+      if (++count == at) throw Error(ErrorCode::cancelled, "prove", "interrupted");
+    };
+    CHECK(code_of([&] { sample.prove(sample.spec, options); }) == ErrorCode::cancelled);
+    CHECK(so_far.layers.size() == static_cast<std::size_t>((at - 1) / products));
+  }
+}
+
+TEST_CASE("prove: a wrong layer that a cancellation follows is kept, and blames no device") {
+  const ProvedSample sample(ModelFormat::safetensors, {"qwen2"}, {"BF16"});
+  FaultyLayer faulty(sample, 0);
+  faulty.misses_last_key = true;
+  CancelToken cancel;
+  reference::ProveResult so_far;
+  reference::ProveOptions options;
+  options.cancel = &cancel;
+  options.so_far = &so_far;
+  options.layers = {0, 1};
+  options.alter = [&, alter = faulty.probe()](const DecoderStage& stage) {
+    alter(stage);
+    if (stage.layer == 1 && stage.name == "output") cancel.cancel();
+  };
+  CHECK(code_of([&] { sample.prove(sample.spec, options); }) == ErrorCode::cancelled);
+  REQUIRE(so_far.layers.size() == 1);
+  REQUIRE(so_far.layers[0].wrong.has_value());
+  CHECK(!so_far.layers[0].wrong->device.empty());
+  CHECK(!so_far.first_wrong);
+  CHECK(so_far.is_right());
 }

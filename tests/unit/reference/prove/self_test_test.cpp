@@ -148,3 +148,19 @@ TEST_CASE("self-test of a proof: a fault that is not seen, and one that is seen 
   fault.found->row += 1;
   CHECK(!fault.is_named());
 }
+
+TEST_CASE("self-test of a proof: its progress grows over all faults to the end") {
+  const ProvedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
+  std::uint64_t last = 0;
+  std::uint64_t total = 0;
+  reference::ProveOptions options;
+  options.progress = [&](std::uint64_t done, std::uint64_t all) {
+    CHECK(done >= last);
+    if (total != 0) CHECK(all == total);
+    last = done;
+    total = all;
+  };
+  plant_all(sample, options);
+  CHECK(last > 0);
+  CHECK(last == total);
+}

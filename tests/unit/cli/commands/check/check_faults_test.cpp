@@ -68,7 +68,7 @@ struct WatchedStage {
 using FailingCall = std::pair<std::string, std::uint64_t>;
 
 /// What no stage can do without; other calls ask for facts, end work that is done, or have another
-/// way beside them, such as memory that is not registered.
+/// way alongside them, such as memory that is not registered.
 bool is_work(const std::string& call) {
   static const std::set<std::string> work{"hipMalloc", "hipMemcpyAsync", "hipMemsetAsync",
                                           "hipModuleGetFunction", "hipModuleLaunchKernel"};
