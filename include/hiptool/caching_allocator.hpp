@@ -71,7 +71,7 @@ class HIPTOOL_API CachingAllocator {
   [[nodiscard]] const Device& device() const;
   [[nodiscard]] std::uint64_t cache_limit_bytes() const;
 
-  /// Size of the block that holds so many bytes.
+  /// Size of the block that holds that many bytes.
   [[nodiscard]] static std::size_t block_size(std::size_t size_bytes) noexcept;
 
  private:

@@ -33,7 +33,7 @@ class HIPTOOL_API DecoderCache {
   /// block. Throws Error(invalid_argument) for a capacity of 0, and what memory_bytes() and Arena
   /// throw.
   DecoderCache(const Backend& backend, std::uint64_t capacity, std::span<const Layer> layers);
-  /// The same in an arena with so many free bytes on the Backend's device.
+  /// The same in an arena with that many free bytes on the Backend's device.
   DecoderCache(const Backend& backend, Arena& arena, std::uint64_t capacity,
                std::span<const Layer> layers);
 

@@ -80,7 +80,7 @@ Value to_kernel_argument(const Value& value) noexcept {
   return value;
 }
 
-/// Queues a kernel with these arguments, which are copied; their types must be those of the
+/// Queues a kernel with these arguments, which are copied; their types must match the
 /// kernel's parameters (std::uint64_t for one of 64 bits, not int). Errors and blocking as
 /// launch_with_addresses. The memory behind Buffers must live until the kernel is done.
 template <class... Arguments>

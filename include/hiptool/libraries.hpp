@@ -13,13 +13,13 @@ namespace hiptool::ops {
 /// Whether a vendor's library may compute.
 enum class Library {
   none,  ///< our kernels
-  /// The platform's library where one is found, first beside the bound runtime and then by its
+  /// The platform's library where one is found, first next to the bound runtime and then by its
   /// name, and computes such types and shapes; else our kernels. Tried in this order: hipBLASLt and
   /// rocBLAS, cuBLASLt and cuBLAS, or OpenBLAS (f32, f64) for products; MIOpen or cuDNN for
   /// convolutions and poolings (f32, f16). An AMD library for products is used only if its folder
   /// has kernels for the device: without them rocBLAS ends the process.
   ///
-  /// Sums are those of our kernels in type and bound, in TF32 only where options allow it and never
+  /// Sums are as in our kernels in type and bound, in TF32 only where options allow it and never
   /// in halves (MIOpen's Winograd algorithms of halves transform in halves); their order, and so
   /// the bits, and the bits of NaN are the library's. A library that answers an error is not asked
   /// again by this Backend, and our kernels compute; library_status() has its message. No result is

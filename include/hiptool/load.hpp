@@ -126,10 +126,10 @@ class HIPTOOL_API LoadedModel {
   /// Device memory by device of the plan; empty where a device has no tensors.
   [[nodiscard]] std::span<const Buffer> arenas() const noexcept { return arenas_; }
 
-  /// The tensor of that name, in place: its dtype, and its shape slowest first (that of a GGUF the
+  /// The tensor of that name, in place: its dtype, and its shape slowest first (of a GGUF the
   /// other way round). Of copies on several devices: that on the first device, or on the device
   /// given. Throws Error(not_found) where the model or the device does not have it,
-  /// Error(unsupported), naming the type, for one that is no DType.
+  /// Error(unsupported), naming the type, for one that is not a DType.
   [[nodiscard]] Tensor tensor(std::string_view name) const;
   [[nodiscard]] Tensor tensor(std::string_view name, const Device& device) const;
 

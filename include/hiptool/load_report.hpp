@@ -13,13 +13,13 @@
 
 namespace hiptool {
 
-/// How a load proves that the bytes in device memory are those of the files. The device computes
+/// How a load proves that the bytes in device memory equal the files. The device computes
 /// the XXH3-64 of every block of 16 KiB in its memory after the last copy; XXH3 detects damage, not
 /// tampering.
 enum class VerifyMode {
   automatic,  ///< `full` for files in the page cache, `fast` for others
   // Where a device has no digest kernel, modes with digests become `readback`.
-  full,       ///< digests of the device against those of a second, independent reading of the files
+  full,       ///< digests of the device against a second, independent reading of the files
   fast,       ///< against digests of the staging slots as they were read: one reading
   readback,   ///< all bytes copied back and compared with a second reading
   published,  ///< as `full`, and each file's SHA-256 against the one published for it

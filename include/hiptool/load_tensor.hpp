@@ -24,8 +24,8 @@ namespace hiptool {
 [[nodiscard]] HIPTOOL_API Weight load_weight(const Device& device, const ModelFile& model,
                                              std::string_view name);
 
-/// The same as a contiguous tensor, its dims slowest first (those of a GGUF the other way round).
-/// Besides throws Error(unsupported), naming the type, for one that is no DType: quantised ones,
+/// The same as a contiguous tensor, its dims slowest first (of a GGUF the other way round).
+/// Besides throws Error(unsupported), naming the type, for types without a DType: quantised ones,
 /// I8, U16, U64, BOOL, F4, F6 and the other F8 types.
 [[nodiscard]] HIPTOOL_API Tensor load_tensor(const TensorMemory& memory, const ModelFile& model,
                                              std::string_view name);

@@ -56,7 +56,7 @@ struct MatmulI32Options {
 
 /// a b of i8, with results and sums of i32 that wrap: exact modulo 2^32, the same bits on every
 /// platform and with every library. Sums of 131072 and more terms can leave 32 bits; those are not
-/// for libraries. Shapes are those of matmul; other dtypes are Error(unsupported).
+/// for libraries. Shapes are as for matmul; other dtypes are Error(unsupported).
 ///
 /// Our kernel reads operands of any layout where they are, and is not tuned: it has no matrix
 /// units. For NVIDIA's and AMD's libraries an operand is copied first, unless `no_copies` is set or
@@ -70,7 +70,7 @@ HIPTOOL_API void matmul_i32_into(const Backend& backend, Tensor& out, const Tens
                                  const Tensor& b, const MatmulI32Options& options = {});
 
 /// (silu(x gate) * (x up)) down, of x [.., m, k], gate and up [k, h] and down [h, n]; the dtypes
-/// are those of matmul, and all are the same. The products and the activation are rounded to the
+/// are as for matmul, and all are the same. The products and the activation are rounded to the
 /// dtype. Throws Error(invalid_argument) that names the operand which does not fit.
 [[nodiscard]] HIPTOOL_API Tensor mlp_swiglu(const Backend& backend, const Tensor& x,
                                             const Tensor& gate_weights, const Tensor& up_weights,

@@ -39,7 +39,7 @@ class HIPTOOL_API ElementType {
   explicit ElementType(const Entry& entry) noexcept : entry_(std::shared_ptr<void>(), &entry) {}
   explicit ElementType(Entry&&) = delete;
 
-  /// Valid as long as this or a copy, such as that of the tensor.
+  /// Valid as long as this or a copy, such as the tensor's.
   [[nodiscard]] std::string_view name() const noexcept { return entry_->name; }
   [[nodiscard]] std::uint32_t block_elements() const noexcept { return entry_->block_elements; }
   [[nodiscard]] std::uint32_t block_bits() const noexcept { return entry_->block_bits; }
@@ -111,7 +111,7 @@ struct MetadataEntry {
 
 struct ModelOptions {
   bool strict = false;  ///< what the specifications forbid but readers accept becomes an error
-  /// Tensors of unknown type are taken as plain bytes, from their offset to that of the next tensor
+  /// Tensors of unknown type are taken as plain bytes, from their offset to the next tensor's
   /// or the end of the data. Such a type is called "opaque(N)" and has 0 bits a block.
   bool opaque = false;
 };
@@ -150,7 +150,7 @@ class HIPTOOL_API ModelFile {
   [[nodiscard]] std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
   /// The path given to open(); files() lists the files that it names.
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  /// The folder of the model's configuration: that of the index, else that of the first file.
+  /// The folder of the model's configuration: the index's, else the first file's.
   [[nodiscard]] const std::filesystem::path& folder() const noexcept;
   /// The files that hold tensors, shards in their order. An index is not among them.
   [[nodiscard]] std::span<const ModelPart> files() const noexcept;
@@ -168,7 +168,7 @@ class HIPTOOL_API ModelFile {
   [[nodiscard]] std::uint64_t parameters() const noexcept;
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;  ///< sum of the files' sizes
 
-  /// The metadata in the order of the file: of a set that of its first file, to which the other
+  /// The metadata in the order of the file: of a set the first file's, to which the other
   /// files and the index of a safetensors set add keys that it lacks.
   [[nodiscard]] std::vector<MetadataEntry> metadata() const;
 

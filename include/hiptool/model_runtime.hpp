@@ -66,7 +66,7 @@ class HIPTOOL_API ModelRuntime {
   /// Is called with each stage as soon as it is queued. An exception from it ends decode_step.
   using Probe = std::function<void(const DecoderStage&)>;
 
-  /// Takes the weights on the Backend's device. The specification is that of the model. Blocks
+  /// Takes the weights on the Backend's device. The specification is the model's. Blocks
   /// while norms and biases of other types than F32 are converted to it.
   ///
   /// Before anything is queued: Error(invalid_argument) for options out of range and a

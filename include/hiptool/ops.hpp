@@ -112,7 +112,7 @@ inline constexpr std::array unary_operations{
 ///   relu(-0) is 0.
 /// * exp, log, sin, cos, tanh, erf, sigmoid, silu (x sigmoid(x)), normcdf (the standard normal
 ///   distribution), gelu_erf (x normcdf(x)) and gelu (its approximation by tanh) are within 2 units
-///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
+///   in the last place; of halves and f8e4m3 within 0.501. Special values follow C99, Annex
 ///   F, the signs of zeros included; silu, gelu and gelu_erf of -infinity are -0, their limit.
 [[nodiscard]] HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
 HIPTOOL_API void unary_into(const Backend& backend, Tensor& out, Unary operation, const Tensor& x);

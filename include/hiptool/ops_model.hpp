@@ -98,7 +98,7 @@ struct KVCache {
 
 /// Writes keys and values f32 [tokens, heads, size] of neighbouring tokens, the first of them at
 /// that position. Throws Error(out_of_bounds) when they exceed the capacity,
-/// Error(invalid_argument) for shapes and dtypes that are not those of the cache.
+/// Error(invalid_argument) for shapes and dtypes that differ from the cache.
 HIPTOOL_API void kv_append(const Backend& backend, KVCache& cache, const Tensor& keys,
                            const Tensor& values, std::uint64_t position);
 

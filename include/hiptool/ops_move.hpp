@@ -11,7 +11,7 @@
 
 /// Movement, indexing and random numbers. Conventions and errors as in hiptool/ops.hpp: work is
 /// queued on the Backend's stream; Error(invalid_argument) for dtypes, shapes, axes or devices that
-/// do not fit comes before anything is queued. Movement keeps all bits, those of NaN included, and
+/// do not fit comes before anything is queued. Movement keeps all bits, also of NaN, and
 /// has all dtypes. Functions whose results do not lie in one piece take any layout.
 namespace hiptool::ops {
 
@@ -28,7 +28,7 @@ HIPTOOL_API void copy_into(const Backend& backend, Tensor& out, const Tensor& x)
 struct Rows {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
-  std::uint64_t destination_stride = 0;  ///< from the start of a row to that of the next
+  std::uint64_t destination_stride = 0;  ///< from the start of a row to the start of the next
   std::uint64_t source_stride = 0;
   std::uint64_t destination_offset = 0;
   std::uint64_t source_offset = 0;

@@ -22,7 +22,7 @@ enum class Reduce { sum, min, max, argmin, argmax };
 
 /// Reduces any set of axes (each at most once; none: every element for itself) of a tensor of any
 /// dtype. The result has the other axes, and with keep_dims the reduced ones with dimension 1. Its
-/// dtype is that of x; for argmin and argmax u32: the index within the reduced axes, flattened in
+/// dtype is x's; for argmin and argmax u32: the index within the reduced axes, flattened in
 /// ascending order.
 ///
 /// Integer sums wrap. Sums of f16, bf16 and f8e4m3 are made in f32 and rounded once. The order of a

@@ -81,7 +81,7 @@ class HIPTOOL_API Platforms {
   Platforms& operator=(Platforms&&) noexcept;
 
   /// Opens the platform if that has not happened and returns the result. Never throws for a
-  /// platform that is not usable. Throws Error(invalid_argument) for a number that is no Platform.
+  /// platform that is not usable. Throws Error(invalid_argument) for an invalid Platform.
   [[nodiscard]] const PlatformStatus& status(Platform platform);
 
   /// Devices of one platform, in the runtime's order; empty when it is not usable.

@@ -13,7 +13,7 @@ namespace hiptool {
 struct SamplingOptions {
   /// Logits are divided by it. 0: greedy, the token of the largest logit, whatever the others say.
   double temperature = 0;
-  std::uint64_t top_k = 0;  ///< only so many tokens of the largest logits; 0: all
+  std::uint64_t top_k = 0;  ///< number of tokens with the largest logits to choose from; 0: all
   /// Of these, in the order of their probabilities, only the first that together have at least this
   /// share, from above 0 to 1 (Holtzman et al., The curious case of neural text degeneration,
   /// 2020).
@@ -48,7 +48,7 @@ class HIPTOOL_API TokenSampler {
   TokenSampler(const Backend& backend, std::uint64_t vocabulary);
 
   /// Queues the choice from logits f32 [vocabulary] and returns the id, u32 [1], as
-  /// ops::embedding_rows takes it. The id is that of sample_token() with the same arguments, unless
+  /// ops::embedding_rows takes it. The id equals sample_token() with the same arguments, unless
   /// the random number or a share is within rounding (about 1e-14) of the border between two
   /// tokens: sums are f64, in the order of ops::sum. The same bits on every device. Does not block.
   ///

@@ -69,7 +69,7 @@ class HIPTOOL_API Tensor {
   [[nodiscard]] static Tensor zeros(const TensorMemory& memory, DType dtype,
                                     std::initializer_list<std::uint64_t> dims);
 
-  /// New memory, contiguous, with these values; the dtype is that of the values. They have been
+  /// New memory, contiguous, with these values; the values give the dtype. They have been
   /// copied when the call returns. Throws Error(invalid_argument) unless there are as many values
   /// as elements, before anything is allocated.
   template <class Value>

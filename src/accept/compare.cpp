@@ -69,10 +69,11 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
       }
       if (!outcome.error) {
         outcome.error_code = machine::codes::not_measured;
-        outcome.error = Error(ErrorCode::invalid_argument, "check",
-                              fmt::format("{} expects '{}' of {}, which this run did not measure",
-                                          options.expectations->path, label, kind),
-                              "write the file anew with --write-expect, or remove the measurement");
+        outcome.error =
+            Error(ErrorCode::invalid_argument, "check",
+                  fmt::format("{} expects '{}' of {}, which this run did not measure",
+                              options.expectations->path, label, kind),
+                  "write the file again with --write-expect, or remove the measurement");
       }
     }
   }

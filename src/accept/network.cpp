@@ -56,7 +56,7 @@ void judge_ports(const std::vector<NetworkPort>& ports, StageWork& work) {
       add_port_fault(machine::codes::net_port, port.name,
                      fmt::format("{} has a link, but the port is {}", kind, port.state),
                      port.kind == PortKind::infiniband
-                         ? "start the subnet manager (opensm, or that of the switch)"
+                         ? "start the subnet manager (opensm, or the one in the switch)"
                          : "bring its interface up: `ip link set IFACE up`",
                      machine::Severity::fail, "ACTIVE", port.state, work);
       continue;
@@ -192,7 +192,7 @@ JointStageEnd network_stage(const std::vector<Device>&, const SharedContext& con
                             const OnLook& on_look) {
   JointStageEnd end;
   if (!context->job.has_others) {
-    works.back()->add_skip("this is no job of several processes: start it by srun or mpirun");
+    works.back()->add_skip("not a job of several processes: start it with srun or mpirun");
     return end;
   }
   const std::shared_ptr<StageWork> work = works.back();

@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t gpu_array_bytes = 64u << 20;  // a product takes less than a pulse of 10 Hz
 constexpr std::uint64_t cpu_array_bytes = 4u << 20;
 constexpr double memory_test_share = 0.4;  // of what is free then, for each of the two tests
-// Half of the threads that a multiprocessor holds and fewer: products run beside them.
+// Half of the threads that a multiprocessor holds and fewer: products run alongside them.
 constexpr std::uint64_t soaking_memory_blocks = 2;
 constexpr std::array<const char*, 2> memory_tests{"memtest-random", "memtest-address"};
 

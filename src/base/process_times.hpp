@@ -10,7 +10,7 @@
 
 namespace hiptool::base {
 
-/// The value below which Student's t of so many degrees of freedom is with that probability:
+/// The value below which Student's t of that many degrees of freedom is with that probability:
 /// 2.2281 for 0.975 and 10. The degrees are positive and need not be whole. The distribution is
 /// that of Abramowitz and Stegun 26.7.1 by the incomplete beta function, for which the continued
 /// fraction of DLMF 8.17.22 is computed; accurate to 1e-9.

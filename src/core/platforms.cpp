@@ -64,7 +64,7 @@ struct Platforms::Impl {
     const auto place = static_cast<std::size_t>(platform);
     if (place >= entries.size()) {
       throw Error(ErrorCode::invalid_argument, "open platform",
-                  std::to_string(static_cast<int>(platform)) + " is no platform");
+                  std::to_string(static_cast<int>(platform)) + " is not a platform");
     }
     Entry& entry = entries[place];
     // Not call_once: one that throws hangs the next under the thread sanitizer.

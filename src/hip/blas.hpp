@@ -109,7 +109,7 @@ struct BlasLibrary {
   std::string version;           ///< "5.1.0"; empty if the library reports none
   std::string reason;            ///< why it is missing
   const BlasApi* api = nullptr;  ///< null without a library
-  /// Targets ("gfx90a") that have kernels in the files beside the library; empty: unknown, or not
+  /// Targets ("gfx90a") that have kernels in the files next to the library; empty: unknown, or not
   /// AMD's.
   std::vector<std::string> targets;
 };

@@ -11,7 +11,7 @@
 
 namespace hiptool::hip {
 
-/// Whether there is nothing to compute, which is no error.
+/// Whether there is nothing to compute, which is not an error.
 bool is_empty(const ConvCall& call);
 
 /// 0, blas_types, blas_invalid_call, or blas_too_large where the library's 32-bit sizes are too

@@ -28,7 +28,7 @@ struct ColumnMajorGemm {
 
 ColumnMajorGemm to_column_major(const GemmCall& call);
 
-/// Whether there is nothing to compute, which is no error.
+/// Whether there is nothing to compute, which is not an error.
 bool is_empty(const GemmCall& call);
 
 /// 0, blas_invalid_call, or blas_types for a combination that no library has.

@@ -111,7 +111,7 @@ Tensor load_tensor(const TensorMemory& memory, const ModelFile& model, std::stri
   if (!dtype) {
     throw Error(ErrorCode::unsupported, "load tensor",
                 "tensor '" + tensor.name + "' has elements of type " +
-                    std::string(tensor.type.name()) + ", which is no DType",
+                    std::string(tensor.type.name()) + ", which is not a DType",
                 "load_weight() gives its bytes, for ops::QuantisedTensor");
   }
   const auto dims = load::dims_slowest_first(model, tensor.shape);
@@ -128,7 +128,7 @@ Tensor load_file_range(const TensorMemory& memory, const std::filesystem::path& 
     throw Error(code, "load file range", path.string() + ": " + reason, hint);
   };
   if (element_size_bytes(dtype) == 0) {
-    refuse(ErrorCode::invalid_argument, "a number that is no DType", "choose a DType");
+    refuse(ErrorCode::invalid_argument, "invalid DType", "choose a DType");
   }
   if (offset_bytes % element_size_bytes(dtype) != 0) {
     refuse(ErrorCode::invalid_argument,

@@ -80,7 +80,7 @@ Tensor LoadedModel::to_tensor(const Weight& weight, std::string_view name) const
   if (!dtype) {
     throw Error(ErrorCode::unsupported, "find tensor",
                 "tensor '" + std::string(name) + "' has elements of type " +
-                    std::string(weight.type.name()) + ", which is no DType",
+                    std::string(weight.type.name()) + ", which is not a DType",
                 "quantised_tensor() gives it for ops::quantised_matmul()");
   }
   return Tensor(weight.bytes, *dtype, Layout(load::dims_slowest_first(model_, weight.shape)));

@@ -35,10 +35,10 @@ namespace codes {
 /// NVIDIA's Xids.
 const std::vector<CodeInfo>& all_codes();
 
-/// Null for a text that is no code.
+/// Null for a text that is not a code.
 const CodeInfo* find_code(std::string_view code);
 
-/// The class of action of a code, as documents have it; empty for a text that is no code.
+/// The class of action of a code, as documents have it; empty for a text that is not a code.
 std::string action_class_of(std::string_view code);
 
 /// "HT-XID-79"; HT-XID-OTHER for a number that the catalogue lacks.

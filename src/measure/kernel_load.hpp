@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A kernel that is repeated for long, beside other work, with every result checked.
+/// A kernel that is repeated for long, alongside other work, with every result checked.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -31,7 +31,7 @@ std::vector<std::string> pieces_of(const std::filesystem::path& folder, const st
 [[noreturn]] void refuse_piece(const std::filesystem::path& path,
                                const std::filesystem::path& folder, const PieceName& piece);
 
-/// Where another GGUF file begins behind one whose data end there, at most so many bytes on.
+/// Where another GGUF file begins behind one whose data end there, at most that many bytes on.
 std::optional<std::uint64_t> gguf_behind(const base::File& file, std::uint64_t end,
                                          std::uint64_t alignment);
 

@@ -251,7 +251,7 @@ void read_window_fields(ConfigFields& config, const DecoderArchitecture& archite
     if (window == 0 && !is_optional) {
       config.refuse("sliding_window", "which must be at least 1");
     }
-    const auto saved = config.count("_sliding_window_pattern");  // beside layer_types
+    const auto saved = config.count("_sliding_window_pattern");  // next to layer_types
     // Where layer_types says it, a text such as LLLG repeats it.
     const ConfigJson* const pattern = config.find("sliding_window_pattern");
     const bool is_text =

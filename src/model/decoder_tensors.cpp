@@ -137,7 +137,7 @@ class TensorFinder {
     if (columns % block != 0) {
       refuse_decoder(model_.path(),
                      "rows of " + std::to_string(columns) + " elements are not whole blocks of 32",
-                     "metadata and tensors must be those of one model");
+                     "metadata and tensors must belong to one model");
     }
     ExpertMatrices all;
     all.rows = rows;
@@ -199,7 +199,7 @@ class TensorFinder {
       refuse_decoder(model_.files()[tensor->file].path,
                      "tensor " + in_quotes(name) + " has the shape " + shape_text(tensor->shape) +
                          " in place of " + shape_text(shape),
-                     "metadata and tensors must be those of one model");
+                     "metadata and tensors must belong to one model");
     }
     used_.insert(name);
     return name;

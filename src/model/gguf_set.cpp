@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr Place metadata_place{"metadata", {}, 24};
 constexpr std::string_view set_hint =
-    "download all files of the set anew, or make it again with `llama-gguf-split`";
+    "download all shards again, or split the model again with `llama-gguf-split`";
 
 class SetReader {
  public:

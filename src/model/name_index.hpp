@@ -10,7 +10,7 @@
 
 namespace hiptool::model {
 
-/// Hash of a name with a seed that is drawn anew for each process: nobody can write a file whose
+/// Hash of a name with a new seed for each process: nobody can write a file whose
 /// names all fall together.
 std::uint64_t wide_hash_of_name(std::string_view name) noexcept;
 inline std::uint32_t hash_of_name(std::string_view name) noexcept {

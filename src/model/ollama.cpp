@@ -149,7 +149,7 @@ std::optional<std::string> read_ollama_license(const fs::path& manifest) {
     const auto blob = find_blob(manifest, layer->digest);
     return blob ? std::optional(base::read_small_file(*blob)) : std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;  // the model's own blob was found in it, or it is no manifest
+    return std::nullopt;  // the model's own blob was found in it, or it is not a manifest
   }
 }
 

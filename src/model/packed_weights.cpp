@@ -72,7 +72,7 @@ constexpr std::array<std::string_view, 21> tables_of_hqq{".scale",
 
 using Weights = std::optional<std::uint64_t>;
 
-// Absent when the product is no number of weights: each has at least one bit in this world.
+// Absent when the product is not a number of weights: each has at least one bit in this world.
 Weights product_of(std::uint64_t left, std::uint64_t right) {
   std::uint64_t result = 0;
   if (__builtin_mul_overflow(left, right, &result)) return std::nullopt;
@@ -81,14 +81,14 @@ Weights product_of(std::uint64_t left, std::uint64_t right) {
 
 std::uint64_t last(const TensorInfo& tensor) { return tensor.shape.back(); }
 
-// Elements of words of so many bits for each weight.
+// Elements of words of that many bits for each weight.
 Weights unpacked(const TensorInfo& tensor, std::uint64_t bits) {
   if (bits == 0 || bits > tensor.type.block_bits()) return std::nullopt;
   const auto total = product_of(tensor.elements, tensor.type.block_bits());
   return total ? Weights(*total / bits) : std::nullopt;
 }
 
-// Bits of a weight, if so many words hold that many weights.
+// Bits of a weight, if as many words hold that many weights.
 std::uint64_t bits_of(std::uint64_t words, std::uint64_t word_bits, std::uint64_t weights) {
   const auto total = product_of(words, word_bits);
   return !total || weights == 0 || *total % weights != 0 ? 0 : *total / weights;

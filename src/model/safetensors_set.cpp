@@ -259,7 +259,7 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
   return std::nullopt;
 }
 
-/// Programs copy the index of a model beside the files that they made of it. If none of an index's
+/// Programs copy the index of a model next to the files that they made of it. If none of an index's
 /// files is there, all named as its own shards are, those are its model: one file, or one whole
 /// set. Empty where they are not.
 std::vector<fs::path> files_instead(const fs::path& index, const std::vector<fs::path>& listed) {

@@ -77,7 +77,7 @@ void give_shape(DecoderPlan& plan, const DecoderShape& shape) {
 /// How far a plan is from the size that was asked for: 1 for e times as much, or as little.
 double distance_of(double bytes, double wanted) { return std::abs(std::log(bytes / wanted)); }
 
-/// Gives the plan as many layers as come closest to so many bytes, of which it takes `bytes` now.
+/// Gives the plan as many layers as come closest to that many bytes, of which it takes `bytes` now.
 void change_layers(DecoderPlan& plan, double bytes, double wanted,
                    const std::function<double(const DecoderPlan&)>& bytes_of) {
   const double layers = plan.layers;

@@ -20,7 +20,7 @@ struct GgufFacts {
   const DecoderPlan* decoder = nullptr;  ///< in place of the last two
 };
 
-/// Adds a vocabulary of so many tokens.
+/// Adds a vocabulary of that many tokens.
 void write_tokens(GgufHeader& header, std::uint64_t count);
 
 /// Places the tensors of the file and makes its header.

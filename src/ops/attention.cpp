@@ -25,7 +25,7 @@ void require_positions(std::string_view operation, const KVCache& cache, std::ui
   throw Error(ErrorCode::out_of_bounds, std::string(operation),
               std::string(operation) + ": " + std::to_string(tokens) + " tokens from position " +
                   std::to_string(first) + " on exceed the cache's capacity of " +
-                  std::to_string(capacity) + "; make it larger or start anew");
+                  std::to_string(capacity) + "; make it larger or start again");
 }
 
 void require_cache(std::string_view operation, const KVCache& cache) {

@@ -107,7 +107,7 @@ Tensor unfold_images(const Backend& backend, const Tensor& x, const HeightWidth&
           .value());
 }
 
-/// Calls the function with parts of the results of which each takes so many elements of scratch
+/// Calls the function with parts of the results of which each takes that many elements of scratch
 /// memory as there are, at least one result.
 template <class Function>
 void each_part(std::span<const std::uint64_t> out, std::uint64_t each, std::uint64_t elements,

@@ -20,7 +20,7 @@ bool is_direct(const Tensor& weights, const ConvOptions& options, bool is_transp
 void run_direct(const Backend& backend, const Tensor& x, const Tensor& weights,
                 const ConvOptions& options, bool is_transposed, Tensor& out);
 
-/// Of the height (0) or width (1), with so many results along it.
+/// Of the height (0) or width (1), with that many results along it.
 hiptool_ops::FoldAxis fold_axis(const Tensor& x, const Tensor& weights, const ConvOptions& options,
                                 std::size_t i, std::uint64_t results, std::uint32_t& is_wide);
 

@@ -10,7 +10,7 @@
 namespace hiptool::ops {
 
 bool is_direct(const Tensor& weights, const ConvOptions& options, bool is_transposed) {
-  // Tiles of products have 64 rows, of which a group would use so many.
+  // Tiles of products have 64 rows, of which a group would use that many.
   constexpr std::uint64_t most_channels = 2;
   // One thread makes each sum.
   constexpr std::uint64_t most_terms = 4096;

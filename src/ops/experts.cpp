@@ -93,7 +93,7 @@ ExpertTensors::ExpertTensors(const Backend& backend, std::vector<QuantisedTensor
     refuse_experts(std::to_string(experts_) + " experts; there are kernels for 1 to 1024");
   }
   if (matrices_.size() != experts_ && matrices_.size() != 1) {
-    refuse_experts(std::to_string(matrices_.size()) + " matrices are not those of " +
+    refuse_experts(std::to_string(matrices_.size()) + " matrices do not belong to " +
                    std::to_string(experts_) + " experts");
   }
   const QuantisedTensor& first = matrices_.front();

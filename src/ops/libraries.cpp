@@ -37,7 +37,7 @@ std::string refuse_target(const Device& device, const hip::BlasLibrary& library)
   arch.erase(std::min(arch.find(':'), arch.size()));
   const auto& targets = library.targets;
   if (base::contains(targets, arch)) return {};
-  return "no kernels for " + arch + " were found beside " + library.path;
+  return "no kernels for " + arch + " were found next to " + library.path;
 }
 
 /// Counts a call that this library did not compute.

@@ -69,7 +69,7 @@ SumOrder order_of(const MatrixProduct& product) {
 }
 
 /// Takes the last batch axis as more rows, where all matrices along it are multiplied by the same
-/// one, their rows follow each other, and the kernels of the order can take so many.
+/// one, their rows follow each other, and the kernels of the order can take that many.
 bool join_rows(MatrixProduct& product, const SumOrder& order) {
   const std::size_t last = product.batch_axes - 1;
   const std::uint64_t count = product.out.batch_dims[last];

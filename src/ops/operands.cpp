@@ -233,7 +233,7 @@ void require_device(const Backend& backend, std::string_view operation,
                   std::string(operation) + ": " + describe(*tensor) +
                       "; i8 is for copies and matmul_i32 alone");
     }
-    // No memory has so many: a layout that repeats elements would keep a kernel busy for ever.
+    // No memory has that many: a layout that repeats elements would keep a kernel busy for ever.
     if (tensor->element_count() > most_elements) {
       throw Error(
           ErrorCode::unsupported, std::string(operation),

@@ -57,7 +57,7 @@ template <unsigned count>
 hiptool_ops::Operands<count> make_operands(const std::array<const Layout*, count>& layouts,
                                            std::size_t order);
 
-/// Queues a kernel of 256 threads a block, of which each takes `run` of so many elements.
+/// Queues a kernel of 256 threads a block, of which each takes `run` of that many elements.
 template <class... Arguments>
 void launch_elements(const Backend& backend, const Kernel& kernel, std::uint64_t elements,
                      std::uint64_t run, const Arguments&... arguments);

@@ -222,7 +222,7 @@ hiptool_ops::FileProduct file_product(const Tensor& out, const QuantisedTensor& 
   return all;
 }
 
-/// Of blocks of which each computes so many rows of so many tokens.
+/// Of blocks of which each computes that many rows of that many tokens.
 LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64_t tokens) {
   LaunchConfig config;
   config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, 0x7FFFFFFF));

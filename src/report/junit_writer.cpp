@@ -246,7 +246,7 @@ std::string case_element(const TestCase& test, const std::string& suite) {
   return text + ">" + result + "</testcase>\n";
 }
 
-/// What is no failure and yet to be read: the cases of warnings have passed.
+/// What is not a failure and yet to be read: the cases of warnings have passed.
 std::string warnings_element(const std::vector<Check>& checks) {
   std::string text;
   for (const Check& check : checks) {

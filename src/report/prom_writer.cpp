@@ -145,7 +145,7 @@ void add_checks(Metrics& metrics, const std::vector<Check>& checks) {
   }
 }
 
-// What has a code and is no stage: the error of a check, and what a merge found.
+// What has a code and is not a stage: the error of a check, and what a merge found.
 void add_failures(Metrics& metrics, const std::vector<Failure>& failures) {
   for (const Failure& failure : failures) {
     const bool is_a_check =

@@ -56,7 +56,7 @@ bool is_shown(const Value& value) {
   return !list->empty() && list->size() <= 8 && number_of(list->front()) == std::nullopt;
 }
 
-// With what only its kind has beside what all have.
+// With what only its kind has besides what all have.
 Object with_details(const Object& fields) {
   Object flat;
   for (const auto& [key, value] : fields) {

@@ -182,7 +182,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
     const std::string lead(lines.empty() ? 0 : indent, ' ');
     std::size_t bytes = bytes_that_fit(text, width > lead.size() ? width - lead.size() : 1);
     if (bytes < text.size() && text[bytes] != ' ') {
-      // A blank among the first letters' own indentation is no place to break.
+      // A blank among the first letters' own indentation is not a place to break.
       const std::size_t start = std::min(text.find_first_not_of(' '), bytes);
       const std::size_t blank = text.substr(0, bytes).find_last_of(' ');
       const bool has_blank = blank != std::string_view::npos && blank > start;

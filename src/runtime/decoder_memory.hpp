@@ -52,7 +52,7 @@ class DecoderMemory {
 std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                                    const ModelRuntime::Options& options);
 
-/// The part of it that is no KV cache.
+/// The part of it that is not KV cache.
 std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                                     const ModelRuntime::Options& options);
 

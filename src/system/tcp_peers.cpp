@@ -35,7 +35,7 @@ constexpr int poll_ms = 100;
 
 [[noreturn]] void refuse_hosts(std::string_view list, const std::string& reason) {
   throw Error(ErrorCode::invalid_argument, "hosts",
-              "'" + std::string(list) + "' is no list of hosts: " + reason,
+              "'" + std::string(list) + "' is not a list of hosts: " + reason,
               "write node1,node2 or node[1-4]");
 }
 

@@ -29,7 +29,7 @@ std::size_t bytes_of(std::uint64_t count, DType dtype) {
 
 void require_dtype(const char* operation, DType dtype) {
   if (element_size_bytes(dtype) != 0) return;
-  throw_argument(operation, std::to_string(static_cast<int>(dtype)) + " is no DType");
+  throw_argument(operation, std::to_string(static_cast<int>(dtype)) + " is not a DType");
 }
 
 // Also when the work fails it must not use the caller's memory any more.
@@ -186,7 +186,7 @@ std::size_t Tensor::element_count_as(DType dtype) const {
                                       ", the values of " + std::string(to_string(dtype)));
   }
   static_cast<void>(size_bytes());  // refuses counts whose bytes would wrap
-  // No host has memory for so many; an allocator that ends the process is not asked.
+  // No host has memory for that many; an allocator that ends the process is not asked.
   constexpr std::uint64_t most_elements = std::uint64_t{1} << 44;
   if (element_count() > most_elements) throw_no_host_memory(element_count());
   return element_count();

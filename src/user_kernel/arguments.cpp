@@ -145,7 +145,7 @@ std::string hint_of(const std::vector<ArgumentInfo>& arguments) {
   return arguments.empty() ? "it takes none" : "it takes " + describe(arguments);
 }
 
-/// What a parameter of a type that is no number takes, and then all parameters.
+/// What a parameter of a type that is not a number takes, and then all parameters.
 std::string hint_of(const ArgumentInfo& refused, const std::vector<ArgumentInfo>& arguments) {
   const bool may_be_struct = !refused.element && refused.kind != ArgumentKind::pointer;
   if (!may_be_struct) return hint_of(arguments);

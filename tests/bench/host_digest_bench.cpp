@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Rate of one core's digests of blocks, for every set of instructions that this processor has,
-/// beside what the same core copies with memcpy.
+/// alongside what the same core copies with memcpy.
 ///
 /// Usage: host_digest_bench
 #include <algorithm>

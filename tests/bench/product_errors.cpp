@@ -258,7 +258,7 @@ class Products {
   /// How one product is queued, of which errors are the largest: each way may be another kernel.
   struct Way {
     bool has_transposed_b;
-    std::uint64_t batch;  ///< the same product so many times
+    std::uint64_t batch;  ///< the same product that many times
   };
   std::vector<Way> ways() const {
     std::vector<Way> all{{false, 1}, {true, 1}};

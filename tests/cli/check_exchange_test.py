@@ -249,7 +249,7 @@ class Network(Check):
         document = self.assert_document(result.stdout, "check.schema.json")
         stage = next(one for one in document["stages"] if one["stage"] == "network")
         self.assertEqual(stage["reason"],
-                         "this is no job of several processes: start it by srun or mpirun")
+                         "not a job of several processes: start it with srun or mpirun")
         # Without --stage it is not in the list at all.
         plain = run("check", "--device", "cpu", "--size", "64KiB", "--format", "json",
                     environment=clean_environment())
@@ -261,7 +261,7 @@ class Network(Check):
             result = run("check", "--device", "cpu", "--stage", "network", "--peers", peers,
                          environment=clean_environment())
             self.assertEqual(result.returncode, 2, result.stdout)
-            self.assertIn(f"'{peers}' is no list of hosts", result.stderr)
+            self.assertIn(f"'{peers}' is not a list of hosts", result.stderr)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class FilesThatAccompanyAModel(ModelKinds):
         document = self.document("load", path, "--device", "cpu")
         self.assertEqual(document["model"]["kind"], kind)
         shown = " ".join(run("load", str(path), "--device", "cpu").stdout.split())
-        self.assertIn("warning: this is no model by itself", shown)
+        self.assertIn("warning: not a model by itself", shown)
         for words in (["--dry-run", "--context", "512"], ["--decode", "2"], ["--prove"]):
             document = self.document("load", path, "--device", "cpu", *words, code=4)
             self.assertIn(f"{name}, not a model", document["error"]["message"])

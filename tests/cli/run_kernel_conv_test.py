@@ -181,7 +181,7 @@ class Faults(Convolutions):
         result = self.run_kernel(*SMALL, "--lib", "cudnn,miopen", "--device", "nvidia:0", code=3,
                                  environment=fakes(folder="/nowhere"))
         self.assertIn("no convolution was computed: ", result.stderr)
-        self.assertIn("miopen is no library of the nvidia platform", result.stderr)
+        self.assertIn("miopen is not a library of the nvidia platform", result.stderr)
 
     def test_another_major_version(self):
         for device, library, _ in PLATFORMS:

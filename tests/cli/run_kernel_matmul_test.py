@@ -214,7 +214,7 @@ class Faults(Products):
             self.assertIn("was found", results[name]["reason"])
         result = self.run_kernel(*SMALL, "--lib", "cublas,rocblas", "--device", "nvidia:0", code=3,
                                  environment=fakes(folder="/nowhere"))
-        self.assertIn("rocblas is no library of the nvidia platform", result.stderr)
+        self.assertIn("rocblas is not a library of the nvidia platform", result.stderr)
 
     def test_another_major_version(self):
         results = self.results(*SMALL, "--lib", "all", "--device", "amd:0",

@@ -122,7 +122,7 @@ TEST_CASE("devices: peers") {
   const hipError_t error = api().hipDeviceCanAccessPeer(&can_access, 0, 0);
   if (error == hipErrorNotSupported) return test::skip_case("the runtime knows no peers");
   REQUIRE(error == hipSuccess);
-  CHECK(can_access == 0);  // a device is no peer of itself
+  CHECK(can_access == 0);  // a device is not a peer of itself
   const int none = under_test().device_count;
   CHECK(api().hipDeviceCanAccessPeer(&can_access, 0, none) == hipErrorInvalidDevice);
   if (lacks_second_device()) return;

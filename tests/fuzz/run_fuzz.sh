@@ -15,7 +15,7 @@ programs=$(cd "${4:-$here}" && pwd)
 corpus=$(cd "${5:-$here/corpus}" && pwd)
 targets=$(ls "$corpus")
 
-# The targets of several files write them anew for each input.
+# The targets of several files write them again for each input.
 memory=/dev/shm
 [ -w $memory ] || memory=${TMPDIR:-/tmp}
 TMPDIR=$(mktemp -d -p "$memory" hiptool-fuzz-XXXXXX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The config.json beside a small safetensors file.
+// The config.json alongside a small safetensors file.
 #include <cstdint>
 #include <string>
 

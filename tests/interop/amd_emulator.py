@@ -34,7 +34,7 @@ ARCHS = ["gfx942", "gfx1100", "gfx1201"]
 
 
 class Worker:
-    """A process that replays launches; it may crash or hang, and then is started anew."""
+    """A process that replays launches; it may crash or hang, and then is started again."""
 
     def __init__(self, cache, *arguments):
         self.command = [sys.executable, str(HERE / "amd_replay.py"), *map(str, arguments)]

@@ -9,7 +9,7 @@ gets paths of this machine, below the build, the temporary folder and /usr.
   --groups LIST   only these, in their order
   --match REGEX   only cases whose name contains it; limits conformance, kernels, operations, faults
   --limit S       seconds for a command (default 600)
-  --tries N       a command that does not end is begun anew, N times in all (default 1)
+  --tries N       a command that does not end is begun again, N times in all (default 1)
   --continue      what FILE has of an earlier run stays, and only the rest is run
 
 What a command shows is a unit: a case, or the cases of a kernel or of an operation and type.

@@ -94,7 +94,7 @@ std::string refuse_second_runtime(const base::DynamicLibrary& library,
   // A symbol is searched in a library and all that it depends on.
   const void* theirs = library.symbol(probe_symbol);
   if (theirs == nullptr || theirs == runtime.symbol(probe_symbol)) return {};
-  return "brought a second HIP runtime into the process beside " + runtime.path();
+  return "brought a second HIP runtime into the process alongside " + runtime.path();
 }
 
 std::vector<std::string> list_targets(const std::string& library_path, const std::string& name,

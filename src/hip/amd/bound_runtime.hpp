@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The HIP runtime that belongs to this process, as the libraries beside it see it.
+/// The HIP runtime that belongs to this process, as the libraries next to it see it.
 #pragma once
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ std::string ask_major(const base::DynamicLibrary& runtime);
 int runtime_major(const base::DynamicLibrary& runtime);
 
 /// Folders where the libraries of the runtime's release are: its own, and in Python wheels those of
-/// the packages `_rocm_sdk_libraries*` beside its package.
+/// the packages `_rocm_sdk_libraries*` next to its package.
 std::vector<std::string> list_library_folders(const base::DynamicLibrary& runtime);
 
 /// Whether AMD's libraries can be started: hipBLASLt ends the process where there is no device, and

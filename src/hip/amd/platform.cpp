@@ -273,7 +273,7 @@ void bind(const BindRequest& request, Binding& binding) {
     const bool is_of_program =
         mapped && (mapped->path() == bound().path || bound().opened.count(mapped->path()) == 0);
     if (is_of_program) is_found = bind_library(*mapped, request, attempts, binding);
-    // Another one would be a second runtime beside the program's.
+    // Another one would be a second runtime next to the program's.
     const bool is_search_over = is_found || (is_of_program && attempts.has_unusable());
     if (!is_search_over) is_found = search(request, attempts, binding);
   }

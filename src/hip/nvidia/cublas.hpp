@@ -89,7 +89,7 @@ int cublas_compute(BlasCompute compute);
 /// The status' name, and for the usual one without a driver what it means.
 std::string cublas_status_text(int status);
 
-/// Folders of the CUDA toolkit and of Python wheels: `before` the system's linker those beside a
+/// Folders of the CUDA toolkit and of Python wheels: `before` the system's linker those next to a
 /// mapped NVRTC, cuBLAS or CUDA runtime, `after` it the toolkit's and the active environment's.
 struct CudaFolders {
   std::vector<std::string> before;

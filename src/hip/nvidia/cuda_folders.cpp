@@ -32,7 +32,7 @@ int add_mapped_toolkit(dl_phdr_info* info, std::size_t, void* found) {
   return 0;
 }
 
-/// `nvidia/cublas/lib` beside `nvidia/cuda_nvrtc/lib`.
+/// `nvidia/cublas/lib` next to `nvidia/cuda_nvrtc/lib`.
 void add_wheels(std::vector<std::string>& folders, const fs::path& packages) {
   for (const std::string& wheel : list_sibling_folders(packages.string(), "", "lib")) {
     add_folder(folders, wheel);

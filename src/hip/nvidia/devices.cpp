@@ -101,7 +101,7 @@ hipError_t can_access_peer(int* can_access, int ordinal, int peer) {
     return error;
   }
   return on_device(ordinal, [&](CUdevice device) {
-    *can_access = 0;  // HIP: a device is no peer of itself
+    *can_access = 0;  // HIP: a device is not a peer of itself
     return ordinal == peer ? CUDA_SUCCESS
                            : cuda().cuDeviceCanAccessPeer(can_access, device, peer_device);
   });

@@ -44,7 +44,7 @@ std::vector<TensorGroup> groups_on_gpu(std::span<const TensorInfo> tensors,
   return groups;
 }
 
-// What is left of each device's memory beside the compute buffers.
+// What is left of each device's memory besides the compute buffers.
 std::vector<DeviceMemory> without_compute(const ModelFit& fit, Memory devices) {
   std::vector<DeviceMemory> left(devices.begin(), devices.end());
   for (DeviceMemory& device : left) {

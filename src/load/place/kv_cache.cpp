@@ -36,7 +36,7 @@ const KvBlock& block_of(KvType type) {
   if (static_cast<std::size_t>(type) < std::size(kv_blocks)) {
     return kv_blocks[static_cast<std::size_t>(type)];
   }
-  throw Error(ErrorCode::invalid_argument, "size KV cache", "a number that is no KvType");
+  throw Error(ErrorCode::invalid_argument, "size KV cache", "invalid KvType");
 }
 
 // A summary that was not made by summarize() has no caches.

@@ -12,7 +12,7 @@ namespace hiptool::load {
 /// More than any machine has, and small enough for sums with weights and margins.
 inline constexpr std::uint64_t most_cache_bytes = std::uint64_t{1} << 62;
 
-/// llama.cpp allocates the cache in steps of so many tokens.
+/// llama.cpp allocates the cache in steps of that many tokens.
 inline constexpr std::uint64_t cell_step_tokens = 256;
 
 /// llama.cpp's default --ubatch-size: tokens that are computed at a time.

@@ -35,7 +35,7 @@ void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, S
                           const CacheNeed& cache, const FitMemory& memory,
                           std::optional<ModelFit>& fit);
 
-/// The plans of the devices, each of which gets the next so many tensors of this order.
+/// The plans of the devices, each of which gets that many of the next tensors in this order.
 std::vector<DevicePlan> divide(const ModelFile& model, std::span<const Device> devices,
                                std::vector<std::uint32_t> order,
                                std::span<const std::uint64_t> tensor_counts);

@@ -19,7 +19,7 @@
 
 namespace hiptool::load {
 
-/// Reads the files of a model again, independent of the loader: opens them anew and runs jobs on
+/// Reads the files of a model again, independent of the loader: opens them again and runs jobs on
 /// threads of its own. The model must outlive it.
 class SecondReader {
  public:
@@ -53,7 +53,7 @@ class SecondReader {
   /// started. Does not block.
   void start(std::vector<Job> jobs, Work work);
 
-  /// From now on at most so many threads run (0: half of the cores); those above it pause after
+  /// From now on at most that many threads run (0: half of the cores); those above it pause after
   /// their job. From any thread; does not block.
   void limit_threads(std::uint32_t threads);
   /// Lets all threads run and waits. Throws the first exception of a job, Error(input_failed) where

@@ -42,7 +42,7 @@ class FileLoad {
   /// the statistics say of reading is left to the FileSet, and so is whether a file changed.
   LoadStatistics run();
 
-  /// Instead of run(): reads what run() reads first, so many bytes, but copies nothing. Bytes per
+  /// Instead of run(): reads what run() reads first, that many bytes, but copies nothing. Bytes per
   /// second; 0 for an empty model.
   double probe(std::uint64_t most_bytes);
 

@@ -55,7 +55,7 @@ class Transfer {
   /// runtime answered. A verification by slots needs slots of two blocks of 16 KiB.
   TransferStatistics load(std::span<const Buffer> arenas, Verification* verification = nullptr);
 
-  /// Reads what load() reads first, so many bytes for each device, without copying them: the rate
+  /// Reads what load() reads first, that many bytes for each device, without copying them: the rate
   /// in bytes per second that load() cannot exceed. Arenas that the host writes in place get the
   /// bytes that they have after load(). Blocks. Throws as load() does.
   double probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes);

@@ -15,7 +15,7 @@
 namespace hiptool::load {
 
 /// The digests of a model's blocks (see verify_readback) as its files hold them, by an independent
-/// second reader: files opened anew, offsets straight from the parsed headers, no part of the
+/// second reader: files opened again, offsets straight from the parsed headers, no part of the
 /// loader. It needs no device, so it can start before one does. The model must outlive it.
 ///
 /// On request it also gives the SHA-256 of files. Such a file is read once, from its first byte to

@@ -19,7 +19,7 @@ std::vector<PublishedHash> given_hashes(const ModelFile& model,
     if (!sha256) {
       throw Error(ErrorCode::invalid_argument, "verify published",
                   "'" + text + "' is not a SHA-256 of 64 hexadecimal digits",
-                  "`sha256sum FILE` prints that of a file");
+                  "`sha256sum FILE` prints the SHA-256 of a file");
     }
     hashes.push_back({static_cast<std::uint32_t>(hashes.size()), *sha256, {}, {}});
   }

@@ -74,7 +74,7 @@ class Verifier {
         options_(options),
         work_(divide(model, layout)),
         block_digests_(model.tensors().size()) {
-    // A reader of its own: opened anew, offsets straight from the parsed header.
+    // A reader of its own: opened again, offsets straight from the parsed header.
     for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
     for (const Placement& placement : layout.placements) {
       const std::uint64_t size_bytes = model.tensors()[placement.tensor].size_bytes;

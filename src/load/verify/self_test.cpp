@@ -25,7 +25,7 @@ struct PlantedPiece {
 
 [[noreturn]] void refuse_model(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, "self-test", "self-test: " + why,
-              "take a larger model, such as that of `hiptool load --demo`");
+              "take a larger model, such as the one of `hiptool load --demo`");
 }
 
 // Up to four pieces of one size, each inside a tensor, whose contents differ from each other.

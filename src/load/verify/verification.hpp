@@ -45,9 +45,9 @@ class Verification {
   /// Digests the arenas as they are now, on all devices at once, waits for the digests of the files
   /// and compares. A difference is a result, not an exception; it is narrowed down to bytes by
   /// reading the block back. Copies into the arenas must be done, as they are after load(). May be
-  /// called again and then digests the memory anew. Blocks. Throws Error(input_failed) where a file
-  /// could not be read or changed, Error(cancelled) by the token of the options, what the kernel
-  /// could not be loaded with, else what the runtime answered.
+  /// called again and then digests the memory again. Blocks. Throws Error(input_failed) where a
+  /// file could not be read or changed, Error(cancelled) by the token of the options, what the
+  /// kernel could not be loaded with, else what the runtime answered.
   VerifyResult finish();
 
   /// The kernel image in use on the first device that gets tensors: "sm_60", "gfx90a", "cpu",

@@ -59,7 +59,7 @@ void judge_library(const Evidence& evidence, const LibraryAnswer& library, Check
   }
   list.add({"libraries", Severity::warn, "",
             name + " has no kernels for " + without + " in it: " + library.path,
-            "files TensileLibrary_* beside the library: " + targets,
+            "files TensileLibrary_* next to the library: " + targets,
             "kernels for each GPU; without them the library ends the program",
             "install a " + library.name + " that is built for the GPU, or compute without it"});
 }

@@ -53,7 +53,7 @@ void examine_nvidia_pair(const Evidence& evidence, CheckList& list) {
   const std::string fix =
       "restart, so that the kernel driver of the installed library is loaded (or `sudo rmmod "
       "nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia`); in a container start "
-      "it anew with `--gpus all`";
+      "it again with `--gpus all`";
   if (!has_answered(answer) || driver.empty() || answer->status.library.empty()) {
     list.add_unknown("driver-runtime", "nvidia", "driver or library not found", source,
                      "compare `cat /sys/module/nvidia/version` with `nvidia-smi`");

@@ -67,7 +67,7 @@ struct CopySpec {
   CopyEngine engine = CopyEngine::copy;
   std::uint64_t size_bytes = 0;  ///< of each copy
   /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all for the others, the
-  /// one of one-to-all and all-to-one first; beside others the measured one first.
+  /// one of one-to-all and all-to-one first; alongside others the measured one first.
   std::vector<Device> devices;
   bool reads = false;       ///< between several devices: the receiving side does the copy
   bool is_latency = false;  ///< the time of one copy and the wait for it, not a rate

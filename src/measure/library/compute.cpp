@@ -329,7 +329,7 @@ Kind kind_named(const std::vector<Kind>& kinds, const std::string& name) {
 
 [[noreturn]] void refuse_platform(const std::string& name, Platform platform) {
   throw Error(ErrorCode::unsupported, name,
-              name + " is no library of the " + std::string(to_string(platform)) + " platform");
+              name + " is not a library of the " + std::string(to_string(platform)) + " platform");
 }
 
 /// The library, if it was found.

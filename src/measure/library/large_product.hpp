@@ -50,9 +50,9 @@ class LargeProduct {
  private:
   std::uint64_t length() const { return is_of_rows_ ? problem_.m : problem_.n; }
   std::uint64_t width() const { return is_of_rows_ ? problem_.n : problem_.m; }
-  /// The same product of so many rows or columns.
+  /// The same product of that many rows or columns.
   MatmulProblem part_of(std::uint64_t count) const;
-  /// So many rows or columns of C from one on, row-major and packed.
+  /// That many rows or columns of C from one on, row-major and packed.
   std::vector<std::byte> read(const Buffer& c, std::uint64_t first, std::uint64_t count,
                               const StreamRef& stream) const;
   ProblemData data_of(std::uint64_t count) const;

@@ -37,9 +37,9 @@ struct LibraryResult : KernelResult {
   std::string library_path;
   std::string data;         ///< that was wrong: "whole numbers"
   std::string where;        ///< of the wrong elements
-  bool counts_all = true;   ///< else at least so many are wrong
+  bool counts_all = true;   ///< else at least that many are wrong
   double judged_share = 1;  ///< of random data; whole numbers are always judged completely
-  /// Why random data was judged in part: so many terms of sums the host computes in a second, in
+  /// Why random data was judged in part: that many terms of sums the host computes in a second, in
   /// as many seconds as judge_s has.
   double terms_per_s = 0;
   bool has_same_bits = true;               ///< of two calls

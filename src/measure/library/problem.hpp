@@ -152,7 +152,7 @@ struct Trap {
 const std::vector<Trap>& traps_of(ProblemKind kind);
 
 /// The largest dimension (of convolutions: images, then height or width) is halved until the data
-/// fit into so many bytes. The reason if it was changed, else empty.
+/// fit into that many bytes. The reason if it was changed, else empty.
 std::string shrink_to_fit(Problem& problem, std::uint64_t free_bytes);
 
 /// The same for the shape of a trap. One of is_large_product() stays as it is on a GPU, since a

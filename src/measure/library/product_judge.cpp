@@ -338,7 +338,7 @@ class Judge {
   static std::uint64_t whole(double value) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
   }
-  /// A sum, or nothing if an element is no whole number that the sums can be.
+  /// A sum, or nothing if an element is not a whole number that the sums can be.
   std::optional<std::uint64_t> result_sum(std::uint64_t batch, std::uint64_t own,
                                           bool is_row) const {
     std::uint64_t sum = 0;

@@ -40,7 +40,7 @@ enum class Transforms {
 };
 
 /// The bound of an error as a multiple of the root of the sum of the squared products, which a sum
-/// of so many terms may have in the type that is summed in: 8 sqrt(k) u for products of f32 and
+/// of that many terms may have in the type that is summed in: 8 sqrt(k) u for products of f32 and
 /// f64, whose sums are rounded to nearest, and (8 sqrt(k) + k / 4) u for all others, as matrix
 /// units truncate theirs. Convolutions of f32 and f64 by transforms: 64 sqrt(k) u, but at most 8192
 /// u where that is more than 8 sqrt(k) u. For terms of both signs: docs/kernels.md has the measured
@@ -57,7 +57,7 @@ struct Judgement {
   bool is_by_sums = false;    ///< whole numbers: by checksums of every row and column
   double max_error = 0;       ///< as a share of the bound
   std::optional<report::WrongData> wrong;
-  bool counts_all = true;  ///< else at least so many are wrong
+  bool counts_all = true;  ///< else at least that many are wrong
   std::string where;       ///< of the wrong elements: "64x64 block at [128,64]"
 };
 

@@ -159,7 +159,7 @@ class ImageShapeReader {
     require_memory({problem.n, problem.k, problem.out_height(), problem.out_width()});
   }
 
-  /// So many elements need more memory than any device has.
+  /// That many elements need more memory than any device has.
   void require_memory(std::initializer_list<std::uint64_t> sizes) const {
     constexpr double most_elements = 0x1p44;
     double all = 1;
@@ -220,7 +220,7 @@ void set_product_shape(MatmulProblem& problem, std::string_view text) {
     start = end + 1;
   }
   if (sizes.size() != 3) refuse_product_shape(text);
-  // So many elements need more memory than any device has.
+  // That many elements need more memory than any device has.
   for (const auto& [rows, columns] : {std::pair{0, 1}, std::pair{0, 2}, std::pair{1, 2}}) {
     product = sizes[static_cast<std::size_t>(rows)];
     if (sizes[static_cast<std::size_t>(columns)] > (std::uint64_t{1} << 44) / product) {

@@ -41,7 +41,7 @@ void choose_nothing(InputData& ids) {
 
 InputData make_ids(const IdKind& kind, std::span<const std::uint64_t> dims, std::uint64_t length,
                    InputMaker& maker) {
-  // 255 as u8 is no index.
+  // 255 as u8 is not an index.
   const std::uint64_t most = kind.dtype == DType::u8 ? 255 : length;
   InputData ids = maker.indices(kind.dtype, dims, std::min(length, most));
   if (kind.has_none) choose_nothing(ids);

@@ -18,7 +18,7 @@ using reference::Values;
 
 std::uint64_t count_pixels(const Dims& image) { return image[0] * image[1] * image[2] * image[3]; }
 
-/// A NaN in the middle of a tensor that has room for numbers beside it.
+/// A NaN in the middle of a tensor that has room for numbers next to it.
 void put_pooled_nan(InputData& data) {
   const std::uint64_t count = count_pixels(data.dims);
   if (!is_floating_point(data.dtype) || count < 16) return;
@@ -173,7 +173,7 @@ void add_pool_operations(std::vector<OperationEntry>& list) {
   const std::vector<DType> pooled{DType::u8,   DType::u32, DType::i64, DType::f16,
                                   DType::bf16, DType::f32, DType::f64};
   const std::vector<DType> all(dtypes.begin(), dtypes.end());
-  // The reference is to end within seconds: at most so many images.
+  // The reference is to end within seconds: at most that many images.
   add_images(list, "avg_pool2d", "average of each window of an image", pooled, false, {16, 64, 64},
              256, [](DType dtype, Shape dims, InputMaker& maker) {
                return pool_cases(true, dtype, dims, maker);

@@ -140,7 +140,7 @@ class NoisyMachine {
   std::size_t judged_ = 0;
 };
 
-/// What --write-expect writes of so many runs of a machine.
+/// What --write-expect writes of that many runs of a machine.
 Expectations write_expectations(NoisyMachine& machine, std::size_t repeats) {
   std::vector<std::vector<StageMeasurement>> runs;
   for (std::size_t i = 0; i < repeats; ++i) runs.push_back(machine.measure());

@@ -38,7 +38,7 @@ Times simulate(const NoiseModel& noise, std::size_t processes, double factor,
   return medians;
 }
 
-// How many of so many comparisons have that verdict.
+// How many of that many comparisons have that verdict.
 int count_verdicts(const NoiseModel& noise, std::size_t processes, double factor, Verdict wanted,
                    int comparisons) {
   std::mt19937_64 random(20261127);

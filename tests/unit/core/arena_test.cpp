@@ -29,7 +29,7 @@ std::uintptr_t address_of(const Buffer& buffer) {
 
 constexpr std::size_t padded(std::size_t size) { return (size + 255) / 256 * 256; }
 
-// What an arena should be like, found anew each time by walking along the slices.
+// What an arena should be like, found again each time by walking along the slices.
 struct Model {
   struct Taken {
     std::size_t requested;

@@ -74,7 +74,7 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
   CHECK(code_of([&] { static_cast<void>(load_weight(watched.device, model, "nowhere")); }) ==
         ErrorCode::not_found);
   CHECK_THROWS_WITH_AS(load_tensor(watched.device, model, "other"),
-                       "tensor 'other' has elements of type F8_E5M2, which is no DType", Error);
+                       "tensor 'other' has elements of type F8_E5M2, which is not a DType", Error);
 }
 
 TEST_CASE("load tensor: dims of a GGUF are turned round, quantised ones are bytes") {

@@ -157,7 +157,7 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
     std::optional<std::uint64_t> first;
     std::uint64_t count;
     std::optional<std::uint64_t> bits;
-    const char* expected;  ///< at that place; empty: what is expected is no round number
+    const char* expected;  ///< at that place; empty: what is expected is not a round number
     const char* got;
   };
   const std::optional<std::uint64_t> any;

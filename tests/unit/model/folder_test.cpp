@@ -28,7 +28,7 @@ std::string gguf_with(const std::string& key, const std::string& text) {
   return Gguf().pair(key, 8, Bytes().text(text)).tensor("c", {8}, 0, 0).data(32).bytes();
 }
 
-// What is said of the other models beside the one that was chosen.
+// What is said of the other models alongside the one that was chosen.
 std::string note_of(const fs::path& folder) {
   const ModelFile model = ModelFile::open(folder);
   for (const std::string& warning : model.warnings()) {
@@ -393,7 +393,7 @@ TEST_CASE("folder: with what is almost a model, or one of another program") {
   write_file(part / "abc.incomplete", "x");
   check_message(refusal_of(folder.path()), "input_failed", "not finished", "abc.incomplete");
   fs::remove(part / "abc.incomplete");
-  // ModelScope's folder for downloads, which is no folder of a model.
+  // ModelScope's folder for downloads, which is not a folder of a model.
   fs::create_directory(folder.path() / "._____temp");
   write_file(folder.path() / "._____temp" / "model.safetensors", "x");
   check_message(refusal_of(folder.path()), "input_failed", "not finished",

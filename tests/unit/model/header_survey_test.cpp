@@ -31,7 +31,7 @@ double memory_mib(std::string_view field) {
 double cost_of_refusal_mib(const std::string& bytes) {
   const TemporaryFile file(bytes);
   ::malloc_trim(0);  // what earlier tests freed must not hide what this one takes
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts anew
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts again
   const double before = memory_mib("VmRSS");
   CHECK_THROWS_AS(ModelFile::open(file.path()), Error);
   return memory_mib("VmHWM") - before;

@@ -57,7 +57,7 @@ TEST_CASE("ollama: blob and manifest") {
   CHECK(model.files()[0].path == store.blob);
   CHECK(model.files()[0].published_sha256 == layer_digest);
   CHECK(model.tensors()[0].name == "t");
-  // Also beside the manifest.
+  // Also alongside the manifest.
   const TemporaryFolder other;
   fs::rename(store.blob, other.path() / store.blob.filename());
   write_file(other.path() / "manifest", manifest(layer("model", layer_digest, store.model.size())));

@@ -18,7 +18,7 @@
 
 namespace hiptool::test {
 
-/// Every fifth logit of the last of so many tokens, as transformers computes it.
+/// Every fifth logit of the last of that many tokens, as transformers computes it.
 struct Golden {
   ModelFormat format;
   std::string architecture;

@@ -399,7 +399,7 @@ TEST_CASE("amd: libraries only where they have kernels for the device") {
   CHECK(is_right(DType::f32, product, multiply(backend, DType::f32, product, by_library())));
   const LibraryStatus rocblas = status_of(backend, "rocBLAS");
   CHECK((rocblas.calls == 0 && rocblas.other_calls == 1));
-  CHECK(rocblas.reason.find("no kernels for gfx90a were found beside ") == 0);
+  CHECK(rocblas.reason.find("no kernels for gfx90a were found next to ") == 0);
 }
 
 TEST_CASE("amd: convolutions by MIOpen, of all types and layouts") {

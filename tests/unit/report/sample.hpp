@@ -35,7 +35,7 @@ inline Report sample_report() {
 }
 
 /// What a hostile file can put into a name: it clears the screen, leaves its cell, forges a line,
-/// starts with a formula, is no UTF-8 and turns the direction of writing.
+/// starts with a formula, is not UTF-8 and turns the direction of writing.
 inline const std::string hostile_name =
     "\x1b[2J|a\"b\",\r\nverified\t\x7f\xff\xc2\x9b\xe2\x80\xae`*<b>";
 

@@ -77,18 +77,18 @@ TEST_CASE("cache: tokens appended to all layers in parts are those of the host")
   }
   CHECK(cache.length() == 12);
 
-  HostCache anew;
+  HostCache fresh;
   cache.reset();
   CHECK(cache.length() == 0);
-  append_to_all(backend, cache, 3, 40, anew);
+  append_to_all(backend, cache, 3, 40, fresh);
   cache.advance(3);
-  check_equal(backend, cache, anew);
-  append_to_all(backend, cache, 2, 50, anew);
+  check_equal(backend, cache, fresh);
+  append_to_all(backend, cache, 2, 50, fresh);
   cache.advance(2);
-  cache.truncate(7);  // has not so many
+  cache.truncate(7);  // has not that many
   CHECK(cache.length() == 5);
   cache.truncate(5);
-  check_equal(backend, cache, anew);
+  check_equal(backend, cache, fresh);
 }
 
 TEST_CASE("cache: before tokens count, a second append overwrites the first") {

@@ -148,7 +148,7 @@ TEST_CASE("elements that were not written are found, also those of a tail") {
 
 namespace {
 
-/// Sums numbers in halves: `lanes` of them side by side, each of which takes runs of so many
+/// Sums numbers in halves: `lanes` of them side by side, each of which takes runs of that many
 /// elements by turns; neighbouring lanes are joined first, or distant ones.
 struct HalfSum {
   std::size_t lanes;
