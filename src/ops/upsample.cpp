@@ -80,7 +80,8 @@ hiptool_ops::LinearAxis linear_axis(const Tensor& x, const Tensor& out, std::siz
 
 void require_factor(std::optional<double> factor) {
   if (!factor || (std::isfinite(*factor) && *factor > 0 && std::isfinite(1 / *factor))) return;
-  refuse("upsample_bilinear2d", "the factor " + std::to_string(*factor) + " is not a positive number");
+  refuse("upsample_bilinear2d",
+         "the factor " + std::to_string(*factor) + " is not a positive number");
 }
 
 Tensor empty_upsampled(const Backend& backend, std::string_view operation, const Tensor& x,

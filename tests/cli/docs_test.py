@@ -16,10 +16,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import unittest
 
 import program
 from program import CliTest, cases, clean_environment, run
+from vendor_schemas import check_schema, needed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -81,14 +81,6 @@ SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r">
             "run-kernel --size 64KiB "),
            (r"run-kernel (?!.*(--module|--list|--time|--samples|--sweep|\bops\b))",
             "run-kernel --samples 1 "))
-
-
-def needed(module):
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise unittest.SkipTest(f"{package} is not installed") from error
 
 
 def blocks_of(document, *languages):
@@ -183,7 +175,8 @@ class Documents(CliTest):
                                         env=environment, cwd=self.folder, check=True,
                                         capture_output=True, encoding="utf-8").stdout
                 # A title may be above the columns.
-                headers = re.findall(r"\n\n(?:(?!.*  ).+\n)?(.*  .*)\n", output)[:shown.count("\n\n")]
+                headers = re.findall(r"\n\n(?:(?!.*  ).+\n)?(.*  .*)\n", output)
+                headers = headers[:shown.count("\n\n")]
                 lines = [re.split(" {2,}", line.strip()) for line in shown.splitlines()]
                 for header in headers:
                     columns = set(re.split(" {2,}", header.strip()))
@@ -375,13 +368,7 @@ class Configurations(CliTest):
 
     def check_schema(self, name, document):
         """To be called last: without the package the case is skipped here."""
-        vendor = needed("check_jsonschema.builtin_schemas")
-        jsonschema = needed("jsonschema")
-        schema = vendor.get_builtin_schema(f"vendor.{name}")
-        # YAML 1.1 takes the key `on` for true.
-        document = {"on" if key is True else key: value for key, value in document.items()}
-        errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(document)
-        self.assertEqual([error.message for error in errors], [])
+        check_schema(self, name, document)
 
     def test_kubernetes(self):
         kinds = {}
@@ -455,58 +442,6 @@ class Configurations(CliTest):
                 self.assertTrue(job["runs-on"])
                 self.assertTrue(all("run" in step or "uses" in step for step in job["steps"]))
             self.check_schema("github-workflows", workflow)
-
-    def workflows(self):
-        files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-        self.assertEqual([file.name for file in files], ["ci.yml", "release.yml"])
-        return {file.name: file.read_text(encoding="utf-8") for file in files}
-
-    def test_workflows_of_this_repository(self):
-        for name, text in self.workflows().items():
-            workflow = self.yaml.safe_load(text)
-            with self.subTest(name):
-                self.assertIn(workflow["permissions"], ({}, {"contents": "read"}))
-                for job in workflow["jobs"].values():
-                    self.assertTrue(job["timeout-minutes"])
-                    for step in job["steps"]:
-                        # A value that somebody outside chooses must not become shell text.
-                        self.assertNotIn("${{", step.get("run", ""))
-                        if step.get("uses", "").startswith("actions/checkout@"):
-                            self.assertIs(step["with"]["persist-credentials"], False)
-                self.check_schema("github-workflows", workflow)
-
-    def test_only_the_job_that_makes_a_draft_may_write(self):
-        workflows = {name: self.yaml.safe_load(text) for name, text in self.workflows().items()}
-        rights = {(name, key): job.get("permissions", workflow["permissions"])
-                  for name, workflow in workflows.items()
-                  for key, job in workflow["jobs"].items()}
-        self.assertEqual(rights, {("ci.yml", "run"): {"contents": "read"},
-                                  ("release.yml", "build"): {"contents": "read"},
-                                  ("release.yml", "draft"): {"contents": "write"}})
-        writer = workflows["release.yml"]["jobs"]["draft"]["steps"]
-        self.assertFalse([step for step in writer if "checkout" in step.get("uses", "")])
-        self.assertIn("--draft", writer[-1]["run"])
-
-    def test_actions_are_pinned_to_commits(self):
-        pinned = {}
-        for text in self.workflows().values():
-            for action in re.findall(r"uses: +(.*)", text):
-                self.assertRegex(action, r"^actions/[a-z-]+@[0-9a-f]{40}   # v\d+\.\d+\.\d+$")
-                name, _, commit = action.partition("@")
-                self.assertEqual(pinned.setdefault(name, commit), commit)
-        self.assertEqual(len(pinned), 3)
-
-    def test_the_release_workflow_installs_what_the_script_names(self):
-        script = (ROOT / "packaging" / "release").read_text(encoding="utf-8").replace("\\\n", "")
-        packages = " ".join(re.findall(r'^(?:newer_)?packages="(.*?)"', script, re.MULTILINE))
-        steps = self.yaml.safe_load(self.workflows()["release.yml"])["jobs"]["build"]["steps"]
-        installed = steps[0]["run"].partition("--no-install-recommends ")[2].split()
-        self.assertEqual(sorted(installed), sorted(["ca-certificates", *packages.split()]))
-
-    def test_contributing_says_of_workflows_that_they_never_ran(self):
-        text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
-        self.assertTrue("Neither workflow has ever run" in text)
-        self.assertNotIn("badge", (ROOT / "README.md").read_text(encoding="utf-8"))
 
     def test_gitlab_pipeline(self):
         for pipeline in self.documents("gpu"):
