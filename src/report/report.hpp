@@ -26,7 +26,8 @@ struct Column {
   std::string key;         ///< header in CSV: "memory_total_bytes"
   std::string title = {};  ///< header for people: "Memory"
   Unit unit = Unit::none;
-  /// Texts of the last column are shortened where a terminal is too narrow for the table.
+  /// Texts are shortened where a terminal is too narrow for the table: in the last column to what
+  /// is left, in others to 21 columns.
   bool may_be_cut = false;
 };
 

@@ -69,6 +69,7 @@ class Writer {
     }
     std::size_t total = gap * (widths.size() - 1);
     for (const std::size_t width : widths) total += width;
+    if (total > style_.width) total -= cut_inner(table, grid, widths);
     const std::size_t others = total - widths.back();
     if (total > style_.width && table.columns.back().may_be_cut &&
         others + smallest_value <= style_.width) {
@@ -91,6 +92,19 @@ class Writer {
  private:
   void separate() {
     if (!text_.empty()) text_ += '\n';
+  }
+
+  // Returns by how many columns the table became narrower.
+  static std::size_t cut_inner(const Table& table, Grid& grid, std::vector<std::size_t>& widths) {
+    constexpr std::size_t kept_columns = 21;  // 16 digits and dots
+    std::size_t saved = 0;
+    for (std::size_t column = 0; column + 1 < widths.size(); ++column) {
+      if (!table.columns[column].may_be_cut || widths[column] <= kept_columns) continue;
+      for (auto& line : grid) line[column] = shorten(line[column], kept_columns);
+      saved += widths[column] - kept_columns;
+      widths[column] = kept_columns;
+    }
+    return saved;
   }
 
   void add_line(std::string_view line, std::string_view code) {

@@ -276,8 +276,13 @@ class Manifest(CliTest):
                                     for line in text.splitlines()))
         done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest))
         self.assertEqual(done.returncode, 4)
-        self.assertIn("0" * 16 + "...", done.stdout)
+        self.assertIn("0" * 16 + " ...", done.stdout)
         self.assertNotIn("0" * 17, done.stdout)
+        done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest),
+                   environment=clean_environment(COLUMNS=""))
+        table = done.stdout.partition("Differences from the manifest\n")[2]
+        self.assertIn("0" * 64, table, "a pipe gets the whole text")
+        self.assertNotIn("...", table)
 
     def test_duplicates_are_refused(self):
         manifest = self.write("m.json")

@@ -21,7 +21,6 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::size_t default_columns = 80;
-constexpr std::size_t unlimited_columns = 1'000'000;
 constexpr std::size_t default_rows = 24;
 // The first one is seen within two seconds of the last text.
 constexpr std::chrono::milliseconds pause_before_beat{1500};
@@ -168,14 +167,10 @@ bool Console::has_color(const TextStream& stream) const {
 }
 
 std::size_t Console::width(const TextStream& stream) const {
+  const std::size_t own =
+      stream.is_terminal() ? stream.columns().value_or(default_columns) : unlimited_columns;
   const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
-  if (columns && *columns > 0) return *columns;
-  return stream.columns().value_or(default_columns);
-}
-
-std::size_t Console::results_width() const {
-  const bool has_columns = value_of(environment_, "COLUMNS") != "";
-  return has_columns || out_.is_terminal() ? width(out_) : unlimited_columns;
+  return columns && *columns > 0 ? std::min(*columns, own) : own;
 }
 
 bool Console::can_write_out() {

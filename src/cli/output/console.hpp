@@ -79,10 +79,9 @@ class Console {
   bool can_draw_out() const { return out_.is_terminal() && !is_dumb_; }
   /// False after a failed write to out, also where its reader is gone.
   bool can_write_out();
+  /// Columns of the terminal. Where out is not a terminal, so many that nothing is wrapped or cut.
+  /// COLUMNS makes both narrower, never wider.
   std::size_t width_out() const { return width(out_); }
-  /// Columns for results on out: those of COLUMNS or of the terminal; where out is none, so many
-  /// that nothing is wrapped or cut.
-  std::size_t results_width() const;
   std::size_t height_out() const;
   std::size_t width_err() const { return width(err_); }
 
@@ -117,6 +116,9 @@ class Console {
 
 /// "12 s", "1:05 min", "2:10 h": whole seconds, since tenths would change too fast to read.
 std::string whole_time(double seconds);
+
+/// The width of a pipe: nothing is wrapped or cut.
+inline constexpr std::size_t unlimited_columns = 1'000'000;
 
 /// Wraps text in a terminal style (SGR parameters such as "1;31") if colour is on.
 std::string styled(std::string_view text, std::string_view style, bool color);

@@ -240,7 +240,7 @@ void Output::write(const report::Report& plain) {
   const std::size_t height = console_.is_terminal_out() ? console_.height_out() : 0;
   console_.out(
       render(format_, report,
-             {console_.results_width(), console_.has_color_out(), console_.has_unicode(), height}));
+             {console_.width_out(), console_.has_color_out(), console_.has_unicode(), height}));
 }
 
 }  // namespace hiptool::cli

@@ -12,13 +12,10 @@ namespace {
 
 using load::ManifestDifference;
 
-std::string without_most_digits(const std::string& text) {
-  constexpr std::size_t most_digits = 16;
-  return text.size() <= most_digits * 2 ? text : text.substr(0, most_digits) + "...";
-}
-
 report::Fields<ManifestDifference> difference_fields() {
   using One = const ManifestDifference&;
+  using report::Unit;
+  constexpr bool may_be_cut = true;  // SHA-256 has 64 digits
   const auto name = [](One one) {
     return report::text_or_absent(one.tensor.empty() ? one.file : one.tensor);
   };
@@ -26,12 +23,8 @@ report::Fields<ManifestDifference> difference_fields() {
       {{"tensor", "Tensor or file"}, report::text_or_absent(&ManifestDifference::tensor), name},
       {{"file"}, report::text_or_absent(&ManifestDifference::file)},
       {{"what", "What"}, &ManifestDifference::what},
-      {{"expected", "Expected"},
-       &ManifestDifference::expected,
-       [](One one) { return without_most_digits(one.expected); }},
-      {{"got", "Got"},
-       &ManifestDifference::got,
-       [](One one) { return without_most_digits(one.got); }},
+      {{"expected", "Expected", Unit::none, may_be_cut}, &ManifestDifference::expected},
+      {{"got", "Got", Unit::none, may_be_cut}, &ManifestDifference::got},
   };
 }
 

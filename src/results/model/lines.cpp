@@ -246,12 +246,11 @@ report::Table layers_table(const ModelFacts& facts) {
 }
 
 report::Table files_table(const ModelFacts& facts) {
-  constexpr std::size_t shown_digits = 16;
   report::Table table{"Files",
                       {{"file", "File", Unit::none},
                        {"bytes", "Size", Unit::size},
                        {"tensors", "Tensors", Unit::count},
-                       {"sha256", "SHA-256", Unit::none}},
+                       {.key = "sha256", .title = "SHA-256", .may_be_cut = true}},
                       {}};
   const auto files = facts.model.files();
   for (std::size_t file = 0; file < files.size(); ++file) {
@@ -261,7 +260,7 @@ report::Table files_table(const ModelFacts& facts) {
     const auto& hash = facts.hashes[file];
     table.rows.push_back({model::name_in_model(facts.model, files[file]), files[file].size_bytes,
                           static_cast<std::uint64_t>(tensors),
-                          hash ? Value(hash->sha256.substr(0, shown_digits) + "...") : Value()});
+                          hash ? Value(hash->sha256) : Value()});
   }
   return table;
 }

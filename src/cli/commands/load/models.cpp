@@ -252,7 +252,7 @@ class ModelsRun {
     run.end(exit_code, std::move(failures));
     context_.output.write(results::make_models_report(std::move(run), std::move(loads_),
                                                       verdict_time_s_, environment_.elapsed_s(),
-                                                      environment_.console.results_width()));
+                                                      environment_.console.width_out()));
     return exit_code;
   }
 

@@ -33,6 +33,7 @@ bool has_unicode(Variables variables) {
 std::size_t width(Variables variables, std::optional<std::size_t> terminal) {
   CaptureStream out;
   CaptureStream err;
+  out.terminal = true;
   out.width = terminal;
   return Console(out, err, reader_of(std::move(variables))).width_out();
 }
@@ -72,24 +73,23 @@ TEST_CASE("unicode only in a UTF-8 locale; the first variable that is set decide
   CHECK(has_unicode({{"LC_ALL", ""}, {"LANG", "en_US.UTF-8"}}));
 }
 
-TEST_CASE("width: COLUMNS, the terminal, 80") {
+TEST_CASE("width: the terminal, 80 where it has none, and COLUMNS only narrows") {
   CHECK(width({}, {}) == 80);
   CHECK(width({}, 132) == 132);
   CHECK(width({{"COLUMNS", "40"}}, 132) == 40);
+  CHECK(width({{"COLUMNS", "200"}}, 132) == 132);
+  CHECK(width({{"COLUMNS", "200"}}, {}) == 80);
   for (const char* text : {"0", "-1", "wide", "", "80x"}) {
     CHECK(width({{"COLUMNS", text}}, 132) == 132);
   }
 }
 
-TEST_CASE("results in a pipe are as wide as they need, unless COLUMNS says otherwise") {
+TEST_CASE("a pipe is as wide as what is written, unless COLUMNS narrows it") {
   CaptureStream pipe;
   CaptureStream err;
-  CHECK(Console(pipe, err, reader_of({})).results_width() == 1'000'000);
-  CHECK(Console(pipe, err, reader_of({{"COLUMNS", "60"}})).results_width() == 60);
-  CaptureStream terminal;
-  terminal.terminal = true;
-  terminal.width = 132;
-  CHECK(Console(terminal, err, reader_of({})).results_width() == 132);
+  CHECK(Console(pipe, err, reader_of({})).width_out() == 1'000'000);
+  CHECK(Console(pipe, err, reader_of({})).width_err() == 1'000'000);
+  CHECK(Console(pipe, err, reader_of({{"COLUMNS", "60"}})).width_out() == 60);
 }
 
 TEST_CASE("a closed pipe ends the output quietly and keeps the verdict's code") {
