@@ -210,8 +210,8 @@ std::optional<TooSlow> slower_than_siblings(const StageMeasurement& measured, co
       measured.is_pair() ? "the other direction" : fmt::format("its {} siblings", group.size() - 1);
   const double shortfall = 1 - *speed_of(measured) / others;
   return TooSlow{measured.is_pair() ? machine::codes::peer_rate : machine::codes::sibling_rate,
-                 fmt::format("{} is {} below {} with {}", figure_text(measured),
-                             format_share(shortfall), who, figure_text(usual)),
+                 fmt::format("{} is {} {} with {}", figure_text(measured),
+                             shortfall_text(shortfall), who, figure_text(usual)),
                  figure_text(usual), shortfall, true};
 }
 

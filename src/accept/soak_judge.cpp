@@ -109,10 +109,10 @@ void judge_siblings(std::vector<Sibling> group, double spread, std::vector<RateF
                             slowest->median < *std::min_element(others.begin(), others.end());
     if (slowest->median >= (1 - spread) * median || slowest->best >= median || !is_outside) return;
     const SoakedLoad& soaked = *slowest->soaked;
-    const std::string reason =
-        fmt::format("{}, {:.0f} % below the median of {} of the other {} GPUs at the same time",
-                    soak_rate_text(soaked, slowest->median), 100 * (1 - slowest->median / median),
-                    soak_rate_text(soaked, median), others.size());
+    const std::string reason = fmt::format(
+        "{}, {} the median of {} of the other {} GPUs at the same time",
+        soak_rate_text(soaked, slowest->median), shortfall_text(1 - slowest->median / median),
+        soak_rate_text(soaked, median), others.size());
     faults.push_back({soaked.device, soak_fault(machine::codes::sibling_rate, soaked, reason,
                                                 median, slowest->median)});
     group.erase(slowest);

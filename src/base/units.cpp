@@ -123,6 +123,17 @@ std::string format_share(double share) {
   return text.data();
 }
 
+std::string shortfall_text(double shortfall) {
+  constexpr double shown_as_all = 0.995;
+  if (shortfall < shown_as_all) return format_share(shortfall) + " below";
+  const double left = 1 - shortfall;
+  if (left <= 0) return "nothing of";
+  // Two digits: how often it fits is as uncertain as the rate.
+  const double times = 1 / left;
+  const double unit = std::pow(10.0, std::floor(std::log10(times)) - 1);
+  return "1/" + std::to_string(std::llround(std::round(times / unit) * unit)) + " of";
+}
+
 std::string format_count(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t place = digits.size(); place > 3;) {

@@ -28,6 +28,9 @@ std::string format_duration(double duration_s);
 /// "97 %" from 0.97.
 std::string format_share(double share);
 
+/// "12 % below" for a shortfall of 0.12; "1/16000 of" where a share of 100 % would be shown.
+std::string shortfall_text(double shortfall);
+
 /// "131 072": digits in groups of three, separated by a thin blank (plain space here).
 std::string format_count(std::uint64_t count);
 

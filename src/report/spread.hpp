@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <string>
+#include <vector>
+
 #include "report/measurement.hpp"
 
 namespace hiptool::report {
@@ -17,5 +20,16 @@ bool is_short(const Measurement& measured);
 /// calls, by which `check` judges them against expectations and siblings, `report compare` against
 /// an earlier run, and `report merge` against other hosts.
 double run_spread(const Measurement& measured, double usual = steady_spread);
+
+/// "48.1 to 55.0 GB/s": from the slowest to the fastest sample, as rates where the measurement has
+/// one, else as times from the fastest; empty for fewer than two samples.
+std::string range_text(const Measurement& measured);
+
+/// One line about samples that vary by more than 5 % (coefficient of variation), with the worst
+/// measurement, its range and what to do; empty where all are steadier.
+std::string variation_text(const std::vector<Measurement>& measurements);
+
+/// One line if rates of the cpu platform are among them; else empty.
+std::string cpu_rates_text(const std::vector<Measurement>& measurements);
 
 }  // namespace hiptool::report

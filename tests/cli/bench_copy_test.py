@@ -184,7 +184,7 @@ class BenchCopy(CliTest):
             "registered", "--engine", "kernel", *FEW, "--samples", "15", HIPTOOL_CPU_DEVICES="12")
         lines = output.decode().replace("\r", "").splitlines()
         self.assertEqual(code, 0, output)
-        self.assertTrue(any("Copy" in line and "Rate" in line for line in lines), lines)
+        self.assertTrue(any("Copy" in line and "Median" in line for line in lines), lines)
         row = [line for line in lines if line.startswith("p2p-write by kernel")][0]
         self.assertIn("cpu:10>cpu:11", row)
 

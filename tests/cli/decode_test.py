@@ -236,7 +236,8 @@ class Decode(CliTest):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--device", "cpu", "--decode", "2", "--prompt-ids", "1,2")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertTrue(found.stdout.startswith("decoded 2 tokens on cpu:0, "), found.stdout)
+        self.assertRegex(found.stdout, r"^decoded 2 tokens on cpu:0, [\d.]+ tokens/s\s+with\s+"
+                                       r"reference\s+kernels\s+on\s+the\s+CPU")
         self.assertRegex(found.stdout, r"(?m)^verified .* on cpu:0 in ")
         # The status of the document, in every format.
         document = check_one_verdict(self, ["load", path, "--device", "cpu", "--decode", "2",

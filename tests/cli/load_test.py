@@ -215,6 +215,19 @@ class Load(CliTest):
         result = run("load", "--demo", "--device", "cpu", environment=clean_environment(TMPDIR=""))
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_the_time_of_a_demo_is_that_of_its_load(self):
+        document = self.folder / "demo.json"
+        result = run("load", "--demo", "--device", "cpu", "--export", f"json={document}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        load = json.loads(document.read_text())
+        phases = {phase["name"]: phase for phase in load["phases"]}
+        self.assertNotIn("make", phases)
+        self.assertEqual(next(iter(phases)), "parse")
+        # Making the file takes a quarter of a second and more; nothing else comes before.
+        self.assertLess(phases["parse"]["start_s"], 0.05)
+        ends = max(phase["start_s"] + phase["duration_s"] for phase in phases.values())
+        self.assertLess(load["verdict_time_s"], ends + 0.15)
+
     def test_a_folder_with_a_slash_at_its_end_has_its_name(self):
         folder = self.folder / "folder"
         folder.mkdir()

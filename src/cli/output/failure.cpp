@@ -24,11 +24,14 @@ void print_error(Console& console, const Error& error) {
     text += "  " + native->platform + " returned " + native->name + " (" +
             std::to_string(native->code) + ")\n";
   }
-  if (!error.hint().empty()) {
-    text +=
-        styled("hint:", "36", color) + " " + indented(report::printable_lines(error.hint())) + "\n";
-  }
   console.err(text);
+  print_hint(console, error);
+}
+
+void print_hint(Console& console, const Error& error) {
+  if (error.hint().empty()) return;
+  console.err(styled("hint:", "36", console.has_color_err()) + " " +
+              indented(report::printable_lines(error.hint())) + "\n");
 }
 
 Error as_error(const std::exception& exception) { return base::to_error(exception); }

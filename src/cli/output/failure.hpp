@@ -12,6 +12,9 @@ namespace hiptool::cli {
 /// with the cause, `hint:` with the next step.
 void print_error(Console& console, const Error& error);
 
+/// Its last part alone, where the first is on the screen already.
+void print_hint(Console& console, const Error& error);
+
 /// Any exception as an Error: out of memory, or an internal error.
 Error as_error(const std::exception& exception);
 

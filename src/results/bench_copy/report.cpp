@@ -16,6 +16,7 @@
 #include "report/document.hpp"
 #include "report/fields.hpp"
 #include "report/matrix.hpp"
+#include "report/spread.hpp"
 #include "results/bench_copy/outcome.hpp"
 
 namespace hiptool::results {
@@ -168,17 +169,19 @@ Value variation_of(const CopyResult& result) {
   return result.samples_s.empty() ? Value() : Value(result.summary.variation);
 }
 
-report::Fields<CopyResult> result_fields() {
+// "CV" is the coefficient of variation of the samples.
+report::Fields<CopyResult> result_fields(bool unicode) {
   using One = const CopyResult&;
   return {
       {{"copy", "Copy"}, status_name},
       {{"devices", "Devices"}, device_words_of},
       {{"node", "Node"}, [](One one) { return one.spec.node; }},
       {{"size", "Size", Unit::size}, [](One one) { return one.spec.size_bytes; }},
-      {{"rate", "Rate", Unit::rate}, &CopyResult::bytes_per_s},
+      {{"rate", "Median", Unit::rate}, &CopyResult::bytes_per_s},
       {{"share", "Of limit", Unit::share}, &CopyResult::share_of_limit},
-      {{"latency", "Latency", Unit::duration}, &CopyResult::median_s},
-      {{"cv", "CV", Unit::share}, variation_of},
+      {{"latency", "Median", Unit::duration}, &CopyResult::median_s},
+      {{"cv", unicode ? "± CV" : "CV", Unit::share}, variation_of},
+      {{"range", "Range"}, [](One one) { return report::range_text(one); }},
       {{"samples", "Samples"}, [](One one) { return sparkline(rates_of(one), sparkline_columns); }},
   };
 }
@@ -245,21 +248,21 @@ report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
   });
   if (has_limit) keys.push_back("share");
   keys.push_back("cv");
-  report::Table table = result_fields().only(keys).table("", results);
+  report::Table table = result_fields(unicode).only(keys).table("", results);
   if (!unicode) return table;
   keys.push_back("samples");
-  report::Table with_bars = result_fields().only(keys).table("", results);
+  report::Table with_bars = result_fields(unicode).only(keys).table("", results);
   constexpr std::size_t terminal_columns = 80;
   return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
 }
 
-report::Table latency_table(const BenchCopyOutcome& outcome, bool is_chase) {
+report::Table latency_table(const BenchCopyOutcome& outcome, bool is_chase, bool unicode) {
   std::vector<std::string_view> keys = first_keys(outcome);
-  keys.insert(keys.end(), {"latency", "cv"});
+  keys.insert(keys.end(), {"latency", "cv", "range"});
   Results results = shown_results(outcome, true);
   std::erase_if(results,
                 [is_chase](const CopyResult& one) { return one.spec.is_chase != is_chase; });
-  return result_fields().only(keys).table(
+  return result_fields(unicode).only(keys).table(
       is_chase ? "Latency of a load by a kernel that follows pointers"
                : "Latency of one copy and the wait for it",
       results);
@@ -307,12 +310,14 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   for (const report::Matrix& matrix : shown_matrices(outcome)) {
     tables.push_back(report::table_of(matrix));
   }
-  tables.push_back(latency_table(outcome, false));
-  tables.push_back(latency_table(outcome, true));
+  tables.push_back(latency_table(outcome, false, unicode));
+  tables.push_back(latency_table(outcome, true, unicode));
   for (report::Table& table : tables) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }
   add_reason_lines(outcome, Status::failed, "failed:", Tone::bad, report.notes);
+  const std::string variation = report::variation_text(report.measurements);
+  if (!variation.empty()) report.notes.push_back({Tone::plain, variation});
   add_share_lines(outcome, report.notes);
   add_doubt_lines(outcome, report.notes);
   add_throttle_lines(outcome, report.notes);

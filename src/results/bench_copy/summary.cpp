@@ -148,7 +148,8 @@ std::string rates_text(const BenchCopyOutcome& outcome) {
   const bool has_commas = std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
     return text.find(',') != std::string::npos;
   });
-  return ": " + base::first_of(texts, kinds_in_summary, has_commas ? "; " : ", ") +
+  return (outcome.measured() == 1 ? ", median: " : ", medians: ") +
+         base::first_of(texts, kinds_in_summary, has_commas ? "; " : ", ") +
          (texts.size() > kinds_in_summary ? " kinds" : "");
 }
 

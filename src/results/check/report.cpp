@@ -8,6 +8,7 @@
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "report/fields.hpp"
+#include "report/spread.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
 #include "results/check/report.hpp"
@@ -334,6 +335,8 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
     report.tables.push_back(std::move(*seconds));
   }
   report.notes = check_notes(outcome);
+  const std::string cpu_rates = report::cpu_rates_text(report.measurements);
+  if (!cpu_rates.empty()) report.notes.push_back({report::Tone::plain, cpu_rates});
   report.csv_tables = {stages_csv(outcome)};
   if (auto seconds = seconds_table(report.measurements, false)) {
     report.csv_tables->front().title = "stages";

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "results/load/report.hpp"
@@ -44,6 +46,9 @@ report::Value decode_value(const DecodeOutcome& decode) {
 std::string decode_verdict(const DecodeOutcome& decode) {
   std::string rate;
   if (decode.tokens_per_s) rate = fmt::format(", {:.1f} tokens/s", *decode.tokens_per_s);
+  const bool has_cpu = std::any_of(decode.devices.begin(), decode.devices.end(),
+                                   [](const auto& device) { return device.starts_with("cpu"); });
+  if (!rate.empty() && has_cpu) rate += " with reference kernels on the CPU";
   if (decode.share_of_peak) {
     rate += ", " + format_share(*decode.share_of_peak) + " of the memory bandwidth";
   }

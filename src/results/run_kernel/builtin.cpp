@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"
+#include "report/spread.hpp"
 #include "results/run_kernel/report.hpp"
 #include "results/seconds.hpp"
 
@@ -280,6 +281,10 @@ report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outc
     add_remarks(result, report.notes);
   }
   set_measurements(report, std::move(measurements));
+  for (const std::string& text :
+       {report::variation_text(report.measurements), report::cpu_rates_text(report.measurements)}) {
+    if (!text.empty()) report.notes.push_back({Tone::plain, text});
+  }
   set_thresholds(report, outcome.thresholds);
   report.verdict = summary_lines(outcome);
   report.document.emplace_back("seed", outcome.seed);

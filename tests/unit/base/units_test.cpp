@@ -57,6 +57,12 @@ TEST_CASE("formatting keeps three digits and never overflows its unit") {
   CHECK(format_duration(12e-6) == "12.0 us");
   CHECK(format_duration(0.99999) == "1.00 s");
   CHECK(format_share(0.974) == "97 %");
+  CHECK(shortfall_text(0.12) == "12 % below");
+  CHECK(shortfall_text(0.994) == "99 % below");
+  CHECK(shortfall_text(1 - 1 / 16000.0) == "1/16000 of");
+  CHECK(shortfall_text(1 - 1 / 16384.0) == "1/16000 of");
+  CHECK(shortfall_text(0.995) == "1/200 of");
+  CHECK(shortfall_text(1) == "nothing of");
   CHECK(format_count(131072) == "131 072");
   CHECK(format_count(999) == "999");
 }

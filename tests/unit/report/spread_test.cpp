@@ -147,3 +147,46 @@ TEST_CASE("runs of one good machine hold no straggler, and a slow one is named")
     }
   }
 }
+
+TEST_CASE("samples that vary by more than 5 % are named with their range") {
+  Measurement steady;
+  steady.id = "h2d.pinned.copy.1MiB@cpu:0";
+  steady.status = Status::ok;
+  steady.samples_s = {1.00e-3, 1.01e-3, 0.99e-3};
+  steady.median_s = 1.00e-3;
+  steady.bytes_per_s = 1e9;
+  CHECK(range_text(steady) == "990 MB/s to 1.01 GB/s");
+  CHECK(variation_text({steady}).empty());
+  Measurement unsteady = steady;
+  unsteady.id = "d2h.pinned.copy.1MiB@cpu:0";
+  unsteady.samples_s = {1.00e-3, 2.00e-3, 0.50e-3};
+  unsteady.bytes_per_s = 50e9;
+  CHECK(range_text(unsteady) == "25.0 to 100 GB/s");
+  CHECK(variation_text({steady, unsteady}) ==
+        "samples vary by more than 5 % (CV) in 1 of 2 measurements, most in "
+        "d2h.pinned.copy.1MiB@cpu:0: CV 65 %, 25.0 to 100 GB/s; compare only medians, and measure "
+        "on an idle machine");
+  unsteady.status = Status::failed;
+  CHECK(variation_text({steady, unsteady}).empty());
+}
+
+TEST_CASE("the range of times goes from the fastest; one sample has none") {
+  Measurement latency;
+  latency.samples_s = {12e-6, 10e-6, 15e-6};
+  latency.median_s = 12e-6;
+  CHECK(range_text(latency) == "10.0 to 15.0 us");
+  latency.samples_s = {12e-6};
+  CHECK(range_text(latency).empty());
+}
+
+TEST_CASE("rates of the cpu platform are those of reference kernels") {
+  Measurement measured;
+  measured.destination = "nvidia:0";
+  measured.median_s = 1;
+  CHECK(cpu_rates_text({measured}).empty());
+  measured.destination = "cpu:0";
+  CHECK(cpu_rates_text({measured}) ==
+        "cpu: rates of reference kernels on the CPU, which are not tuned");
+  measured.median_s.reset();
+  CHECK(cpu_rates_text({measured}).empty());
+}

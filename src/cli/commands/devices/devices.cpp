@@ -223,6 +223,17 @@ int watch(const DevicesOptions& options, Context& context) {
   return watch_devices(interval_s, findings.inventory, context);
 }
 
+// The first line of a table has the reason, which a terminal would show twice.
+void print_failure(const Error& failure, Context& context) {
+  Console& console = context.environment.console;
+  const bool is_seen = console.is_terminal_out() && context.output.format() == OutputFormat::table;
+  if (is_seen) {
+    print_hint(console, failure);
+  } else {
+    print_error(console, failure);
+  }
+}
+
 int run_devices(DevicesOptions options, Context& context) {
   separate_watched_id(options);
   if (!options.timeout.empty() && !options.doctor) {
@@ -263,7 +274,7 @@ int run_devices(DevicesOptions options, Context& context) {
   if (!failure && !inventory.devices.empty()) report.notes.push_back(results::next_step());
   if (exit_code != exit_done) show_failure(failure, report);
   context.output.write(report);
-  if (failure) print_error(environment.console, *failure);
+  if (failure) print_failure(*failure, context);
   return exit_code;
 }
 

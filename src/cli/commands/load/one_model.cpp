@@ -39,7 +39,7 @@ ModelResult load_one_model(const LoadArguments& arguments, Context& context, Loa
   }
   // Only the report needs it; 100 000 tensors take some milliseconds.
   if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
-  outcome.wall_time_s = environment.elapsed_s() - origin_s;
+  outcome.wall_time_s = environment.elapsed_s() - origin_s - session.preparation_s;
   outcome.process_verdict_time_s =
       outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
   result.exit_code = results::load_exit_code(outcome, result.error ? &*result.error : nullptr,

@@ -63,6 +63,7 @@ class LoadSession {
   /// The devices could not be opened.
   bool lacks_devices() const { return error_.has_value(); }
 
+  double preparation_s = 0;         ///< what making the model of --demo took, in no other time
   std::string step_prefix;          ///< of the progress of this model: "2/3 "
   bool needs_memory_again = false;  ///< another model follows, so device memory is freed at once
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 
 #include "results/bench_copy/outcome.hpp"
 #include "wrapped_cpus.hpp"
@@ -266,6 +267,13 @@ TEST_CASE("bench-copy: a table for people fits 80 columns and begins with the ve
   CHECK(cli::testing::starts_with(machine.out.text, "6 measurements on cpu:0 in "));
   CHECK(cli::testing::widest_line(machine.out.text) <= 80);
   CHECK(contains(machine.out.text, "█"));
+  CHECK(contains(machine.out.text, ", medians: h2d "));
+  CHECK(std::regex_search(machine.out.text,
+                          std::regex("\nCopy +Size +Median +± CV  Samples\nh2d +64.0 KiB +")));
+  CHECK(std::regex_search(
+      machine.out.text,
+      std::regex("\nCopy +Size +Median +± CV  Range\nh2d +4.00 KiB +[0-9.]+ .?s +[0-9]+ %  "
+                 "[0-9.]+( .?s)? to [0-9.]+ .?s\n")));
   CHECK(contains(machine.err.text, "[6/6] d2h.pinned.copy.4KiB.latency@cpu:0: "));
   machine.variables["LC_ALL"] = "C";
   CHECK(machine.run({"bench-copy", "--device", "cpu", "--samples", "9", "--size", "64KiB",

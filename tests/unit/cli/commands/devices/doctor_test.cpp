@@ -134,6 +134,25 @@ TEST_CASE("doctor: without any GPU nothing was examined; an unmet requirement go
   CHECK(contains(machine.err.text, "required kind 'amd'"));
 }
 
+TEST_CASE("doctor: on a terminal a laptop without a GPU has one line in red") {
+  const TemporaryFolder root;
+  Machine machine;
+  machine.system_root = root.path();
+  machine.out.terminal = true;
+  machine.variables["LINES"] = "200";  // on a small screen the verdict is also the last line
+  CHECK(machine.run({"devices", "--doctor", "--color", "always"}) == 3);
+  const std::string all = machine.out.text + machine.err.text;
+  CHECK(starts_with(all, "\x1b[31mFAILED: no GPU found"));
+  CHECK(all.find("\x1b[31m") == all.rfind("\x1b[31m"));
+  CHECK_FALSE(contains(all, "\x1b[1;31m"));
+  CHECK(all.find("no GPU found; only") == all.rfind("no GPU found; only"));
+  CHECK(contains(machine.err.text, "lspci"));
+  // A program that reads standard error sees the reason there.
+  machine.out.terminal = false;
+  CHECK(machine.run({"devices", "--doctor"}) == 3);
+  CHECK(contains(machine.err.text, "error: no GPU found"));
+}
+
 TEST_CASE("devices: an unmet requirement leads, and nothing after it is shown as good") {
   const TemporaryFolder root;
   Machine machine;
