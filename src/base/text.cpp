@@ -114,6 +114,11 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) noexcep
                     [](char one, char other) { return to_lower(one) == to_lower(other); });
 }
 
+std::string lower_case(std::string text) {
+  for (char& letter : text) letter = to_lower(letter);
+  return text;
+}
+
 bool is_all_digits(std::string_view text) noexcept {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }

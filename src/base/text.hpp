@@ -12,6 +12,9 @@ namespace hiptool::base {
 /// True when two texts differ in nothing but the case of ASCII letters, whatever the locale is.
 bool equals_ignoring_case(std::string_view left, std::string_view right) noexcept;
 
+/// The text with its ASCII letters in lower case, whatever the locale is.
+std::string lower_case(std::string text);
+
 /// True for one decimal digit or more and nothing else.
 bool is_all_digits(std::string_view text) noexcept;
 

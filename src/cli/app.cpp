@@ -35,9 +35,13 @@ struct Session {
 
 void show_help(const Request& request, CommandTree& tree, const Environment& environment) {
   Console& console = environment.console;
-  const HelpStyle style{console.width_out(), console.has_color_out()};
+  const HelpStyle style{console.width_out(), console.has_color_out(), !request.is_whole};
   if (request.command != nullptr) {
-    console.out(command_help_text(describe(tree).command(request.command->name), style));
+    CommandDoc doc = describe(tree).command(request.command->name);
+    if (const Form* const form = find_form(*request.command, request.form)) {
+      doc = describe_form(doc, *form);
+    }
+    console.out(command_help_text(doc, style));
   } else if (request.topic.empty() || request.topic == "help") {
     console.out(overview_text(describe(tree), style));
   } else if (request.topic == "reference") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "base/text.hpp"
 #include "cli/model_files.hpp"
 #include "cli/model_path.hpp"
 
@@ -77,6 +78,13 @@ const std::vector<Command>& commands() {
 const Command* find_command(std::string_view name) {
   for (const Command& command : commands()) {
     if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+const Form* find_form(const Command& command, std::string_view name) {
+  for (const Form& form : command.forms) {
+    if (base::equals_ignoring_case(form.name, name)) return &form;
   }
   return nullptr;
 }

@@ -72,6 +72,15 @@ struct Example {
   std::string purpose;  ///< "list usable GPUs"
 };
 
+/// What the first argument of a command chooses, with a help of its own: "report compare".
+struct Form {
+  std::string name;       ///< the value of the argument: "compare"
+  std::string arguments;  ///< the further ones: "OLD NEW"
+  std::string summary;
+  std::vector<Example> examples;
+  std::vector<std::string> options = {};  ///< "--effect": those of the command that it takes
+};
+
 /// Words that complete the values of an option ("--dtype") or argument ("NAME"). Others may be
 /// accepted; those of an option with a LIST are joined by commas.
 struct CompletionWords {
@@ -93,6 +102,9 @@ struct Command {
   Runner (*add)(CLI::App& app) = nullptr;
   std::vector<OptionRule> rules = {};  ///< of its options, checked before it runs
   std::vector<CompletionWords> (*completion_words)() = nullptr;
+  /// Groups of options of which the short help has only the names, for most people need none.
+  std::vector<std::string> condensed = {};
+  std::vector<Form> forms = {};  ///< empty: its first argument chooses none
 };
 
 /// Formats that a report of any kind has a writer for.
@@ -124,5 +136,8 @@ const std::vector<Command>& commands();
 
 /// The command of that name, or null.
 const Command* find_command(std::string_view name);
+
+/// The form of that name in any case, or null.
+const Form* find_form(const Command& command, std::string_view name);
 
 }  // namespace hiptool::cli

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/wrong_words.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -29,24 +31,40 @@ void collect_option_names(const CLI::App& app, std::vector<std::string>& names) 
   }
 }
 
-Error unknown_word(const CLI::App& root, const std::string& word) {
+std::string name_of_subcommand(const CLI::App* subcommand) {
+  return subcommand == nullptr ? std::string() : subcommand->get_name();
+}
+
+// `next` is the word that follows it, or empty.
+Error unknown_option(const CLI::App& root, const std::string& word, const std::string& next) {
   const CLI::App* subcommand = parsed_subcommand(root);
-  std::vector<std::string> candidates;
-  if (word.size() > 1 && word.front() == '-') {
-    const std::string name = word.substr(0, word.find('='));
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const std::string value = equals == std::string::npos ? next : word.substr(equals + 1);
+  std::string hint = hint_for_option(name, value, name_of_subcommand(subcommand));
+  if (hint.empty()) {
+    std::vector<std::string> candidates;
     if (subcommand != nullptr) collect_option_names(*subcommand, candidates);
     collect_option_names(root, candidates);
-    return usage_error("unknown option '" + name + "'",
-                       join_lines(base::suggestion(name, candidates), help_hint(root)));
+    hint = base::suggestion(name, candidates);
   }
-  if (subcommand != nullptr) {
+  return usage_error("unknown option '" + name + "'", join_lines(hint, help_hint(root)));
+}
+
+Error unknown_word(const CLI::App& root, const std::string& word, const std::string& next) {
+  if (word.size() > 1 && word.front() == '-') return unknown_option(root, word, next);
+  if (parsed_subcommand(root) != nullptr) {
     return usage_error("unexpected argument '" + word + "'", help_hint(root));
   }
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-    candidates.push_back(command->get_name());
+  std::string hint = hint_for_command(word, next);
+  if (hint.empty()) {
+    std::vector<std::string> candidates;
+    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+      candidates.push_back(command->get_name());
+    }
+    hint = base::suggestion(word, candidates);
   }
-  return usage_error("unknown command '" + word + "'",
-                     join_lines(base::suggestion(word, candidates), help_hint(root)));
+  return usage_error("unknown command '" + word + "'", join_lines(hint, help_hint(root)));
 }
 
 // Errors of CLI11 that no check of an option reports first.
@@ -64,10 +82,12 @@ Error parser_error(const CLI::App& root, const CLI::ParseError& error) {
 // An unknown word is the cause of the errors that follow from it, such as a missing argument.
 void check_remaining(const CLI::App& root) {
   const std::vector<std::string> words = root.remaining(true);
-  for (const std::string& word : words) {
-    if (word.size() > 1 && word.front() == '-' && word != "--") throw unknown_word(root, word);
+  const auto after = [&](std::size_t i) { return i + 1 < words.size() ? words[i + 1] : ""; };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_option = words[i].size() > 1 && words[i].front() == '-' && words[i] != "--";
+    if (is_option) throw unknown_word(root, words[i], after(i));
   }
-  if (!words.empty()) throw unknown_word(root, words.front());
+  if (!words.empty()) throw unknown_word(root, words.front(), after(0));
 }
 
 // For "--name=" CLI11 takes the next word, which may be the model, for the value. The words are in
@@ -104,6 +124,36 @@ void refuse_empty_optional_values(const CLI::App& root, const std::vector<std::s
   }
 }
 
+// The first argument of the command that was parsed, or empty.
+std::string first_argument(const CLI::App& root) {
+  const CLI::App* subcommand = parsed_subcommand(root);
+  if (subcommand == nullptr) return {};
+  for (const CLI::Option* option : subcommand->get_options()) {
+    if (option->get_positional()) return option->count() > 0 ? option->results().front() : "";
+  }
+  return {};
+}
+
+// `hiptool help WORD [SECOND]`: codes (HT-...) and the names of commands in any case.
+Request request_of_help(const CommandTree& tree, const CLI::App& root) {
+  const bool is_code = base::equals_ignoring_case(tree.help_topic().substr(0, 3), "HT-");
+  const std::string topic = is_code ? tree.help_topic() : base::lower_case(tree.help_topic());
+  const std::string second = base::lower_case(tree.help_page());
+  const Command* const command = find_command(topic);
+  const bool is_whole = command != nullptr && second == "all";
+  const bool is_known = second.empty() || topic == "man" || is_whole ||
+                        (command != nullptr && find_form(*command, second) != nullptr);
+  if (!is_known) {
+    throw usage_error("unexpected argument '" + tree.help_page() + "'", help_hint(root));
+  }
+  return {Request::Kind::help,
+          command,
+          topic,
+          topic == "man" ? second : "",
+          command == nullptr ? "" : second,
+          is_whole};
+}
+
 }  // namespace
 
 CommandTree::CommandTree()
@@ -121,31 +171,42 @@ CommandTree::CommandTree()
   }
   CLI::App* help = root_->add_subcommand("help", "explain a command or a topic");
   add_text(*help, "TOPIC", "", help_topic_,
-           "a command, exit-codes, environment, thresholds, units, reference or man");
-  add_text(*help, "COMMAND", "", help_page_, "with man: the command whose manual page to print");
+           OptionHelp("a command or a topic")
+               .with_details("a code such as HT-COPY-RATE is explained too"));
+  add_text(*help, "WORD", "", help_page_,
+           OptionHelp("all: every option of the command in full")
+               .with_details("of report also compare, merge or render; with man: the command "
+                             "whose manual page to print"));
 }
 
 CommandTree::~CommandTree() = default;
 
 void CommandTree::add_common_options() {
   CLI::App& root = *root_;
+  begin_group(root, common_options);
   add_texts(root, "-d,--device", "LIST", common_.devices,
-            "devices: nvidia:0, amd:1, cpu, all, UUID or PCI bus id; repeatable; default: the "
-            "discrete GPU with the most memory");
+            OptionHelp("nvidia:0, amd:1, cpu, all, UUID or PCI bus id")
+                .with_details("repeatable")
+                .with_default("largest GPU"));
+  add_text(root, "--format", "FORMAT", common_.format,
+           OptionHelp("format of standard output")
+               .with_values({"table", "json", "csv", "markdown"})
+               .with_default("table"));
+  add_texts(root, "--export", "FORMAT=FILE", common_.exports,
+            OptionHelp("also write the report to FILE")
+                .with_details("- is standard output; repeatable; {rank} and {host} are replaced"));
+  begin_group(root, more_common_options);
+  root.get_help_ptr()->group(more_common_options);
   add_choice(root, "--platform", "NAME", common_.platform, {"amd", "nvidia", "cpu"},
              "use only devices of this platform");
-  add_text(root, "--format", "FORMAT", common_.format,
-           "format of standard output: table, json, csv, markdown");
-  add_texts(root, "--export", "FORMAT=FILE", common_.exports,
-            "also write the report to FILE, or to standard output for -; repeatable; {rank} and "
-            "{host} are replaced");
   add_choice(root, "--color", "WHEN", common_.color, {"auto", "always", "never"},
-             "colour the output");
+             OptionHelp("colour the output").with_default("auto"));
   add_flag(root, "-q,--quiet", common_.quiet, "print only results and errors, no progress");
   add_flag(root, "-v,--verbose", common_.verbose,
            "also print notes of the library and the runtimes");
   add_flag(root, "-V,--version", common_.version,
            "show versions and the runtime libraries on disk");
+  begin_group(root, usual_group);  // commands inherit it
 }
 
 const Runner& CommandTree::runner(const Command& command) const {
@@ -178,7 +239,7 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
     refuse_empty_optional_values(root, words);
     root.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    return {Request::Kind::help, asked_command(), {}};
+    return {Request::Kind::help, asked_command(), {}, {}, first_argument(root)};
   } catch (const CLI::ParseError& error) {
     check_remaining(root);
     throw parser_error(root, error);
@@ -190,11 +251,7 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
   const CLI::App* subcommand = parsed_subcommand(root);
   if (subcommand == nullptr) throw usage_error("no command given", help_hint(root));
   if (subcommand->get_name() != "help") return {Request::Kind::command, asked_command(), {}};
-  if (!tree.help_page().empty() && tree.help_topic() != "man") {
-    throw usage_error("unexpected argument '" + tree.help_page() + "'", help_hint(root));
-  }
-  return {Request::Kind::help, find_command(tree.help_topic()), tree.help_topic(),
-          tree.help_page()};
+  return request_of_help(tree, root);
 }
 
 }  // namespace hiptool::cli

@@ -13,6 +13,11 @@ class App;
 
 namespace hiptool::cli {
 
+/// The groups of the options that every command takes; of the second the help of a command has only
+/// the names.
+inline constexpr const char* common_options = "Options of every command";
+inline constexpr const char* more_common_options = "More options of every command";
+
 /// Options accepted before and after every subcommand, unparsed.
 struct CommonOptions {
   bool quiet = false;
@@ -58,6 +63,8 @@ struct Request {
   const Command* command = nullptr;  ///< the command to run or to show help for
   std::string topic;                 ///< of `help`, if it is not a command; may be empty
   std::string page = {};             ///< of `help man`: the command; empty: the program
+  std::string form = {};             ///< "compare" of report, where help is of that alone
+  bool is_whole = false;             ///< help with the details of every option
 };
 
 /// Parses the arguments into the tree's options. Throws Error(invalid_argument), with a suggestion

@@ -13,13 +13,15 @@
 
 namespace hiptool::cli {
 
-void add_compare_options(CLI::App& app, CompareOptions& options, const std::string& prefix,
+void add_compare_options(CLI::App& app, CompareOptions& options, const std::string& place,
                          const std::string& usual) {
+  const std::string start = place.empty() ? "" : place + ": ";
   add_text(app, "--effect", "SHARE", options.effect,
-           prefix + "smaller changes are ignored, default " + usual +
-               "; auto: as small as the noise between the "
-               "processes of --repeat can decide");
-  add_flag(app, "--strict-compare", options.is_strict, prefix + "exit 1 also for AMBIGUOUS");
+           OptionHelp(start + "ignore changes below this")
+               .with_details("auto: below what the noise between the processes of --repeat allows "
+                             "to decide; otherwise of calls under 100 us half the rate")
+               .with_default(usual));
+  add_flag(app, "--strict-compare", options.is_strict, start + "exit 1 also for AMBIGUOUS");
 }
 
 std::optional<double> effect_of(const CompareOptions& options, double usual) {

@@ -15,10 +15,10 @@ struct CompareOptions {
   bool is_strict = false;  ///< what is ambiguous fails too
 };
 
-/// Declares --effect and --strict-compare; `prefix` begins their help ("compare: "), and `usual` is
-/// what is ignored where no effect is given.
-void add_compare_options(CLI::App& app, CompareOptions& options, const std::string& prefix,
-                         const std::string& usual = "3%, of calls under 100 us half the rate");
+/// Declares --effect and --strict-compare; `place` says which options they need ("with --against"),
+/// and `usual` is what is ignored where no effect is given.
+void add_compare_options(CLI::App& app, CompareOptions& options, const std::string& place,
+                         const std::string& usual = "3%");
 
 /// The share that was chosen, or the usual one; absent for "auto", which is what the noise between
 /// processes can decide. Throws Error(invalid_argument) for other texts.

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 
 namespace hiptool::cli {
@@ -23,15 +24,17 @@ bool takes_value(std::string_view name) {
 EarlyOptions read_early_options(int argc, const char* const* argv,
                                 const GetEnvironment& environment) {
   EarlyOptions result;
-  result.wants_json = environment("HIPTOOL_FORMAT").value_or("") == "json";
+  result.wants_json =
+      base::equals_ignoring_case(environment("HIPTOOL_FORMAT").value_or(""), "json");
   const Command* command = nullptr;
   const auto read_option = [&](std::string_view name, std::string_view value) {
     const bool is_output_format = command == nullptr || !command->has_own_format;
-    if (name == "--format" && is_output_format) result.wants_json = value == "json";
+    if (name == "--format" && is_output_format)
+      result.wants_json = base::equals_ignoring_case(value, "json");
     if (name != "--color") return;
-    if (value == "always") result.color = ColorMode::always;
-    if (value == "never") result.color = ColorMode::never;
-    if (value == "auto") result.color = ColorMode::automatic;
+    if (base::equals_ignoring_case(value, "always")) result.color = ColorMode::always;
+    if (base::equals_ignoring_case(value, "never")) result.color = ColorMode::never;
+    if (base::equals_ignoring_case(value, "auto")) result.color = ColorMode::automatic;
   };
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "cli/output/failure.hpp"
 
 namespace hiptool::cli {
@@ -15,7 +16,7 @@ namespace {
 bool has_element(std::string_view list, std::string_view element) {
   for (std::size_t start = 0;;) {
     const std::size_t comma = list.find(',', start);
-    if (list.substr(start, comma - start) == element) return true;
+    if (base::equals_ignoring_case(list.substr(start, comma - start), element)) return true;
     if (comma == std::string_view::npos) return false;
     start = comma + 1;
   }

@@ -16,7 +16,7 @@
 namespace hiptool::cli {
 namespace {
 
-const std::string choices_mark = "choices ";
+const std::string values_mark = "values ";
 
 // Messages use the first long name; further ones are old spellings, which are not shown.
 std::string long_name(const std::string& names) {
@@ -25,9 +25,18 @@ std::string long_name(const std::string& names) {
   return names.substr(dashes, names.find(',', dashes) - dashes);
 }
 
+// CLI11 keeps one text: the parts of the help on lines of it.
+std::string description_of(const OptionHelp& help) {
+  return help.summary + "\n" + help.details + "\n" + help.usual;
+}
+
 // Every option and argument that takes a value is declared through this: an empty one would mean
-// "not given" to the command, which then leaves undone what was asked for.
-CLI::Option* with_value(CLI::Option* option, const std::string& names) {
+// "not given" to the command, which then leaves undone what was asked for. An inactive validator
+// in the first place carries the accepted words.
+CLI::Option* with_value(CLI::Option* option, const std::string& names, const OptionHelp& help) {
+  option->description(description_of(help));
+  const std::string words = values_mark + fmt::format("{}", fmt::join(help.values, " "));
+  option->check(CLI::Validator().name(words).active(false));
   const auto refuse = [name = long_name(names)](const std::string& text) {
     refuse_empty(text, name);
     return std::string();
@@ -35,7 +44,51 @@ CLI::Option* with_value(CLI::Option* option, const std::string& names) {
   return option->check(CLI::Validator(refuse, ""));
 }
 
+std::vector<std::string> values_of(CLI::Option& option) {
+  std::vector<std::string> values;
+  const CLI::Validator* mark = nullptr;
+  try {
+    mark = option.get_validator(0);
+  } catch (const CLI::OptionNotFound&) {
+    return values;  // a flag
+  }
+  if (mark->get_name().rfind(values_mark, 0) != 0) return values;
+  std::istringstream words(mark->get_name().substr(values_mark.size()));
+  for (std::string word; words >> word;) values.push_back(word);
+  return values;
+}
+
 }  // namespace
+
+OptionHelp OptionHelp::with_details(std::string text) && {
+  details = std::move(text);
+  return std::move(*this);
+}
+
+OptionHelp OptionHelp::with_default(std::string text) && {
+  usual = std::move(text);
+  return std::move(*this);
+}
+
+OptionHelp OptionHelp::with_values(std::vector<std::string> words) && {
+  values = std::move(words);
+  return std::move(*this);
+}
+
+void begin_group(CLI::App& app, const std::string& name) { app.option_defaults()->group(name); }
+
+OptionHelp help_of(CLI::Option& option) {
+  const std::string& text = option.get_description();
+  const std::size_t details = std::min(text.find('\n'), text.size());
+  const std::size_t usual = std::min(text.find('\n', details + 1), text.size());
+  OptionHelp help(text.substr(0, details));
+  if (details < text.size()) help.details = text.substr(details + 1, usual - details - 1);
+  if (usual < text.size()) help.usual = text.substr(usual + 1);
+  help.values = values_of(option);
+  return help;
+}
+
+std::string group_of(const CLI::Option& option) { return option.get_group(); }
 
 void refuse_empty(const std::string& text, const std::string& name) {
   if (!text.empty()) return;
@@ -43,47 +96,47 @@ void refuse_empty(const std::string& text, const std::string& name) {
               "check the variable that it comes from, or leave out " + name);
 }
 
-void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help) {
-  app.add_flag(names, target, help);
+void add_flag(CLI::App& app, const std::string& names, bool& target, const OptionHelp& help) {
+  app.add_flag(names, target, description_of(help));
 }
 
 void add_text(CLI::App& app, const std::string& names, const std::string& value_name,
-              std::string& target, const std::string& help) {
-  with_value(app.add_option(names, target, help), names)->type_name(value_name)->take_last();
+              std::string& target, const OptionHelp& help) {
+  with_value(app.add_option(names, target), names, help)->type_name(value_name)->take_last();
 }
 
 void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
-                       std::string& target, const std::string& help) {
-  with_value(app.add_option(names, target, help), names)->type_name(value_name)->required();
+                       std::string& target, const OptionHelp& help) {
+  with_value(app.add_option(names, target), names, help)->type_name(value_name)->required();
 }
 
 void add_optional_text(CLI::App& app, const std::string& names, const std::string& value_name,
                        std::optional<std::string>& target, const std::string& without_value,
-                       const std::string& help) {
+                       const OptionHelp& help) {
   // CLI11 passes "true" where the value is left out, and checks no value that may be.
   const auto take = [&target, without_value](const std::string& text) {
     target = text == "true" ? without_value : text;
   };
-  app.add_option_function<std::string>(names, take, help)
+  app.add_option_function<std::string>(names, take, description_of(help))
       ->type_name("[" + value_name + "]")
       ->take_last()
       ->expected(0, 1);
 }
 
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
-               std::vector<std::string>& target, const std::string& help) {
-  with_value(app.add_option(names, target, help), names)
+               std::vector<std::string>& target, const OptionHelp& help) {
+  with_value(app.add_option(names, target), names, help)
       ->type_name(value_name)
       ->allow_extra_args(false);
 }
 
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-               const std::string& help) {
-  with_value(app.add_option(name, target, help), name)->type_name("");
+               const OptionHelp& help) {
+  with_value(app.add_option(name, target), name, help)->type_name("");
 }
 
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
-              const std::string& help, std::uint64_t least) {
+              const OptionHelp& help, std::uint64_t least) {
   const auto parse = [&target, name = long_name(names), least](const std::string& text) {
     try {
       target = parse_size(text);
@@ -96,13 +149,13 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
                             base::count_of(least, "byte")),
                 "write it as 64MiB, 64MB or a number of bytes");
   };
-  with_value(app.add_option_function<std::string>(names, parse, help), names)
+  with_value(app.add_option_function<std::string>(names, parse), names, help)
       ->type_name("SIZE")
       ->take_last();
 }
 
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
-               const std::string& help, std::uint64_t least, std::uint64_t most) {
+               const OptionHelp& help, std::uint64_t least, std::uint64_t most) {
   const auto parse = [&target, name = long_name(names), least, most](const std::string& text) {
     const auto count = base::parse_number<std::uint64_t>(text);
     if (count && *count >= least && *count <= most) {
@@ -115,13 +168,13 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
         ErrorCode::invalid_argument, "parse count",
         fmt::format("invalid value '{}' for {}: expected a whole number {}", text, name, range));
   };
-  with_value(app.add_option_function<std::string>(names, parse, help), names)
+  with_value(app.add_option_function<std::string>(names, parse), names, help)
       ->type_name("N")
       ->take_last();
 }
 
 void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
-                const std::string& help, std::uint64_t most) {
+                const OptionHelp& help, std::uint64_t most) {
   const auto parse = [&target, name = long_name(names), most](const std::string& text) {
     std::string_view digits = text;
     std::uint64_t unit = 1;
@@ -138,38 +191,23 @@ void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
                             "such as 8192 or 8k",
                             text, name, most));
   };
-  with_value(app.add_option_function<std::string>(names, parse, help), names)
+  with_value(app.add_option_function<std::string>(names, parse), names, help)
       ->type_name("N")
       ->take_last();
 }
 
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const std::string& help, const std::string& hint) {
-  const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
-  // An inactive validator carries the choices for completion.
-  const std::string words = choices_mark + fmt::format("{}", fmt::join(choices, " "));
+                const OptionHelp& help, const std::string& hint) {
+  OptionHelp full_help = help;
+  full_help.values = choices;
   const auto parse = [&target, name = long_name(names), choices = std::move(choices),
                       hint](const std::string& text) {
     target = choice_of(text, choices, name, hint);
   };
-  CLI::Option* const option = app.add_option_function<std::string>(names, parse, full_help);
-  option->check(CLI::Validator().name(words).active(false));  // found by its place, the first
-  with_value(option, names)->type_name(value_name)->take_last();
-}
-
-std::vector<std::string> choices_of(CLI::Option& option) {
-  std::vector<std::string> choices;
-  const CLI::Validator* mark = nullptr;
-  try {
-    mark = option.get_validator(0);
-  } catch (const CLI::OptionNotFound&) {
-    return choices;
-  }
-  if (mark->get_name().rfind(choices_mark, 0) != 0) return choices;
-  std::istringstream words(mark->get_name().substr(choices_mark.size()));
-  for (std::string word; words >> word;) choices.push_back(word);
-  return choices;
+  with_value(app.add_option_function<std::string>(names, parse), names, full_help)
+      ->type_name(value_name)
+      ->take_last();
 }
 
 std::vector<std::string> split_list(std::string_view text, const std::string& what) {

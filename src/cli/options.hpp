@@ -16,41 +16,69 @@ class Option;
 
 namespace hiptool::cli {
 
+/// What help says about an option or argument. The accepted values and the default are written
+/// after it in one place: "[possible values: f32, f16] [default: f16]".
+struct OptionHelp {
+  OptionHelp(const char* text = "") : summary(text) {}        // NOLINT: most have only this
+  OptionHelp(std::string text) : summary(std::move(text)) {}  // NOLINT: the same
+
+  /// Further sentences, for the long help, the manual page and the reference.
+  OptionHelp with_details(std::string text) &&;
+  /// What holds without the option: "64MiB".
+  OptionHelp with_default(std::string text) &&;
+  /// The accepted words of a list, or of a value that may also be another text.
+  OptionHelp with_values(std::vector<std::string> words) &&;
+
+  std::string summary;  ///< a phrase of one line; the short help and completion have no more
+  std::string details = {};
+  std::string usual = {};
+  std::vector<std::string> values = {};
+};
+
+/// The group of options that are declared without one.
+inline constexpr const char* usual_group = "Options";
+
+/// Options that are declared after this are in the group of that name in the help.
+void begin_group(CLI::App& app, const std::string& name);
+
+/// What an option was declared with.
+OptionHelp help_of(CLI::Option& option);
+
+/// The group that the option was declared in.
+std::string group_of(const CLI::Option& option);
+
 /// Throws Error(invalid_argument) for an empty value of the option or argument.
 void refuse_empty(const std::string& text, const std::string& name);
 
 /// Names are written as CLI11 does: "-q,--quiet", "--size", "ID" for a positional argument.
-void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help);
+void add_flag(CLI::App& app, const std::string& names, bool& target, const OptionHelp& help);
 void add_text(CLI::App& app, const std::string& names, const std::string& value_name,
-              std::string& target, const std::string& help);
+              std::string& target, const OptionHelp& help);
 void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
-                       std::string& target, const std::string& help);
+                       std::string& target, const OptionHelp& help);
 /// An option whose value may be left out; the target is `without_value` then.
 void add_optional_text(CLI::App& app, const std::string& names, const std::string& value_name,
                        std::optional<std::string>& target, const std::string& without_value,
-                       const std::string& help);
+                       const OptionHelp& help);
 /// Repeatable; each use takes one value.
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
-               std::vector<std::string>& target, const std::string& help);
+               std::vector<std::string>& target, const OptionHelp& help);
 /// A positional argument that takes all remaining words, possibly none.
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-               const std::string& help);
+               const OptionHelp& help);
 /// "64MiB", see parse_size; at least so many bytes.
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
-              const std::string& help, std::uint64_t least = 1);
+              const OptionHelp& help, std::uint64_t least = 1);
 /// A whole number from `least` to `most`.
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
-               const std::string& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
+               const OptionHelp& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 /// A number of tokens from 1 to `most`: "8192", "8k" (8192) or "1M" (1048576).
 void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
-                const std::string& help, std::uint64_t most);
+                const OptionHelp& help, std::uint64_t most);
 /// One of the choices. The hint is for values that are not like any of them.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const std::string& help, const std::string& hint = {});
-
-/// The choices of an option that add_choice declared; empty for any other.
-std::vector<std::string> choices_of(CLI::Option& option);
+                const OptionHelp& help, const std::string& hint = {});
 
 /// Splits at commas; throws Error(invalid_argument) for an empty element. `what` names the option.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);

@@ -332,12 +332,12 @@ int write_report(std::string_view command, const Repeated& repeated,
 
 void add_repeat_options(CLI::App& app, RepeatOptions& options) {
   add_count(app, "--repeat", options.repeats,
-            "measure in N processes, one after the other: their noise decides how small a change "
-            "can be found",
+            OptionHelp("measure in N processes, one after the other")
+                .with_details("their noise decides how small a change can be found"),
             1, most_repeated_processes);
   add_text(app, "--against", "PROGRAM", options.against,
-           "with --repeat: another hiptool, whose processes alternate with this one's; exit 1 if "
-           "this one is slower");
+           OptionHelp("with --repeat: exit 1 if slower than this hiptool")
+               .with_details("its processes alternate with this one's"));
 }
 
 std::vector<OptionRule> rules_of_repeat(const std::string& compared) {

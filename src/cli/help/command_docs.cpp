@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/help/command_docs.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -27,8 +30,9 @@ OptionDoc describe_option(CLI::Option& option) {
   if (!option.get_snames().empty()) doc.short_name = "-" + option.get_snames().front();
   if (!option.get_lnames().empty()) doc.long_name = "--" + option.get_lnames().front();
   if (option.get_items_expected_max() > 0) doc.value_name = option.get_type_name();
-  doc.help = option.get_description();
-  doc.choices = choices_of(option);
+  doc.help = help_of(option);
+  doc.group = group_of(option);
+  doc.choices = doc.help.values;
   doc.takes_file = is_file_name(doc.value_name);
   if (doc.long_name == "--export") doc.choices = names_of_formats(all_formats());
   if (doc.long_name == "--device") doc.choices = {"all", "cpu", "amd:0", "nvidia:0"};
@@ -38,8 +42,8 @@ OptionDoc describe_option(CLI::Option& option) {
 ArgumentDoc describe_argument(CLI::Option& option) {
   ArgumentDoc doc;
   doc.name = option.get_name(true);
-  doc.help = option.get_description();
-  doc.choices = choices_of(option);
+  doc.help = help_of(option);
+  doc.choices = doc.help.values;
   doc.takes_file = is_file_name(doc.name);
   doc.is_required = option.get_required();
   doc.is_repeated = option.get_items_expected_max() > 1;
@@ -47,12 +51,15 @@ ArgumentDoc describe_argument(CLI::Option& option) {
   return doc;
 }
 
+// CLI11 has the option of help before all that are declared; here it is the last.
 std::vector<OptionDoc> options_of(CLI::App& app) {
   std::vector<OptionDoc> docs;
   for (CLI::Option* option : app.get_options()) {
-    const bool is_common = option == app.get_help_ptr() && app.get_parent() != nullptr;
-    if (!option->get_positional() && !is_common) docs.push_back(describe_option(*option));
+    if (!option->get_positional() && option != app.get_help_ptr()) {
+      docs.push_back(describe_option(*option));
+    }
   }
+  if (app.get_parent() == nullptr) docs.push_back(describe_option(*app.get_help_ptr()));
   return docs;
 }
 
@@ -85,12 +92,14 @@ std::vector<OptionDoc> common_options_for(const Command& command,
     if (doc.long_name == "--format") {
       if (command.has_own_format) continue;
       doc.choices = names_of_formats(command.formats);
+      doc.help.values = doc.choices;
     }
     if (doc.long_name == "--export") {
       doc.choices = names_of_formats(command.formats);
       for (std::string& name : names_of_formats(command.export_formats)) {
         doc.choices.push_back(std::move(name));
       }
+      doc.help.values = doc.choices;
     }
     docs.push_back(std::move(doc));
   }
@@ -103,11 +112,13 @@ CommandDoc describe_help(CLI::App& app) {
   doc.summary = app.get_description();
   doc.description =
       "Prints the help of a command, with examples, or a topic: exit-codes, environment, "
-      "thresholds or units. `hiptool help HT-COPY-RATE` explains the code of a finding, `hiptool "
+      "thresholds or units. `hiptool help load all` has every option of a command in full. "
+      "`hiptool help HT-COPY-RATE` explains the code of a finding, `hiptool "
       "help codes` prints all of them as Markdown, `hiptool help reference` every command, "
       "`hiptool help man` the manual "
       "page hiptool(1), and `hiptool help man COMMAND` that of a command.";
   doc.examples = {{"hiptool help load", "options of a command"},
+                  {"hiptool help load all", "all about each of them"},
                   {"hiptool help exit-codes", "meaning of the exit codes"},
                   {"hiptool help HT-COPY-RATE", "a code of check or the doctor"},
                   {"hiptool help man load", "the source of a manual page"}};
@@ -115,11 +126,27 @@ CommandDoc describe_help(CLI::App& app) {
   for (const Command& command : commands()) {
     for (ArgumentDoc& argument : doc.arguments) argument.choices.push_back(command.name);
   }
+  doc.arguments.back().choices.emplace_back("all");
   for (const std::string& topic : help_topics()) doc.arguments.front().choices.push_back(topic);
   return doc;
 }
 
 }  // namespace
+
+std::string brief_text(const OptionHelp& help) {
+  std::string text = help.summary;
+  if (!help.values.empty()) {
+    text += fmt::format(" [possible values: {}]", fmt::join(help.values, ", "));
+  }
+  if (!help.usual.empty()) text += fmt::format(" [default: {}]", help.usual);
+  return text;
+}
+
+std::string whole_text(const OptionHelp& help) {
+  OptionHelp whole = help;
+  if (!help.details.empty()) whole.summary += "; " + help.details;
+  return brief_text(whole);
+}
 
 std::string OptionDoc::spelled() const {
   std::string text = short_name;
@@ -143,16 +170,33 @@ const CommandDoc& ProgramDoc::command(const std::string& name) const {
                        [&](const CommandDoc& doc) { return doc.name == name; });
 }
 
+CommandDoc describe_form(CommandDoc command, const Form& form) {
+  command.name += " " + form.name;
+  command.summary = form.summary;
+  command.examples = form.examples;
+  ArgumentDoc files = command.arguments.back();
+  files.name = form.arguments;
+  files.is_required = true;
+  files.is_repeated = false;  // the name has its dots
+  command.arguments = {std::move(files)};
+  std::erase_if(command.options, [&form](const OptionDoc& option) {
+    return std::find(form.options.begin(), form.options.end(), option.long_name) ==
+           form.options.end();
+  });
+  return command;
+}
+
 ProgramDoc describe(CommandTree& tree) {
   ProgramDoc program;
   program.summary = tree.root().get_description();
   program.common_options = options_of(tree.root());
   for (const Command& command : commands()) {
     CLI::App& app = *tree.root().get_subcommand(command.name);
-    program.commands.push_back(
-        {command.name, command.summary, command.description, command.examples, arguments_of(app),
-         options_of(app), common_options_for(command, program.common_options),
-         names_of_formats(command.formats), names_of_formats(command.export_formats)});
+    program.commands.push_back({command.name, command.summary, command.description,
+                                command.examples, arguments_of(app), options_of(app),
+                                common_options_for(command, program.common_options),
+                                names_of_formats(command.formats),
+                                names_of_formats(command.export_formats), command.condensed});
     add_completion_words(command, program.commands.back());
   }
   program.commands.push_back(describe_help(*tree.root().get_subcommand("help")));

@@ -5,15 +5,22 @@
 #include <vector>
 
 #include "cli/command_tree.hpp"
+#include "cli/options.hpp"
 
 namespace hiptool::cli {
+
+/// "amount of work [possible values: quick, full] [default: quick]".
+std::string brief_text(const OptionHelp& help);
+/// The same with the details.
+std::string whole_text(const OptionHelp& help);
 
 struct OptionDoc {
   std::string short_name;  ///< "-q"; may be empty
   std::string long_name;   ///< "--quiet"; may be empty
   std::string value_name;  ///< "FILE"; empty for a flag
-  std::string help;
-  std::vector<std::string> choices;  ///< the accepted values; empty: any value, or a file
+  OptionHelp help;
+  std::string group;                 ///< "Verification"
+  std::vector<std::string> choices;  ///< what completion offers; empty: any value, or a file
   bool takes_file = false;
 
   /// "-d, --device LIST".
@@ -22,7 +29,7 @@ struct OptionDoc {
 
 struct ArgumentDoc {
   std::string name;  ///< "PATH"
-  std::string help;
+  OptionHelp help;
   std::vector<std::string> choices;
   bool takes_file = false;
   bool is_required = false;
@@ -39,6 +46,7 @@ struct CommandDoc {
   std::vector<OptionDoc> common_options;  ///< the common options that apply to it
   std::vector<std::string> formats;
   std::vector<std::string> export_formats;
+  std::vector<std::string> condensed;  ///< groups of which the short help has only the names
 
   /// "hiptool load [options] [PATH...]".
   std::string usage() const;
@@ -53,5 +61,8 @@ struct ProgramDoc {
 };
 
 ProgramDoc describe(CommandTree& tree);
+
+/// "report compare" as a command of its own.
+CommandDoc describe_form(CommandDoc command, const Form& form);
 
 }  // namespace hiptool::cli

@@ -10,12 +10,13 @@ namespace hiptool::cli {
 struct HelpStyle {
   std::size_t width = 80;
   bool color = false;
+  bool is_brief = true;  ///< a line for most options; else all that there is to know
 };
 
 /// Help of a call without a command: examples, commands, common options, topics.
 std::string overview_text(const ProgramDoc& program, const HelpStyle& style);
 
-/// Help of one command, examples first.
+/// Help of one command, examples first. The short one of any has at most 60 lines of 80 columns.
 std::string command_help_text(const CommandDoc& command, const HelpStyle& style);
 
 /// Topics of `hiptool help` other than commands.

@@ -28,7 +28,8 @@ all devices then.
                          one product or convolution is killed, default 300
   NO_COLOR               no colour if not empty
   CLICOLOR_FORCE         colour also without a terminal, if not empty and not 0
-  COLUMNS                width of results; in a pipe they are not cut without it
+  COLUMNS                makes output narrower than the terminal, never wider; a
+                         pipe has no limit without it
   TERM                   dumb: no colour, no progress bar
   LC_ALL, LC_CTYPE, LANG plain ASCII output unless they name UTF-8
   LD_LIBRARY_PATH        folders searched first for runtime libraries

@@ -93,9 +93,15 @@ std::string paragraphs(std::string_view text) {
   }
 }
 
+// A heading for each group but the usual one.
 std::string options_of_page(const std::vector<OptionDoc>& options) {
   std::string text;
-  for (const OptionDoc& option : options) text += tagged(option.spelled(), option.help);
+  std::string group = usual_group;
+  for (const OptionDoc& option : options) {
+    if (option.group != group) text += ".SS " + roff(option.group) + "\n";
+    group = option.group;
+    text += tagged(option.spelled(), whole_text(option.help));
+  }
   return text;
 }
 
@@ -163,15 +169,6 @@ std::string program_page(const ProgramDoc& program, const std::string& date) {
   return text + see_also(program, "");
 }
 
-std::string formats_of_page(const CommandDoc& command) {
-  if (command.formats.empty()) return "";
-  std::string text = fmt::format(".SH OUTPUT FORMATS\n{}.\n",
-                                 roff(fmt::format("{}", fmt::join(command.formats, ", "))));
-  if (command.export_formats.empty()) return text;
-  const std::string names = fmt::format("{}", fmt::join(command.export_formats, ", "));
-  return text + "With\n.B \\-\\-export\nalso " + roff(names) + ".\n";
-}
-
 std::string command_page(const ProgramDoc& program, const CommandDoc& command,
                          const std::string& date) {
   std::string text = start_of_page(command.name, command.summary, date);
@@ -186,13 +183,11 @@ std::string command_page(const ProgramDoc& program, const CommandDoc& command,
   text += ".SH DESCRIPTION\n" + paragraphs(command.description);
   if (!command.arguments.empty()) text += ".SH ARGUMENTS\n";
   for (const ArgumentDoc& argument : command.arguments) {
-    text += tagged(argument.name, argument.help);
+    text += tagged(argument.name, whole_text(argument.help));
   }
   const bool has_options = !command.options.empty() || !command.common_options.empty();
   if (has_options) text += ".SH OPTIONS\n" + options_of_page(command.options);
-  if (!command.options.empty()) text += ".SS Options of every command\n";
   text += options_of_page(command.common_options);
-  text += formats_of_page(command);
   text += exit_status(true);
   text += ".SH ENVIRONMENT\n.BR hiptool (1)\nlists the variables and the defaults they set.\n";
   text += examples_of_page(command.examples);

@@ -33,6 +33,9 @@ TEST_CASE("the command is the first word that is not the value of an option") {
 TEST_CASE("JSON is recognised in both spellings and from the environment") {
   CHECK(look({"--format", "json"}).wants_json);
   CHECK(look({"devices", "--format=json"}).wants_json);
+  CHECK(look({"devices", "--format", "JSON"}).wants_json);
+  CHECK(look({"devices"}, {{"HIPTOOL_FORMAT", "Json"}}).wants_json);
+  CHECK(look({"--color", "ALWAYS"}).color == ColorMode::always);
   CHECK_FALSE(look({"devices", "--format"}).wants_json);
   CHECK_FALSE(look({"devices", "--format", "csv"}).wants_json);
   CHECK(look({"devices"}, {{"HIPTOOL_FORMAT", "json"}}).wants_json);

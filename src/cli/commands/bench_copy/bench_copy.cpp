@@ -52,30 +52,40 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
 
 Runner add_bench_copy(CLI::App& app) {
   auto options = std::make_shared<BenchCopyOptions>();
+  begin_group(app, "What to copy");
   add_text(app, "--kind", "LIST", options->kinds,
-           "copies: h2d, d2h, d2d, bidir, p2p-read, p2p-write, p2p-bidir, h2d-all, "
-           "d2h-all, one-to-all, all-to-one, all-to-all");
-  add_text(app, "--memory", "LIST", options->memories,
-           "host memory: pinned, pageable, registered, managed");
-  add_text(app, "--engine", "LIST", options->engines, "copy engine (copy) or a kernel (kernel)");
+           OptionHelp("directions of the copies").with_values(measure::copy_kind_names()));
+  add_text(
+      app, "--memory", "LIST", options->memories,
+      OptionHelp("host memory").with_values(measure::host_kind_names()).with_default("pinned"));
+  add_text(app, "--engine", "LIST", options->engines,
+           OptionHelp("what copies: a copy engine or a kernel")
+               .with_values(measure::copy_engine_names())
+               .with_default("copy"));
   add_text(app, "--size", "SIZES", options->sizes, "64MiB, a list 4K,1M or a range 4KiB..1GiB");
+  add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
+  begin_group(app, "How long");
   add_choice(app, "--level,--preset", "LEVEL", options->preset, {"quick", "full", "ci"},
-             "amount of work; ci takes less than a minute");
+             OptionHelp("amount of work")
+                 .with_details("ci takes less than a minute")
+                 .with_default("quick"));
   add_count(app, "--samples", options->samples, "exact number of samples of each measurement", 1,
             100000);
   add_text(app, "--time", "SECONDS", options->time, "time limit of each measurement");
-  add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
+  begin_group(app, "Exit 1 if slower");
   add_texts(app, "--fail-below", "THRESHOLD", options->thresholds,
-            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, for latencies an upper limit, "
-            "'h2d.latency<=20us', or @FILE; exit 1 if missed; see hiptool help thresholds");
-  add_text(app, "--retry", "K/N", options->retry,
-           "a threshold is met when K of at most N measurements meet it");
+            OptionHelp("such as 'h2d.pinned>=48GB/s'; see hiptool help thresholds")
+                .with_details("'h2d.pinned>=90%' of the limit; for latencies an upper limit, "
+                              "'h2d.latency<=20us'; or @FILE"));
+  add_text(app, "--retry", "K/N", options->retry, "pass if K of at most N measurements pass");
   add_text(app, "--baseline", "FILE", options->baseline,
-           "compare with an earlier JSON document; exit 1 if slower or nothing is in both");
+           OptionHelp("compare with an earlier JSON document")
+               .with_details("exit 1 too if no measurement is in both"));
   add_flag(app, "--strict-baseline", options->strict_baseline,
-           "exit 1 also if the baseline or this run lacks a measurement of the other");
-  add_compare_options(app, options->compare, "of --baseline and --against: ");
+           "exit 1 also if one has a measurement that the other lacks");
+  begin_group(app, "Compare two versions");
   add_repeat_options(app, options->repeat);
+  add_compare_options(app, options->compare, "with --baseline, --against");
   return {[options](Context& context) { return run_bench_copy(*options, context); },
           [options](const Environment&) {
             CommandFiles files;
@@ -86,10 +96,7 @@ Runner add_bench_copy(CLI::App& app) {
 }
 
 std::vector<CompletionWords> words_of_bench_copy() {
-  return {{"--kind", measure::copy_kind_names()},
-          {"--memory", measure::host_kind_names()},
-          {"--engine", measure::copy_engine_names()},
-          {"--testcase", measure::testcase_names()}};
+  return {{"--testcase", measure::testcase_names()}};
 }
 
 }  // namespace

@@ -33,39 +33,51 @@ int run_check_command(const CheckCommandOptions& options, Context& context) {
 
 Runner add_check(CLI::App& app) {
   auto options = std::make_shared<CheckCommandOptions>();
+  begin_group(app, "What to check");
   add_choice(app, "--level", "LEVEL", options->level, {"prolog", "quick", "standard", "long"},
-             "amount of work in each stage; prolog is for schedulers, before each job");
+             OptionHelp("amount of work in each stage")
+                 .with_details("prolog is for schedulers, before each job")
+                 .with_default("quick"));
   add_text(app, "--stage", "LIST", options->stages,
-           fmt::format("only these of {}", fmt::join(accept::names_of_stages(), ", ")));
+           OptionHelp("only these stages").with_values(accept::names_of_stages()));
   add_text(app, "--model", "PATH", options->model,
-           "a model to compute with, instead of a small one that check makes");
-  add_text(app, "--expect", "FILE", options->expect,
-           "rates that each kind of GPU must reach, and their number; exit 1 if not");
-  add_text(app, "--write-expect", "FILE", options->write_expect,
-           "write such a file from this machine, if it is accepted; {rank} and {host} "
-           "are replaced");
-  add_count(app, "--repeat", options->repeats,
-            "with --write-expect: run the rated stages so often and write the lowest rates and "
-            "their spread, 1 to 20; 3 if not given",
-            1, 20);
-  add_flag(app, "--force", options->force,
-           "let --write-expect replace any file, not only an earlier one of its kind");
-  add_text(app, "--margin", "PERCENT", options->margin,
-           "with --write-expect: how far below this machine's rates, such as 10%; 5% if not given");
-  add_text(app, "--spread", "PERCENT", options->spread,
-           "how much slower than its siblings a GPU may be, such as 5%; 10% if not given");
+           OptionHelp("compute with this model").with_default("a small one that check makes"));
   add_size(app, "--size", options->size_bytes,
-           "bytes of copies and arrays; if not given, 256 MiB, on cpu 16 and 4 MiB");
+           OptionHelp("bytes of copies and arrays").with_default("256 MiB, on cpu 16 and 4 MiB"));
   add_text(app, "--duration", "TIME", options->duration,
-           "how long the stage soak takes, such as 2s, 10m or 1h, at any level; 10m if not given");
-  add_text(app, "--peers", "HOSTS", options->peers,
-           "hosts of the job for the stage network, such as node[01-04]; those of Slurm if not "
-           "given");
-  add_count(app, "--peer-port", options->peer_port,
-            "TCP port on which each host listens in the stage network; 29480 if not given", 1024,
-            65535);
+           OptionHelp("how long the stage soak takes, at any level")
+               .with_details("such as 2s, 10m or 1h")
+               .with_default("10m"));
   add_text(app, "--timeout", "SECONDS", options->timeout,
-           "a step that takes longer has hung; 30 if not given");
+           OptionHelp("a step that takes longer has hung").with_default("30"));
+  add_text(app, "--peers", "HOSTS", options->peers,
+           OptionHelp("hosts of the job for the stage network")
+               .with_details("such as node[01-04]")
+               .with_default("those of Slurm"));
+  add_count(app, "--peer-port", options->peer_port,
+            OptionHelp("TCP port of each host in the stage network").with_default("29480"), 1024,
+            65535);
+  begin_group(app, "Rates to expect");
+  add_text(app, "--expect", "FILE", options->expect,
+           OptionHelp("exit 1 below the rates of this file")
+               .with_details("which also has the number of GPUs of each kind"));
+  add_text(app, "--write-expect", "FILE", options->write_expect,
+           OptionHelp("write such a file, if this machine is accepted")
+               .with_details("{rank} and {host} are replaced"));
+  add_count(app, "--repeat", options->repeats,
+            OptionHelp("with --write-expect: runs of the rated stages")
+                .with_details("1 to 20; the file has the lowest rates and their spread")
+                .with_default("3"),
+            1, 20);
+  add_text(app, "--margin", "PERCENT", options->margin,
+           OptionHelp("with --write-expect: how far below these rates")
+               .with_details("such as 10%")
+               .with_default("5%"));
+  add_text(app, "--spread", "PERCENT", options->spread,
+           OptionHelp("how much slower than its siblings a GPU may be").with_default("10%"));
+  add_flag(app, "--force", options->force,
+           OptionHelp("let --write-expect replace any file")
+               .with_details("not only an earlier one of its kind"));
   return {
       [options](Context& context) {
         options->write_expect =
@@ -98,8 +110,6 @@ std::vector<OptionRule> rules_of_check() {
           {"--force", {"--write-expect"}}};
 }
 
-std::vector<CompletionWords> words_of_check() { return {{"--stage", accept::names_of_stages()}}; }
-
 }  // namespace
 
 Command check_command() {
@@ -120,13 +130,12 @@ Command check_command() {
                    {"hiptool check --stage soak --duration 1h", "all GPUs under load at once"},
                    {"hiptool check --write-expect gpus.json", "on a machine that is known good"},
                    {"hiptool check --expect gpus.json", "on the others: exit 1 if slower"},
-                   {"hiptool check --export junit=check.xml", "one test case a device and stage"}},
+                   {"hiptool check --export junit=check.xml", "for a CI page"}},
       .formats = usual_formats,
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_check,
       .rules = rules_of_check(),
-      .completion_words = words_of_check,
   };
 }
 

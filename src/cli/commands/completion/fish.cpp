@@ -87,7 +87,7 @@ std::string fish_option(const OptionDoc& option, const std::string& condition) {
   if (!option.long_name.empty()) text += " -l " + option.long_name.substr(2);
   if (!option.value_name.empty()) text += value.takes_file ? " -r -F" : " -x";
   if (const std::string words = offered(value); !words.empty()) text += " -a " + fish_text(words);
-  return text + " -d " + fish_text(option.help) + "\n";
+  return text + " -d " + fish_text(option.help.summary) + "\n";
 }
 
 std::string fish_takes_value(const ProgramDoc& program) {

@@ -46,7 +46,7 @@ std::string zsh_option(const OptionDoc& option) {
     if (name.empty()) continue;
     const bool is_long = name.rfind("--", 0) == 0;
     text += fmt::format("        '*{}{}[{}]{}' \\\n", name, is_long && !value.empty() ? "=" : "",
-                        zsh_text(option.help), value);
+                        zsh_text(option.help.summary), value);
   }
   return text;
 }

@@ -281,22 +281,27 @@ int run_devices(DevicesOptions options, Context& context) {
 Runner add_devices(CLI::App& app) {
   auto options = std::make_shared<DevicesOptions>();
   add_text(app, "ID", "", options->id, "one device: nvidia:0, amd:1, cpu, a uuid or PCI bus id");
+  begin_group(app, "What to show");
+  add_flag(app, "--doctor", options->doctor,
+           OptionHelp("examine drivers, links, memory and limits")
+               .with_details("exit 1 if a check fails; CSV is the table of checks, also with "
+                             "--topology"));
+  add_flag(app, "--topology", options->topology,
+           OptionHelp("show how devices and network cards are connected")
+               .with_details("with NUMA nodes, CPUs and PCIe paths; CSV is the table of pairs"));
+  add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
+                    OptionHelp("show temperature, power and memory again and again")
+                        .with_details("with processes, on a screen until q or Ctrl-C; in a pipe "
+                                      "a line for each device")
+                        .with_default(fmt::format("{:g}", usual_watch_s)));
+  begin_group(app, "Limits and inputs");
   add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
              "exit 3 unless such a device is usable");
-  add_flag(app, "--doctor", options->doctor,
-           "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
-           "of checks, also with --topology");
   add_text(app, "--timeout", "SECONDS", options->timeout,
-           "with --doctor: a driver that answers nothing for so long hangs; 4.5 if not given");
-  add_flag(app, "--topology", options->topology,
-           "how the devices reach each other and network cards, with NUMA nodes, CPUs and PCIe "
-           "paths; CSV is the table of pairs");
+           OptionHelp("with --doctor: when a driver counts as hung").with_default("4.5"));
   add_text(app, "--costs", "FILE", options->costs,
-           "with --topology: a JSON document of bench-copy, from which it shows what each kind of "
-           "link and NUMA distance costs");
-  add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
-                    "show temperature, power, memory and processes every 2 or SECONDS seconds: a "
-                    "screen until q or Ctrl-C, in a pipe a line for each device");
+           OptionHelp("with --topology: show what each kind of link costs")
+               .with_details("and each NUMA distance, from a JSON document of bench-copy"));
   return {[options](Context& context) { return run_devices(*options, context); },
           [options](const Environment&) {
             return CommandFiles{{{options->costs, "--costs"}}, {}};

@@ -239,17 +239,16 @@ CommandFiles files_of_inspect(const InspectOptions& options) {
 Runner add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   add_words(app, "MODEL", options->paths,
-            "model files, shards, indexes or folders, blobs or manifests of Ollama or Docker, or "
-            "names of "
-            "models in a local cache, such as org/name or llama3.2:1b");
+            OptionHelp("model files, folders, or names in a local cache")
+                .with_details("also shards, indexes, blobs or manifests of Ollama or Docker; names "
+                              "such as org/name or llama3.2:1b"));
   add_flag(app, "--metadata", options->metadata, "list every metadata key, arrays shortened");
   add_text(app, "--key", "NAME", options->key,
-           "print only the value of this metadata key, an array whole with one element on each "
-           "line");
+           OptionHelp("print only the value of this metadata key")
+               .with_details("an array whole, with one element on each line"));
   add_flag(app, "--chat-template", options->chat_template, "print only the chat template");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
-  add_flag(app, "--strict", options->strict,
-           "reject files that violate the specification of their format");
+  add_flag(app, "--strict", options->strict, "reject files that violate their specification");
   add_flag(app, "--opaque", options->opaque, "accept tensors of unknown type");
   return {[options](Context& context) { return run_inspect(*options, context); },
           [options](const Environment&) { return files_of_inspect(*options); }};

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/option_rules.hpp"
+#include "cli/options.hpp"
 
 namespace hiptool::cli {
 
@@ -25,6 +26,10 @@ struct ProofTexts {
   std::string layers;
   std::string observe;
 };
+
+/// Help of the arguments and of --prompt-ids of load and prove.
+OptionHelp model_help();
+OptionHelp prompt_help();
 
 /// --layers, the goldens and the files of the device's values of a proof.
 void add_proof_options(CLI::App& app, LoadArguments& options, ProofTexts& texts);

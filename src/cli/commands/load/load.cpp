@@ -35,84 +35,106 @@ constexpr const char* kv_type_hint =
     "these are the types of llama.cpp; for one of a fork choose the next larger type of these, "
     "which gives a cache that is large enough";
 
+// Few need them: the short help has only their names.
+constexpr const char* cache_group = "KV cache of --context";
+constexpr const char* files_group = "Details of files";
+constexpr const char* compute_group = "Decode or prove after the load";
+
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadArguments>();
   auto split = std::make_shared<std::string>();
   auto verify = std::make_shared<std::optional<std::string>>();
   auto io = std::make_shared<std::optional<std::string>>();
   auto texts = std::make_shared<ProofTexts>();
-  add_words(
-      app, "PATH", options->paths,
-      "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, or the "
-      "name of a model in a local cache, such as org/name or llama3.2:1b");
-  add_choice(
-      app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
-      "how to verify the bytes on the device; auto: full, or fast for files that are not cached; "
-      "published: also compare the SHA-256 of each file with the published one, computed from the "
-      "same read as the digests, one core per file. These digests (XXH3) detect damage, not "
-      "tampering; use published or a SHA-256 manifest for that");
-  add_texts(
-      app, "--sha256", "HEX", options->sha256,
-      "compare the SHA-256 of the model's file with this one, as --verify published does with "
-      "a published one; exit 4 if it differs; for a set or several models repeat it in the order "
-      "of "
-      "the files, one for each");
-  add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
-             "how to read files; auto: direct reads for files that are not in the page cache");
-  add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default; with --context, --decode or --prove by "
-           "layer), by layer, in proportions A,B,.. or replicate");
-  add_text(app, "--trace", "FILE", options->trace,
-           "write a timeline of the load, for ui.perfetto.dev or chrome://tracing");
-  add_text(app, "--write-manifest", "FILE", options->write_manifest,
-           "write digests of tensors and metadata as JSON, or lines as of llama-gguf-hash (.xxh64, "
-           ".xxh3, .sha256; tensors only)");
-  add_choice(app, "--manifest-digest", "KIND", options->manifest_digest, {"xxh3", "sha256"},
-             "digest for a JSON manifest: xxh3 detects damage, sha256 also tampering");
+  add_words(app, "PATH", options->paths, model_help());
+  begin_group(app, "Verification");
+  add_choice(app, "--verify", "MODE", *verify,
+             {"auto", "full", "fast", "readback", "published", "none"},
+             OptionHelp("how to verify the bytes on the device")
+                 .with_details(
+                     "auto: full, or fast for files that are not in the page cache; published: "
+                     "also compare the SHA-256 of each file with the published one, computed from "
+                     "the same read as the digests, one core per file. These digests (XXH3) detect "
+                     "damage, not tampering; use published or a SHA-256 manifest for that")
+                 .with_default("auto"));
+  add_texts(app, "--sha256", "HEX", options->sha256,
+            OptionHelp("compare the SHA-256 of the file with this one")
+                .with_details("exit 4 if it differs; for a set or several models repeat it in the "
+                              "order of the files, one for each"));
   add_text(app, "--check-manifest", "FILE", options->check_manifest,
-           "compare the files with a manifest of either format, by its digests");
-  add_flag(app, "--tensors", options->tensors,
-           "list every tensor; CSV then has a row for each, else one for the load");
-  add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
-  add_tokens(app, "--context", options->context,
-             "also reserve memory for a KV cache of that many tokens, such as 8192 or 8k, and for "
-             "compute buffers, and report whether it fits",
-             std::uint64_t{1} << 30);
-  add_choice(app, "--kv-type", "TYPE", options->kv_type, kv_types,
-             "of the KV cache of --context, f16 if not given", kv_type_hint);
-  add_choice(app, "--kv-type-k", "TYPE", options->kv_type_k, kv_types,
-             "of its keys, where they differ from --kv-type", kv_type_hint);
-  add_choice(app, "--kv-type-v", "TYPE", options->kv_type_v, kv_types,
-             "of its values, where they differ from --kv-type", kv_type_hint);
-  add_count(app, "--parallel", options->parallel,
-            "sequences that each have a KV cache of --context tokens; llama.cpp's -np N with -c N "
-            "times as large",
-            1, 1024);
-  add_count(app, "--decode", options->decode,
-            "then continue a prompt with that many tokens, each the most likely one unless "
-            "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
-            "logits; of the architectures of prove",
-            1, std::uint64_t{1} << 20);
-  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
-           "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
-  add_flag(
-      app, "--prove", options->prove,
-      "then do what `hiptool prove` does: compare all that the device computes for a prompt with "
-      "float64 on the host; exit 5 and the first wrong tensor if it differs");
-  add_proof_options(app, *options, *texts);
-  add_sampling_options(app, options->sampling);
-  add_flag(app, "--strict", options->strict,
-           "reject files that violate the specification of their format");
-  add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
-  add_flag(app, "--self-test", options->self_test,
-           "plant five faults in device memory afterwards and check that each is caught");
+           OptionHelp("compare the files with a manifest")
+               .with_details("of either format of --write-manifest, by its digests"));
+  add_text(app, "--write-manifest", "FILE", options->write_manifest,
+           OptionHelp("write digests of tensors and metadata")
+               .with_details("as JSON, or in the lines of llama-gguf-hash (.xxh64, .xxh3, .sha256; "
+                             "tensors only)"));
   add_flag(app, "--check-tensors", options->check_tensors,
-           "check values and scales on the device for NaN and infinity, exit 1 if there are any; "
-           "also name tensors that hold nothing but zeros");
-  add_flag(app, "--force", options->force,
-           "let --write-manifest, --write-golden, --write-logits and --observe replace any file; "
-           "without it they replace only earlier ones of their kind");
+           OptionHelp("look for NaN and infinity; exit 1 if there are any")
+               .with_details("checks values and scales on the device; also names tensors that "
+                             "hold nothing but zeros"));
+  add_flag(app, "--self-test", options->self_test,
+           OptionHelp("plant five faults and check that each is caught")
+               .with_details("in device memory, after the load"));
+  begin_group(app, "Loading");
+  add_text(app, "--split", "HOW", *split,
+           OptionHelp("divide the model over several devices")
+               .with_details("in proportions A,B,.. too; with --context, --decode or --prove by "
+                             "layer where it is left out")
+               .with_values({"bytes", "layer", "replicate"})
+               .with_default("bytes"));
+  add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
+             OptionHelp("how to read files")
+                 .with_details("auto: direct reads for files that are not in the page cache")
+                 .with_default("auto"));
+  add_tokens(app, "--context", options->context,
+             OptionHelp("also reserve a KV cache of N tokens; does it fit?")
+                 .with_details("such as 8192 or 8k; with compute buffers"),
+             std::uint64_t{1} << 30);
+  add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
+  add_flag(app, "--tensors", options->tensors,
+           OptionHelp("list every tensor")
+               .with_details("CSV then has a row for each, otherwise one for the load"));
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
+  begin_group(app, cache_group);
+  add_choice(app, "--kv-type", "TYPE", options->kv_type, kv_types,
+             OptionHelp("element type of the KV cache").with_default("f16"), kv_type_hint);
+  add_count(app, "--parallel", options->parallel,
+            OptionHelp("sequences with a KV cache of --context tokens each")
+                .with_details("llama.cpp's -np N with -c N times as large")
+                .with_default("1"),
+            1, 1024);
+  add_choice(app, "--kv-type-k", "TYPE", options->kv_type_k, kv_types,
+             OptionHelp("element type of the keys").with_default("--kv-type"), kv_type_hint);
+  add_choice(app, "--kv-type-v", "TYPE", options->kv_type_v, kv_types,
+             OptionHelp("element type of the values").with_default("--kv-type"), kv_type_hint);
+  begin_group(app, files_group);
+  add_choice(app, "--manifest-digest", "KIND", options->manifest_digest, {"xxh3", "sha256"},
+             OptionHelp("digest for a JSON manifest")
+                 .with_details("xxh3 detects damage, sha256 also tampering")
+                 .with_default("xxh3"));
+  add_text(app, "--trace", "FILE", options->trace,
+           OptionHelp("write a timeline of the load")
+               .with_details("for ui.perfetto.dev or chrome://tracing"));
+  add_flag(app, "--strict", options->strict, "reject files that violate their specification");
+  add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
+  add_flag(app, "--force", options->force,
+           OptionHelp("let outputs replace any file")
+               .with_details("without it --write-manifest, --write-golden, --write-logits and "
+                             "--observe replace only earlier files of their kind"));
+  begin_group(app, compute_group);
+  add_count(app, "--decode", options->decode,
+            OptionHelp("then continue a prompt by N tokens")
+                .with_details("each the most likely one unless --temperature is given; prints "
+                              "ids, text, tokens/s and a digest of the logits; of the "
+                              "architectures that prove computes"),
+            1, std::uint64_t{1} << 20);
+  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids, prompt_help());
+  add_sampling_options(app, options->sampling);
+  add_flag(app, "--prove", options->prove,
+           OptionHelp("then compare what the device computes with float64")
+               .with_details("as `hiptool prove` does, on the host; exit 5 and the first wrong "
+                             "tensor if it differs"));
+  add_proof_options(app, *options, *texts);
   return {[options, split, verify, io, texts](Context& context) {
             parse_proof_options(*texts, *options);
             if (!split->empty()) {
@@ -151,10 +173,6 @@ std::vector<OptionRule> rules_of_load() {
       {"--io", {}, {"--dry-run"}}};
   for (OptionRule& rule : rules_of_proof("--prove")) rules.push_back(std::move(rule));
   return rules;
-}
-
-std::vector<CompletionWords> words_of_load() {
-  return {{"--split", {"bytes", "layer", "replicate"}}};
 }
 
 }  // namespace
@@ -197,7 +215,7 @@ Command load_command() {
       .takes_devices = true,
       .add = add_load,
       .rules = rules_of_load(),
-      .completion_words = words_of_load,
+      .condensed = {cache_group, files_group, compute_group},
   };
 }
 

@@ -6,18 +6,34 @@
 
 namespace hiptool::cli {
 
+OptionHelp model_help() {
+  return OptionHelp("model files, folders, or names in a local cache")
+      .with_details(
+          "also a shard, an index, a blob or manifest of Ollama or Docker; names such as "
+          "org/name or llama3.2:1b");
+}
+
+OptionHelp prompt_help() {
+  return OptionHelp("token ids of the prompt, such as 504,3575,282")
+      .with_default("eight fixed ids");
+}
+
 void add_proof_options(CLI::App& app, LoadArguments& options, ProofTexts& texts) {
   add_text(app, "--layers", "LIST", texts.layers, "compare only these layers, such as 0,3-5");
   add_text(app, "--write-golden", "FILE", options.write_golden,
-           "write what the device is compared with, computed once on the host; opens no device");
+           OptionHelp("write the host's reference for --check-golden")
+               .with_details("computed once; opens no device"));
   add_text(app, "--check-golden", "FILE", options.check_golden,
-           "compare with such a file of this model, in the time of the device alone");
+           OptionHelp("compare with a golden file")
+               .with_details("written by --write-golden for this model; skips the host reference"));
   add_text(app, "--write-logits", "FILE", options.write_logits,
-           "write the device's logits of each token of the prompt, decoded one by one, as an .npy "
-           "file for numpy: f32, prompt x vocabulary");
+           OptionHelp("write the device's logits as an .npy file")
+               .with_details("of each token of the prompt, decoded one by one; for numpy: f32, "
+                             "prompt x vocabulary"));
   add_text(app, "--observe", "LIST", texts.observe,
-           "also write the outputs of these layers, such as 0,3-5, each to a file next to it: "
-           "FILE.layer3.npy, prompt x embedding");
+           OptionHelp("with --write-logits: write outputs of these layers")
+               .with_details("such as 0,3-5, each to a file next to it: FILE.layer3.npy, prompt x "
+                             "embedding"));
 }
 
 void parse_proof_options(const ProofTexts& texts, LoadArguments& options) {

@@ -16,24 +16,26 @@ Runner add_prove(CLI::App& app) {
   auto texts = std::make_shared<ProofTexts>();
   options->command = "prove";
   options->prove = true;
-  add_words(app, "PATH", options->paths,
-            "models, each a file, shard, index or folder, a blob or manifest of Ollama or Docker, "
-            "or the name of a model in a local cache, such as org/name or llama3.2:1b");
+  add_words(app, "PATH", options->paths, model_help());
+  begin_group(app, "What to compare");
+  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids, prompt_help());
   add_proof_options(app, *options, *texts);
   add_flag(app, "--self-test", options->plants_faults,
-           "then plant four faults in the weights on the device, one at a time, and check that the "
-           "proof names each one's layer and tensor; exit 5 if it misses one");
-  add_text(app, "--prompt-ids", "LIST", texts->prompt_ids,
-           "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
+           OptionHelp("then plant four faults and check that each is named")
+               .with_details("in the weights on the device, one at a time, each by its layer and "
+                             "tensor; exit 5 if it misses one"));
+  begin_group(app, "Loading");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by layer (the default) or replicate");
+           OptionHelp("divide the model over several devices")
+               .with_values({"layer", "replicate"})
+               .with_default("layer"));
   add_text(app, "--trace", "FILE", options->trace,
-           "write a timeline, for ui.perfetto.dev or chrome://tracing");
-  add_flag(app, "--strict", options->strict,
-           "reject files that violate the specification of their format");
+           OptionHelp("write a timeline").with_details("for ui.perfetto.dev or chrome://tracing"));
+  add_flag(app, "--strict", options->strict, "reject files that violate their specification");
   add_flag(app, "--force", options->force,
-           "let --write-golden, --write-logits and --observe replace any file; without it they "
-           "replace only an earlier golden or .npy file");
+           OptionHelp("let outputs replace any file")
+               .with_details("without it --write-golden, --write-logits and --observe replace only "
+                             "an earlier golden or .npy file"));
   return {[options, split, texts](Context& context) {
             parse_proof_options(*texts, *options);
             options->split = split->empty() ? LoadSplit{SplitKind::layer, {}} : parse_split(*split);
@@ -50,8 +52,6 @@ std::vector<OptionRule> rules_of_prove() {
   rules.insert(rules.begin(), {"--force", {"--write-golden", "--write-logits"}});
   return rules;
 }
-
-std::vector<CompletionWords> words_of_prove() { return {{"--split", {"layer", "replicate"}}}; }
 
 }  // namespace
 
@@ -84,7 +84,6 @@ Command prove_command() {
       .takes_devices = true,
       .add = add_prove,
       .rules = rules_of_prove(),
-      .completion_words = words_of_prove,
   };
 }
 

@@ -21,15 +21,18 @@ double parse_real(const std::string& text, const std::string& option, double oth
 }  // namespace
 
 void add_sampling_options(CLI::App& app, SamplingArguments& target) {
-  add_text(
-      app, "--temperature", "T", target.temperature,
-      "draw each token of --decode at random, by e^(logit / T); 0, the default, takes the most "
-      "likely one");
+  add_text(app, "--temperature", "T", target.temperature,
+           OptionHelp("draw tokens at random, by e^(logit / T)")
+               .with_details("0 takes the most likely one")
+               .with_default("0"));
   add_count(app, "--top-k", target.top_k, "draw only among the N most likely tokens", 1);
   add_text(app, "--top-p", "P", target.top_p,
-           "draw only among the most likely tokens that together have the probability P");
+           OptionHelp("draw only among tokens of this total probability")
+               .with_details("the most likely ones that together have the probability P"));
   add_count(app, "--seed", target.seed,
-            "of the random numbers (Philox); the same seed gives the same ids on every device");
+            OptionHelp("seed of the random numbers (Philox)")
+                .with_details("the same seed gives the same ids on every device")
+                .with_default("0"));
 }
 
 SamplingOptions parse_sampling(const SamplingArguments& arguments) {

@@ -21,9 +21,9 @@ double parse_part(std::string_view word, std::string_view text) {
 }  // namespace
 
 LoadSplit parse_split(std::string_view text) {
-  if (text == "bytes") return {SplitKind::bytes, {}};
-  if (text == "layer") return {SplitKind::layer, {}};
-  if (text == "replicate") return {SplitKind::replicate, {}};
+  if (base::equals_ignoring_case(text, "bytes")) return {SplitKind::bytes, {}};
+  if (base::equals_ignoring_case(text, "layer")) return {SplitKind::layer, {}};
+  if (base::equals_ignoring_case(text, "replicate")) return {SplitKind::replicate, {}};
   LoadSplit split{SplitKind::proportions, {}};
   for (const std::string& word : split_list(text, "--split")) {
     split.proportions.push_back(parse_part(word, text));

@@ -158,31 +158,37 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
 Runner add_make_model(CLI::App& app) {
   auto options = std::make_shared<MakeModelOptions>();
   add_required_text(app, "OUT", "", options->path, "file to write");
+  begin_group(app, "File");
   add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
-             "model format, if the extension of OUT does not imply it");
+             OptionHelp("model format").with_default("by the extension of OUT"));
   add_size(app, "--size", options->size_bytes,
-           "total size of the tensors, default 64MiB; of a decoder the nearest published shape");
+           OptionHelp("total size of the tensors")
+               .with_details("of a decoder the nearest published shape")
+               .with_default("64MiB"));
   add_count(app, "--tensor-count,--tensors", options->tensors,
-            "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
+            OptionHelp("number of tensors").with_default("16, or one per type or shard"), 1,
+            1'000'000);
   add_text(app, "--dtype,--types", "LIST", options->types,
            "element types: all, or names such as F16,Q8_0");
-  add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
+  add_count(app, "--seed", options->seed,
+            OptionHelp("seed of the random weights").with_default("1"));
   add_count(app, "--shards", options->shards,
-            "number of files to split the tensors over, default 1", 1, 65'535);
+            OptionHelp("number of files to split the tensors over").with_default("1"), 1, 65'535);
   add_count(app, "--vocabulary", options->vocabulary,
-            "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
+            OptionHelp("tokens in the vocabulary of a GGUF").with_default("0"), 0, 10'000'000);
+  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
+  begin_group(app, "A decoder that computes");
   add_choice(
       app, "--architecture", "NAME", options->architecture,
       {"llama", "mistral", "mixtral", "mistral3", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3",
        "gpt-oss", "phi3", "smollm3", "granite", "olmo2", "olmo3", "exaone4", "cohere2"},
-      "a decoder that programs can compute with, of this architecture: a tiny one of odd "
-      "sizes, or about --size");
+      OptionHelp("write a decoder that programs can compute with")
+          .with_details("a tiny one of odd sizes, or about --size"));
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
-             "scaling of the decoder's rotary embedding, default none");
-  add_count(app, "--window", options->window, "tokens that the decoder looks back, default all", 1,
-            1'000'000);
-  add_flag(app, "--tied", options->is_tied, "the decoder's output matrix is its embedding");
-  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
+             OptionHelp("scaling of its rotary embedding").with_default("none"));
+  add_count(app, "--window", options->window,
+            OptionHelp("tokens that it looks back").with_default("all"), 1, 1'000'000);
+  add_flag(app, "--tied", options->is_tied, "its output matrix is its embedding");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
             CommandFiles files;

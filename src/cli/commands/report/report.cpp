@@ -77,10 +77,11 @@ int run_report_merge(const ReportOptions& options, Context& context) {
   return exit_code;
 }
 
-// HTML if no format was chosen. Exit code 0 once it is written, whatever the run's own was: the
-// output shows the verdict of that run.
+// If no format was chosen: a table for people at a terminal, and HTML into a file. Exit code 0 once
+// it is written, whatever the run's own was: the output shows the verdict of that run.
 int run_report_render(const ReportOptions& options, Context& context) {
-  context.output.prefer(OutputFormat::html);
+  const bool is_terminal = context.environment.console.is_terminal_out();
+  context.output.prefer(is_terminal ? OutputFormat::table : OutputFormat::html);
   const std::string& path = options.files.front();
   report::Object document = report::read_run_document(path, &context.environment.cancel);
   try {
@@ -160,13 +161,16 @@ int run_report(const ReportOptions& options, Context& context) {
 Runner add_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   add_required_text(app, "ACTION", "", options->action,
-                    "compare (exit 1 if slower), merge (exit 1 for a straggler or a failed run) or "
-                    "render (exit 0 once written; it shows the verdict of the run)");
+                    OptionHelp("what to do with the files")
+                        .with_details("compare: exit 1 if slower; merge: exit 1 for a straggler or "
+                                      "a failed run; render: exit 0 once written")
+                        .with_values({"compare", "merge", "render"}));
   add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
-  add_compare_options(app, options->compare,
-                      "compare: ", "3%, of checks 5%, of calls under 100 us half the rate");
+  begin_group(app, "Options of compare");
+  add_compare_options(app, options->compare, "", "3%, of checks 5%");
+  begin_group(app, "Options of merge");
   add_text(app, "--exclude-list", "FILE", options->exclude_list,
-           "merge: write the hosts with stragglers to FILE, on one line with commas");
+           "write the hosts with stragglers, on one line with commas");
   return {[options](Context& context) {
             effect_of(options->compare, base::least_effect);  // a bad one is refused first
             return run_report(*options, context);
@@ -174,8 +178,25 @@ Runner add_report(CLI::App& app) {
           [options](const Environment&) { return files_of_report(*options); }};
 }
 
-std::vector<CompletionWords> words_of_report() {
-  return {{"ACTION", {"compare", "merge", "render"}}};
+std::vector<Form> forms_of_report() {
+  return {{.name = "compare",
+           .arguments = "OLD NEW",
+           .summary = "compare two runs; exit 1 if the second is slower",
+           .examples = {{"hiptool report compare old.json new.json", "is it slower?"},
+                        {"hiptool report compare a.json b.json --effect 1%", "small changes too"}},
+           .options = {"--effect", "--strict-compare"}},
+          {.name = "merge",
+           .arguments = "FILE...",
+           .summary = "combine the runs of many hosts; exit 1 for a straggler or a failed run",
+           .examples = {{"hiptool report merge out.*.json", "which of many hosts is slow"},
+                        {"hiptool report merge *.json --exclude-list slow.txt", "for srun -x"}},
+           .options = {"--exclude-list"}},
+          {.name = "render",
+           .arguments = "FILE",
+           .summary = "show a run again; exit 0 once written, whatever the run's verdict was",
+           .examples = {{"hiptool report render run.json", "the table again"},
+                        {"hiptool report render run.json > run.html", "one page for people"},
+                        {"hiptool report render run.json --format gha", "for another tool"}}}};
 }
 
 }  // namespace
@@ -189,15 +210,17 @@ Command report_command() {
           "--format json; it needs no device.\n\n"
           "compare FILE FILE compares two runs measurement by measurement and exits 1 if the "
           "second is slower. merge FILE... combines the runs of many hosts or ranks, names "
-          "the slow ones and exits 1 if there are any. render FILE writes the document in "
-          "another format, by default as an HTML page.",
+          "the slow ones and exits 1 if there are any. render FILE shows the document as a table "
+          "on "
+          "a terminal, and writes an HTML page into a pipe or a file; --format chooses another.",
       .examples = {{"hiptool report compare old.json new.json", "is it slower? exit 1 if so"},
                    {"hiptool report merge out.*.json", "which of many hosts is slow"},
+                   {"hiptool report render run.json", "the table again"},
                    {"hiptool report render run.json > run.html", "one page for people"},
                    {"hiptool report render run.json --format gha", "for another tool"}},
       .formats = all_formats(),
       .add = add_report,
-      .completion_words = words_of_report,
+      .forms = forms_of_report(),
   };
 }
 

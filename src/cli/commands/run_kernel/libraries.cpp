@@ -180,7 +180,7 @@ void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, Libr
   if (!options.shapes.empty() && !options.shape.empty()) {
     throw usage_error("--shape and --shapes both give shapes", "leave out one of the two");
   }
-  if (options.shapes == "traps") {
+  if (base::equals_ignoring_case(options.shapes, "traps")) {
     const bool has_own = options.transpose || options.batch > 0 || options.compute;
     if (has_own) {
       throw usage_error("--shapes traps has its own --transpose, --batch and --compute",

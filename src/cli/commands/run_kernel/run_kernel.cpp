@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/contains.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
@@ -72,7 +73,8 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
   CommandFiles files;
   files.inputs = threshold_files(options.fail_below);
   files.inputs.push_back({options.module, "--module"});
-  if (options.shapes != "traps") files.inputs.push_back({options.shapes, "--shapes"});
+  if (!base::equals_ignoring_case(options.shapes, "traps"))
+    files.inputs.push_back({options.shapes, "--shapes"});
   for (std::size_t i = 0; i < options.arguments.size(); ++i) {
     files.inputs.push_back(
         {file_of_argument(options.arguments[i]), "--arg of argument " + std::to_string(i)});
@@ -117,108 +119,146 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
   return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
-/// "default 256 MiB, on cpu 4 MiB and for operations 32 KiB to 1 MiB".
+/// "256 MiB, on cpu 4.00 MiB".
 std::string default_sizes_text() {
-  return fmt::format("default {}, on cpu {} and for operations {} to {}",
-                     format_size(measure::gpu_kernel_defaults.size_bytes),
-                     format_size(measure::cpu_kernel_defaults.size_bytes),
-                     format_size(measure::cpu_convolution_defaults.size_bytes),
+  return fmt::format("{}, on cpu {}", format_size(measure::gpu_kernel_defaults.size_bytes),
+                     format_size(measure::cpu_kernel_defaults.size_bytes));
+}
+
+/// "32.0 KiB to 1.00 MiB".
+std::string operation_sizes_text() {
+  return fmt::format("{} to {}", format_size(measure::cpu_convolution_defaults.size_bytes),
                      format_size(measure::cpu_usual_operation_defaults.size_bytes));
 }
+
+// "own" and the libraries of any operation.
+std::vector<std::string> library_names() {
+  std::vector<std::string> names{"all"};
+  for (const auto kind : measure::problem_kinds) {
+    for (const std::string& name : measure::implementations_of(kind)) base::add_once(names, name);
+  }
+  return names;
+}
+
+// Of these the short help has only the names.
+constexpr const char* libraries_group = "Libraries, for matmul, conv2d and pooling";
+constexpr const char* module_group = "A kernel of your own";
+constexpr const char* versions_group = "Compare two versions";
 
 Runner add_run_kernel(CLI::App& app) {
   auto options = std::make_shared<RunKernelOptions>();
   add_words(app, "NAME", options->names,
-            "built-in kernels, operations or groups of them; all: every kernel and the most used "
-            "operations, ops: every operation");
+            OptionHelp("kernels, operations, groups of them, all or ops")
+                .with_details("all: every kernel and the most used operations; ops: every "
+                              "operation; --list names them"));
+  begin_group(app, "What to run");
   add_flag(app, "--list", options->list,
-           "name the built-in kernels and the operations, or those of --module");
+           OptionHelp("name the kernels and operations").with_details("or those of --module"));
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
-  add_text(
-      app, "--size", "SIZES", options->size,
-      "bytes of each array, rounded to a size the kernel supports, or for an operation down to the "
-      "largest shape that fits: 64MiB, a list, a range, or 90% of the free memory for all "
-      "arrays; " +
-          default_sizes_text());
-  add_text(
-      app, "--shape", "SHAPE", options->shape,
-      "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
-      "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
-      "channels of the result, r height and s width of the filter) and if needed u2 (stride), "
-      "p1 (padding), d1 (dilation), each also as p1x2 (height x width), g1 (groups); with --lib "
-      "of avg_pool2d and max_pool2d n8c64h56w56:r3s3 and u2");
+  add_text(app, "--size", "SIZES", options->size,
+           OptionHelp("bytes of each array: 64MiB, a list, a range, 90%")
+               .with_details("rounded to a size the kernel supports, or for an operation down to "
+                             "the largest shape that fits; 90% is of the free memory, for all "
+                             "arrays together; operations on cpu take " +
+                             operation_sizes_text())
+               .with_default(default_sizes_text()));
+  add_text(app, "--shape", "SHAPE", options->shape,
+           OptionHelp("an operation's inputs: 4096x4096; of matmul MxNxK")
+               .with_details(
+                   "instead of a size; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h "
+                   "height, w width; k channels of the result, r height and s width of the filter) "
+                   "and if needed u2 (stride), p1 (padding), d1 (dilation), each also as p1x2 "
+                   "(height x width), g1 (groups); with --lib of avg_pool2d and max_pool2d "
+                   "n8c64h56w56:r3s3 and u2"));
   add_texts(app, "--layout", "LIST", options->layouts,
-            fmt::format("how an operation's tensors lie in memory: {}; default: packed, in a sweep "
-                        "all",
-                        fmt::join(layout_names(), ", ")));
+            OptionHelp("how an operation's tensors are stored")
+                .with_values(layout_names())
+                .with_default("packed, in a sweep all"));
   add_choice(app, "--sweep", "WHICH", options->sweep, {"quick", "full"},
-             "judge operations with every type, layout and many shapes, without timing");
-  add_text(
-      app, "--seed", "N", options->seed,
-      "of the data of operations, 1 if not given; with --module: launch and check three times, "
-      "with new buffers, and poison from N where --arg says poison; exit 5 if results differ "
-      "or elements keep the poison");
-  add_texts(app, "--lib", "LIST", options->libraries,
-            "of matmul, conv2d, avg_pool2d and max_pool2d: own (if not given), all, or libraries; "
-            "of matmul own-exact, rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, "
-            "openblas; of the others miopen and cudnn; of conv2d openblas too, which computes the "
-            "matrix products of own");
-  add_text(app, "--shapes", "traps|FILE", options->shapes,
-           "of matmul and conv2d: shapes on which libraries were reported wrong; of what takes "
-           "--lib a file with lines such as 4096x4096x4096 tn bf16 batch=2 or "
-           "n8c64h56w56:k64r3s3p1 f16");
-  add_choice(app, "--transpose", "WHICH", options->transpose, {"nn", "nt", "tn", "tt"},
-             "of matmul: t for a matrix that is stored transposed, A first");
-  add_count(app, "--batch", options->batch, "of matmul: products at once; 1 if not given", 1,
-            1'048'576);
-  add_choice(
-      app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
-      "of matmul and conv2d: what a library sums in; f64 for f64, else f32 (conv2d: not f16)");
+             OptionHelp("judge operations in many cases, untimed")
+                 .with_details("with every type, layout and many shapes"));
+  add_text(app, "--seed", "N", options->seed,
+           OptionHelp("seed of the data of operations")
+               .with_details("with --module: launch and check three times, with new buffers, and "
+                             "poison from N where --arg has poison; exit 5 if results differ or "
+                             "elements keep the poison")
+               .with_default("1"));
+  begin_group(app, "How long, and thresholds");
   add_text(app, "--time,--seconds", "SECONDS", options->time,
            "repeat each kernel, checked, for that long");
-  add_flag(
-      app, "--together", options->together,
-      "run each kernel on all chosen devices at the same time, for --time (10 s if not given), "
-      "with the rates of each second, and compare the devices; exit 1 if one is slow");
+  add_flag(app, "--together", options->together,
+           OptionHelp("on all chosen devices at once; exit 1 if one is slow")
+               .with_details("for --time (10 s without it), with the rates of each second"));
+  add_count(app, "--samples", options->samples,
+            OptionHelp("timed launches")
+                .with_details("1 of your own kernel")
+                .with_default("as the noise requires"),
+            1, 1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
-            "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
-            "exit 1 if missed; see hiptool help thresholds");
-  add_text(
-      app, "--module", "FILE", options->module,
-      "a kernel of your own: HIP or CUDA source, PTX, cubin, fat binary or AMD code object; the "
-      "content decides which; alone it prints the kernels with their arguments and a command for "
-      "each, and opens no device");
+            OptionHelp("exit 1 if slower: 'stream-triad>=80%' of peak")
+                .with_details("'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; see hiptool "
+                              "help thresholds"));
+  begin_group(app, libraries_group);
+  add_texts(app, "--lib", "LIST", options->libraries,
+            OptionHelp("which libraries to run")
+                .with_details("of matmul not miopen and cudnn, of the others only these and own; "
+                              "of conv2d openblas too, which computes the matrix products of own")
+                .with_values(library_names())
+                .with_default("own"));
+  add_text(app, "--shapes", "traps|FILE", options->shapes,
+           OptionHelp("shapes on which libraries were reported wrong, or a file of shapes")
+               .with_details("traps: of matmul and conv2d; a file has lines such as "
+                             "4096x4096x4096 tn bf16 batch=2 or n8c64h56w56:k64r3s3p1 f16"));
+  add_choice(app, "--transpose", "WHICH", options->transpose, {"nn", "nt", "tn", "tt"},
+             OptionHelp("of matmul: t for a matrix that is stored transposed, A first")
+                 .with_default("nn"));
+  add_count(app, "--batch", options->batch,
+            OptionHelp("of matmul: products at once").with_default("1"), 1, 1'048'576);
+  add_choice(app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
+             OptionHelp("accumulator type of the library")
+                 .with_details("conv2d: not f16")
+                 .with_default("f64 for f64, otherwise f32"));
+  begin_group(app, module_group);
+  add_text(app, "--module", "FILE", options->module,
+           OptionHelp("source, PTX, cubin, fat binary or code object")
+               .with_details("HIP or CUDA; the content decides which; alone it prints the kernels "
+                             "with their arguments and a command for each, and opens no device"));
   add_text(app, "--name", "SYMBOL", options->name, "the kernel, if the file has several");
-  add_text(app, "--grid", "X,Y,Z", options->grid, "blocks in the grid; Y and Z are 1 if not given");
+  add_text(app, "--grid", "X,Y,Z", options->grid,
+           OptionHelp("blocks in the grid").with_details("Y and Z may be left out"));
   add_text(app, "--block", "X,Y,Z", options->block, "threads in a block");
   add_size(app, "--shared", options->shared_bytes,
-           "dynamic shared memory of a block, none if not given", 0);
+           OptionHelp("dynamic shared memory of a block").with_default("0"), 0);
   add_texts(app, "--arg", "TYPE:VALUE", options->arguments,
-            "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64; 0x... is bits), "
-            "bytes:HEX for a struct, or buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED, "
-            "file:PATH or poison (an output that the kernel must fill); types are compared with "
-            "the source's or the image's");
+            OptionHelp("next argument: i32:5, f32:2.5, buf:TYPE:COUNT:zeros")
+                .with_details(
+                    "types i8 to u64, f16, bf16, f32, f64; 0x... is bits; bytes:HEX for a struct; "
+                    "buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED, file:PATH or poison "
+                    "(an output that the kernel must fill); types are compared with the source or "
+                    "the image"));
   add_texts(app, "--out", "I:FILE", options->outputs,
-            "write buffer I (arguments count from 0) to a file, or I:print:N to show N elements");
+            OptionHelp("write buffer I to a file, or I:print:N shows N elements")
+                .with_details("arguments count from 0"));
   add_texts(app, "--expect", "I:FILE", options->expected, "exit 5 unless buffer I is that file");
   add_text(app, "--tolerance", "T", options->tolerance,
-           "of --expect for each real: T times the larger of 1 and the expected, or "
-           "rtol=R,atol=A: A plus R times the expected; 0 if not given; zeros in place of values "
-           "never pass");
+           OptionHelp("of --expect: T, or rtol=R,atol=A")
+               .with_details("for each real: T times the larger of 1 and the expected, or A plus R "
+                             "times the expected; zeros in place of values never pass")
+               .with_default("0"));
   add_choice(app, "--cache", "WHICH", options->cache, {"cold", "warm"},
-             "cold: before each launch of --module write more than the caches hold; warm if not "
-             "given");
-  add_size(app, "--bytes", options->bytes,
-           "bytes that a launch reads and writes, for a rate in the result");
-  add_count(app, "--flops", options->flops,
-            "floating-point operations of a launch, for a rate in the result", 1);
-  add_count(app, "--samples", options->samples,
-            "timed launches; default: 1 of your kernel, as many as the noise requires of a "
-            "built-in one",
-            1, 1'000'000);
+             OptionHelp("state of the caches before each launch")
+                 .with_details("cold: write more than they hold")
+                 .with_default("warm"));
+  add_size(app, "--bytes", options->bytes, "bytes that a launch reads and writes, for its rate");
+  add_count(app, "--flops", options->flops, "floating-point operations of a launch, for its rate",
+            1);
+  begin_group(app, versions_group);
   add_repeat_options(app, options->repeat);
-  add_compare_options(app, options->compare, "of --against: ");
-  return {[options](Context& context) { return run_run_kernel(*options, context); },
+  add_compare_options(app, options->compare, "with --against");
+  return {[options](Context& context) {
+            for (std::string& name : options->names) name = base::lower_case(std::move(name));
+            return run_run_kernel(*options, context);
+          },
           [options](const Environment&) { return files_of_run_kernel(*options); },
           // Devices that are hidden here would have other numbers in processes of --repeat.
           [options] { return options->repeat.repeats == 0; }};
@@ -252,13 +292,7 @@ std::vector<CompletionWords> run_kernel_words() {
     for (const std::string& dtype : family.dtypes) base::add_once(types.words, dtype);
   }
   base::add_once(types.words, std::string("i8"));  // of matmul
-  CompletionWords libraries{"--lib", {"all"}};
-  for (const auto kind : measure::problem_kinds) {
-    for (const std::string& name : measure::implementations_of(kind)) {
-      base::add_once(libraries.words, name);
-    }
-  }
-  return {names, types, {"--layout", layout_names()}, libraries, {"--shapes", {"traps"}}};
+  return {names, types, {"--shapes", {"traps"}}};
 }
 
 }  // namespace
@@ -283,9 +317,9 @@ Command run_kernel_command() {
                    {"hiptool run-kernel ops", "judge every operation"},
                    {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
                    {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},
+                   {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel conv2d --lib all", "convolutions of all libraries"},
                    {"hiptool run-kernel avg_pool2d --lib all", "poolings, also max_pool2d"},
-                   {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel --module k.hip", "its kernels, a command for each"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
                    {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},
@@ -297,6 +331,7 @@ Command run_kernel_command() {
       .add = add_run_kernel,
       .rules = rules_of_run_kernel(),
       .completion_words = run_kernel_words,
+      .condensed = {libraries_group, module_group, versions_group},
   };
 }
 

@@ -13,6 +13,9 @@ TEST_CASE("the words of --split") {
     CHECK(results::to_string(cli::parse_split(word).kind) == word);
     CHECK(cli::parse_split(word).proportions.empty());
   }
+  CHECK(results::to_string(cli::parse_split("BYTES").kind) == "bytes");
+  CHECK(results::to_string(cli::parse_split("Layer").kind) == "layer");
+  CHECK(results::to_string(cli::parse_split("Replicate").kind) == "replicate");
   const LoadSplit split = cli::parse_split("3,0.5,1e-2");
   CHECK(results::to_string(split.kind) == "proportions");
   CHECK(split.proportions == std::vector<double>{3, 0.5, 0.01});

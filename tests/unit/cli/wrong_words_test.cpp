@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "cli/wrong_words.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "harness.hpp"
+
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+namespace {
+
+struct Guess {
+  std::vector<std::string> words;
+  const char* hint;
+};
+
+// Each is refused as wrong usage, before anything is opened.
+void check_hints(const std::vector<Guess>& guesses) {
+  Machine machine;
+  for (const Guess& guess : guesses) {
+    CAPTURE(guess.words.front());
+    CAPTURE(guess.words.back());
+    CHECK(machine.run(guess.words) == 2);
+    INFO(machine.err.text);
+    CHECK(contains(machine.err.text, guess.hint));
+    CHECK(machine.out.text.empty());
+  }
+  CHECK(machine.platforms_made == 0);
+}
+
+}  // namespace
+
+TEST_CASE("words of other programs lead to the command") {
+  check_hints({{{"info"}, "did you mean 'hiptool devices'?"},
+               {{"list"}, "did you mean 'hiptool devices'?"},
+               {{"smi"}, "did you mean 'hiptool devices'?"},
+               {{"SMI"}, "did you mean 'hiptool devices'?"},
+               {{"nvidia-smi"}, "did you mean 'hiptool devices'?"},
+               {{"doctor"}, "did you mean 'hiptool devices --doctor'?"},
+               {{"test"}, "did you mean 'hiptool check'?"},
+               {{"verify"}, "did you mean 'hiptool load MODEL'?"},
+               {{"verify", "m.gguf"}, "did you mean 'hiptool load m.gguf'?"},
+               {{"info", "my model.gguf"}, "did you mean 'hiptool inspect 'my model.gguf''?"},
+               {{"bench"}, "did you mean 'hiptool bench-copy' or 'hiptool run-kernel all'?"},
+               {{"version"}, "did you mean 'hiptool --version'?"},
+               {{"compare", "a.json", "b.json"}, "did you mean 'hiptool report compare OLD NEW'?"},
+               {{"LOAD"}, "did you mean 'load'?"},
+               {{"zebra"}, "see 'hiptool help'"}});
+}
+
+TEST_CASE("a model without a command leads to those that take one") {
+  for (const char* model : {"m.gguf", "./no/such.GGUF", "m.safetensors"}) {
+    check_hints({{{model}, "hiptool load "},
+                 {{model}, "hiptool inspect "},
+                 {{model}, "hiptool prove "},
+                 {{model}, model}});
+  }
+  check_hints({{{"a b.gguf"}, "hiptool load 'a b.gguf' "}});
+  const TemporaryFolder folder;
+  const std::string document = (folder.path() / "run.json").string();
+  check_hints({{{document}, "see 'hiptool help'"}});
+  std::ofstream(document) << "{}";
+  check_hints({{{document}, "did you mean 'hiptool report render "},
+               {{folder.path().string()}, "hiptool load "}});
+}
+
+TEST_CASE("options of other programs lead to the option") {
+  check_hints({{{"--list-devices"}, "did you mean 'hiptool devices'?"},
+               {{"--json"}, "did you mean '--format json'?"},
+               {{"devices", "--json"}, "did you mean '--format json'?"},
+               {{"load", "m.gguf", "--gpu", "0"}, "'--device amd:0' or '--device nvidia:0'?"},
+               {{"devices", "--gpu"}, "'--device amd:0' or '--device nvidia:0'?"},
+               {{"load", "m.gguf", "--gpu=1"}, "'--device amd:1' or '--device nvidia:1'?"},
+               {{"--gpu", "2", "devices"}, "'--device amd:2' or '--device nvidia:2'?"},
+               {{"check", "--quick"}, "did you mean '--level quick'?"},
+               {{"bench-copy", "--quick"}, "did you mean '--level quick'?"},
+               {{"load", "m.gguf", "--quick"}, "did you mean '--verify fast'?"},
+               {{"check", "--full"}, "did you mean '--level long'?"},
+               {{"devices", "--fromat", "json"}, "did you mean '--format'?"}});
+}
+
+TEST_CASE("names of devices in other programs lead to an id") {
+  check_hints({{{"devices", "-d", "0"}, "did you mean 'amd:0' or 'nvidia:0'?"},
+               {{"devices", "0"}, "did you mean 'amd:0' or 'nvidia:0'?"},
+               {{"devices", "-d", "gpu"}, "did you mean 'all', every GPU?"},
+               {{"devices", "-d", "GPU:1"}, "did you mean 'amd:1' or 'nvidia:1'?"},
+               {{"devices", "-d", "cuda:1"}, "did you mean 'nvidia:1'?"},
+               {{"devices", "-d", "CUDA"}, "did you mean 'nvidia:0'?"},
+               {{"devices", "-d", "rocm:0"}, "did you mean 'amd:0'?"},
+               {{"devices", "-d", "cpu,hip:2"}, "did you mean 'amd:2'?"}});
+}
+
+TEST_CASE("a uuid or a bus id is no name of another program") {
+  for (const char* id : {"GPU-0123-4567", "0000:65:00.0", "MIG-0123-4567", "cpu:0", "all"}) {
+    CAPTURE(id);
+    CHECK(hint_for_device(id).empty());
+  }
+}
+
+TEST_CASE("words of a list in any case, also where another option depends on them") {
+  Machine machine;
+  CHECK(machine.run({"run-kernel", "FMA", "--dtype", "F32", "--size", "4KiB", "--samples", "1",
+                     "--device", "CPU"}) == 0);
+  CHECK(machine.run({"devices", "CPU:0", "--platform", "Cpu", "--format", "CSV"}) == 0);
+  // --duration applies to the stage soak alone: refused with another stage, in any case.
+  CHECK(machine.run({"check", "--stage", "DOCTOR", "--duration", "1s"}) == 2);
+  CHECK(machine.run({"check", "--stage", "SOAK", "--duration", "0s"}) == 2);
+  CHECK(contains(machine.err.text, "'0s' is not a time"));
+}
+
+TEST_CASE("report render: a table on a terminal, HTML elsewhere") {
+  const TemporaryFolder folder;
+  const std::string document = (folder.path() / "run.json").string();
+  Machine machine;
+  REQUIRE(machine.run({"devices", "--export", "json=" + document}) == 0);
+  const std::string table = machine.out.text;
+  CHECK(machine.run({"report", "render", document}) == 0);
+  CHECK(starts_with(machine.out.text, "<!DOCTYPE html>"));
+  machine.out.terminal = true;
+  CHECK(machine.run({"report", "render", document}) == 0);
+  CHECK(contains(machine.out.text, table.substr(0, table.find('\n'))));
+  CHECK_FALSE(contains(machine.out.text, "<html"));
+  CHECK(machine.run({"report", "render", document, "--format", "html"}) == 0);
+  CHECK(starts_with(machine.out.text, "<!DOCTYPE html>"));
+}
