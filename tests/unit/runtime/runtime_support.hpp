@@ -2,8 +2,10 @@
 /// What tests of ModelRuntime share.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hiptool/load.hpp"
@@ -26,7 +28,7 @@ inline std::vector<float> host_logits(ModelRuntime& runtime,
   return runtime.decode_step(ids).to_host<float>(runtime.backend().stream());
 }
 
-/// A value of a layer, as it was computed.
+/// A value of a layer, as it was computed; numbers of experts too, which are exact.
 struct Observed {
   std::string name;
   std::optional<std::size_t> layer;
@@ -39,8 +41,15 @@ inline std::vector<Observed> observed_stages(ModelRuntime& runtime,
                                              const std::vector<std::uint32_t>& ids) {
   std::vector<Observed> all;
   runtime.observe([&](const DecoderStage& stage) {
-    all.push_back({std::string(stage.name), stage.layer, stage.position,
-                   stage.values.to_host<float>(stage.stream), stage.values.device().id()});
+    std::vector<float> values;
+    if (stage.values.dtype() == DType::u32) {
+      const auto numbers = stage.values.to_host<std::uint32_t>(stage.stream);
+      values.assign(numbers.begin(), numbers.end());
+    } else {
+      values = stage.values.to_host<float>(stage.stream);
+    }
+    all.push_back({std::string(stage.name), stage.layer, stage.position, std::move(values),
+                   stage.values.device().id()});
   });
   runtime.decode_step(ids);
   runtime.observe({});

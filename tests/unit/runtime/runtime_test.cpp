@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "support.hpp"
 #include "unit/model_writer/sample_models.hpp"
 #include "unit/runtime/runtime_support.hpp"
+#include "unit/runtime/stage_comparison.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -76,126 +78,6 @@ TEST_CASE("runtime: logits of the device are those of the reference and of trans
   MESSAGE("largest difference ", largest, " standard deviations");
 }
 
-namespace {
-
-double root_mean_square(const std::vector<double>& values) {
-  double squares = 0;
-  for (const double value : values) squares += value * value;
-  return std::sqrt(squares / static_cast<double>(values.size()));
-}
-
-/// Compares stages with a reference whose input of each layer is the device's.
-class StageComparison {
- public:
-  static constexpr double bound = 1e-5;  // of a stage's root mean square
-
-  explicit StageComparison(std::vector<Observed> observed, std::vector<std::string> skipped = {})
-      : observed_(std::move(observed)), skipped_(std::move(skipped)) {}
-
-  /// "LAYER NAME" of the first stage that is wrong, or nothing.
-  std::string run(reference::ReferenceDecoder& reference, const std::vector<std::uint32_t>& ids) {
-    std::vector<std::uint64_t> positions;
-    for (std::size_t i = 0; i < ids.size(); ++i) positions.push_back(i);
-    compare("embedding", reference.embed(ids));
-    const std::size_t layers = reference.spec().layers.size();
-    std::vector<double> x = device_values();
-    for (std::size_t number = 0; number < layers; ++number) {
-      layer_ = number;
-      reference::LayerStages s;
-      const std::vector<double> output = reference.layer(number, x, positions, &s);
-      compare("attention_norm", s.attention_norm);
-      compare("q", s.q);
-      compare("k", s.k);
-      compare("v", s.v);
-      compare("rotated_q", s.rotated_q);
-      compare("rotated_k", s.rotated_k);
-      compare("attention", s.attention);
-      compare("attention_output", s.attention_output);
-      compare("middle", s.middle);
-      compare("feed_forward_norm", s.feed_forward_norm);
-      compare("gate", s.gate);
-      compare("up", s.up);
-      compare("activation", s.activation);
-      compare("down", s.down);
-      compare("output", output);
-      x = device_values();
-    }
-    layer_.reset();
-    ++at_;  // output_norm
-    const std::span<const double> last =
-        std::span<const double>(x).last(static_cast<std::size_t>(reference.spec().embedding));
-    compare("logits", reference.logits(last));
-    CHECK(at_ == observed_.size());
-    return first_wrong_;
-  }
-  double largest() const { return largest_; }
-
- private:
-  std::vector<double> device_values() const {
-    const std::vector<float>& values = observed_.at(at_ - 1).values;
-    return {values.begin(), values.end()};
-  }
-  void compare(const std::string& name, const std::vector<double>& expected) {
-    REQUIRE(at_ < observed_.size());
-    const Observed& found = observed_[at_++];
-    REQUIRE(found.name == name);
-    CHECK(found.layer == layer_);
-    if (std::find(skipped_.begin(), skipped_.end(), name) != skipped_.end()) return;
-    const double ratio = largest_difference(found.values, expected) / root_mean_square(expected);
-    if (!(ratio <= largest_)) largest_ = ratio;
-    if (ratio <= bound || !first_wrong_.empty()) return;
-    first_wrong_ = (layer_ ? std::to_string(*layer_) + " " : "") + name;
-  }
-
-  std::vector<Observed> observed_;
-  std::vector<std::string> skipped_;
-  std::size_t at_ = 0;
-  std::optional<std::size_t> layer_;
-  std::string first_wrong_;
-  double largest_ = 0;
-};
-
-/// A model on a device, and the reference of it.
-struct LoadedSample {
-  TemporaryFolder folder;
-  Platforms platforms;
-  ModelFile model;
-  Backend backend;
-  LoadedModel loaded;
-
-  LoadedSample(ModelFormat format, model_writer::SampleDecoder decoder,
-               std::vector<std::string> types)
-      : model(made_model(folder, format, std::move(decoder), std::move(types))),
-        backend(device(platforms)),
-        loaded(load_model(model, backend.device())) {}
-
-  DecoderSpec spec() const { return DecoderSpec::read(model); }
-
-  /// The first wrong stage of a runtime with that specification.
-  std::string first_wrong(const DecoderSpec& changed, double* largest = nullptr) const {
-    ModelRuntime runtime(backend, loaded, changed, of_context(16));
-    return first_wrong(runtime, spec(), {}, largest);
-  }
-  std::string first_wrong(ModelRuntime& runtime, const DecoderSpec& right,
-                          std::vector<std::string> skipped, double* largest = nullptr) const {
-    const std::vector<std::uint32_t> ids = prompt_ids(9);
-    StageComparison comparison(observed_stages(runtime, ids), std::move(skipped));
-    reference::ReferenceDecoder reference(model, right, {.sequence_tokens = 16});
-    std::string wrong = comparison.run(reference, ids);
-    if (largest != nullptr) *largest = std::max(*largest, comparison.largest());
-    return wrong;
-  }
-  ModelRuntime::BuffersByName buffers() const {
-    ModelRuntime::BuffersByName all;
-    for (const TensorInfo& tensor : model.tensors()) {
-      all.emplace(tensor.name, loaded.weight(tensor.name).bytes);
-    }
-    return all;
-  }
-};
-
-}  // namespace
-
 TEST_CASE("runtime: every type of weights computes what the reference computes") {
   Platforms platforms;
   const Backend backend(device(platforms));
@@ -247,12 +129,7 @@ TEST_CASE("runtime: stages are those of the reference") {
     const LoadedSample sample(golden.format,
                               {golden.architecture, golden.rope, golden.window, golden.is_tied},
                               {golden.type});
-    // Experts and further norms are compared by the proofs of these architectures.
-    const DecoderSpec spec = sample.spec();
-    if (spec.layers.front().experts.count > 0 || !spec.layers.front().attention_post_norm.empty()) {
-      continue;
-    }
-    CHECK(sample.first_wrong(spec, &largest) == "");
+    CHECK(sample.first_wrong(sample.spec(), &largest) == "");
   }
   MESSAGE("largest difference ", largest, " of a stage's root mean square");
 }
@@ -290,6 +167,30 @@ TEST_CASE("runtime: planted faults are found where they are") {
   fault = qwen2.spec();
   fault.attention_scale *= 1.001;
   CHECK(qwen2.first_wrong(fault) == "0 attention");
+}
+
+TEST_CASE("runtime: planted faults in experts, further norms and sinks are found there") {
+  const LoadedSample experts(ModelFormat::gguf, {"qwen3moe"}, {"F32"});
+  DecoderSpec fault = experts.spec();
+  fault.layers[1].experts.is_normalised = false;
+  CHECK(experts.first_wrong(fault) == "1 expert_weights");
+  fault = experts.spec();
+  std::swap(fault.layers[2].experts.gate, fault.layers[2].experts.up);
+  CHECK(experts.first_wrong(fault) == "2 gate");
+  const LoadedSample norms(ModelFormat::gguf, {"gemma3", RopeScaling::linear, 5, true}, {"F32"});
+  fault = norms.spec();
+  fault.layers[1].attention_post_norm = fault.layers[1].feed_forward_post_norm;
+  CHECK(norms.first_wrong(fault) == "1 attention_post_norm");
+  fault = norms.spec();
+  fault.layers[2].feed_forward_post_norm = fault.layers[2].feed_forward_norm;
+  CHECK(norms.first_wrong(fault) == "2 feed_forward_post_norm");
+  const LoadedSample sinks(ModelFormat::gguf, {"gpt-oss", RopeScaling::yarn, 5, false}, {"F32"});
+  fault = sinks.spec();
+  fault.layers[1].sinks.clear();
+  CHECK(sinks.first_wrong(fault) == "1 attention");
+  fault = sinks.spec();
+  fault.layers[2].experts.down.bias.clear();
+  CHECK(sinks.first_wrong(fault) == "2 expert_down");
 }
 
 namespace {
@@ -334,30 +235,40 @@ TEST_CASE("runtime: heads that use the keys of another head are found") {
 }
 
 TEST_CASE("runtime: a prompt in chunks gives the bits of one that comes token by token") {
-  const LoadedSample sample(ModelFormat::gguf, {"qwen3", RopeScaling::yarn, 5, true}, {"Q4_0"});
   const std::vector<std::uint32_t> ids = prompt_ids(13);
-  ModelRuntime whole(sample.backend, sample.loaded, sample.spec(), of_context(13));
-  const std::vector<float> expected = host_logits(whole, ids);
-  for (const std::uint64_t chunk : {1u, 3u, 8u}) {
-    ModelRuntime chunks(sample.backend, sample.loaded, sample.spec(), of_context(20, chunk));
-    CHECK(host_logits(chunks, ids) == expected);
-  }
-  whole.reset();
-  CHECK(whole.position() == 0);
-  std::vector<float> last;
-  for (const std::uint32_t id : ids) last = host_logits(whole, {id});
-  CHECK(last == expected);
-  CHECK(whole.position() == 13);
-  whole.reset();
-  CHECK(host_logits(whole, ids) == expected);
+  for (const auto& [decoder, type, stages_of_layer] :
+       {std::tuple{model_writer::SampleDecoder{"qwen3", RopeScaling::yarn, 5, true}, "Q4_0", 15u},
+        std::tuple{model_writer::SampleDecoder{"qwen3moe"}, "Q4_K", 19u},
+        std::tuple{model_writer::SampleDecoder{"gemma3", RopeScaling::linear, 5, true}, "Q8_0",
+                   17u},
+        std::tuple{model_writer::SampleDecoder{"gpt-oss", RopeScaling::yarn, 5, false}, "MXFP4",
+                   19u}}) {
+    const std::string architecture = decoder.architecture;
+    CAPTURE(architecture);
+    const LoadedSample sample(ModelFormat::gguf, decoder, {type});
+    ModelRuntime whole(sample.backend, sample.loaded, sample.spec(), of_context(13));
+    const std::vector<float> expected = host_logits(whole, ids);
+    for (const std::uint64_t chunk : {1u, 3u, 8u}) {
+      ModelRuntime chunks(sample.backend, sample.loaded, sample.spec(), of_context(20, chunk));
+      CHECK(host_logits(chunks, ids) == expected);
+    }
+    whole.reset();
+    CHECK(whole.position() == 0);
+    std::vector<float> last;
+    for (const std::uint32_t id : ids) last = host_logits(whole, {id});
+    CHECK(last == expected);
+    CHECK(whole.position() == 13);
+    whole.reset();
+    CHECK(host_logits(whole, ids) == expected);
 
-  ModelRuntime chunks(sample.backend, sample.loaded, sample.spec(), of_context(20, 8));
-  const std::vector<Observed> stages = observed_stages(chunks, ids);
-  CHECK(stages.front().position == 0);
-  CHECK(stages[3 * 15 + 1].name == "embedding");
-  CHECK(stages[3 * 15 + 1].position == 8);
-  CHECK(stages.back().position == 12);
-  CHECK(stages.back().values == expected);
+    ModelRuntime chunks(sample.backend, sample.loaded, sample.spec(), of_context(20, 8));
+    const std::vector<Observed> stages = observed_stages(chunks, ids);
+    CHECK(stages.front().position == 0);
+    CHECK(stages[3 * stages_of_layer + 1].name == "embedding");
+    CHECK(stages[3 * stages_of_layer + 1].position == 8);
+    CHECK(stages.back().position == 12);
+    CHECK(stages.back().values == expected);
+  }
 }
 
 TEST_CASE("runtime: memory is that of the formula") {
