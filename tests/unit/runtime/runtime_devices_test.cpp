@@ -59,15 +59,21 @@ std::vector<Backend> backends_of(const std::vector<Device>& devices) {
 struct DividedSample {
   const char* architecture;
   RopeScaling rope;
+  std::uint64_t window;
   ModelFormat format;
   bool is_tied;
   std::string_view type;
 };
 
 constexpr std::array divided_samples{
-    DividedSample{"llama", RopeScaling::llama3, ModelFormat::gguf, false, "Q4_K"},
-    DividedSample{"qwen2", RopeScaling::none, ModelFormat::gguf, true, "F16"},
-    DividedSample{"qwen3", RopeScaling::yarn, ModelFormat::safetensors, true, "BF16"}};
+    DividedSample{"llama", RopeScaling::llama3, 5, ModelFormat::gguf, false, "Q4_K"},
+    DividedSample{"qwen2", RopeScaling::none, 5, ModelFormat::gguf, true, "F16"},
+    DividedSample{"qwen3", RopeScaling::yarn, 5, ModelFormat::safetensors, true, "BF16"},
+    DividedSample{"qwen3moe", RopeScaling::none, 0, ModelFormat::gguf, true, "Q4_K"},
+    DividedSample{"qwen3moe", RopeScaling::none, 5, ModelFormat::safetensors, false, "BF16"},
+    DividedSample{"gemma3", RopeScaling::linear, 5, ModelFormat::gguf, true, "Q5_K"},
+    DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::gguf, false, "MXFP4"},
+    DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::safetensors, false, "BF16"}};
 
 }  // namespace
 
@@ -78,9 +84,9 @@ TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits
     if (test::is_sanitized && sample.type != divided_samples.back().type) continue;
     CAPTURE(sample.architecture);
     const TemporaryFolder folder;
-    const ModelFile model =
-        made_model(folder, sample.format, {sample.architecture, sample.rope, 5, sample.is_tied},
-                   {std::string(sample.type)});
+    const ModelFile model = made_model(
+        folder, sample.format, {sample.architecture, sample.rope, sample.window, sample.is_tied},
+        {std::string(sample.type)});
     const DecoderSpec spec = DecoderSpec::read(model);
     const Backend alone(device(platforms));
     const LoadedModel whole = load_model(model, alone.device());

@@ -231,34 +231,39 @@ TEST_CASE("runtime: a stream that never becomes ready keeps all memory") {
 }
 
 TEST_CASE("runtime: devices that finish late wait for each other") {
-  const TemporaryFolder folder;
-  const ModelFile model =
-      made_model(folder, ModelFormat::gguf, {"llama", RopeScaling::none, 0, true}, {"F16"});
-  const DecoderSpec spec = DecoderSpec::read(model);
-  const auto binder = std::make_shared<WrapperBinder>(hip::make_registry());
-  Platforms::Options options = Platforms::Options::from_environment();
-  options.cpu_devices = 3;
-  Platforms platforms = core::make_platforms(options, binder);
-  const std::vector<Device> devices = platforms.devices(Platform::cpu);
-  LoadOptions by_layer;
-  by_layer.split.kind = SplitKind::layer;
-  const LoadedModel loaded = load_model(model, devices, by_layer);
-  std::vector<Backend> backends;
-  for (const Device& device : devices) backends.emplace_back(device);
-  WrapperTable& table = *binder->table(Platform::cpu);
-  const auto decode = [&] {
-    ModelRuntime runtime(backends, loaded, spec, of_context(24, 2));
-    std::vector<float> logits = host_logits(runtime, prompt_ids(11));
-    for (const std::uint32_t id : {5u, 17u}) {
-      const std::vector<float> more = host_logits(runtime, {id});
-      logits.insert(logits.end(), more.begin(), more.end());
+  for (const auto& [decoder, type] :
+       {std::pair{model_writer::SampleDecoder{"llama", RopeScaling::none, 0, true}, "F16"},
+        std::pair{model_writer::SampleDecoder{"gpt-oss", RopeScaling::yarn, 5, false}, "MXFP4"}}) {
+    const std::string architecture = decoder.architecture;
+    CAPTURE(architecture);
+    const TemporaryFolder folder;
+    const ModelFile model = made_model(folder, ModelFormat::gguf, decoder, {type});
+    const DecoderSpec spec = DecoderSpec::read(model);
+    const auto binder = std::make_shared<WrapperBinder>(hip::make_registry());
+    Platforms::Options options = Platforms::Options::from_environment();
+    options.cpu_devices = 3;
+    Platforms platforms = core::make_platforms(options, binder);
+    const std::vector<Device> devices = platforms.devices(Platform::cpu);
+    LoadOptions by_layer;
+    by_layer.split.kind = SplitKind::layer;
+    const LoadedModel loaded = load_model(model, devices, by_layer);
+    std::vector<Backend> backends;
+    for (const Device& device : devices) backends.emplace_back(device);
+    WrapperTable& table = *binder->table(Platform::cpu);
+    const auto decode = [&] {
+      ModelRuntime runtime(backends, loaded, spec, of_context(24, 2));
+      std::vector<float> logits = host_logits(runtime, prompt_ids(11));
+      for (const std::uint32_t id : {5u, 17u}) {
+        const std::vector<float> more = host_logits(runtime, {id});
+        logits.insert(logits.end(), more.begin(), more.end());
+      }
+      return logits;
+    };
+    const std::vector<float> expected = decode();
+    for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+      CAPTURE(seed);
+      table.delay_streams(seed, std::chrono::milliseconds(2));
+      CHECK(decode() == expected);
     }
-    return logits;
-  };
-  const std::vector<float> expected = decode();
-  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
-    CAPTURE(seed);
-    table.delay_streams(seed, std::chrono::milliseconds(2));
-    CHECK(decode() == expected);
   }
 }
