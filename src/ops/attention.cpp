@@ -193,6 +193,9 @@ void attention_into(const Backend& backend, Tensor& out, const Tensor& q, const 
   require_output(attention_name, std::span(tensors).first(3), out, DType::f32,
                  std::array{q.dims()[0], q.dims()[1], cache.values.dims()[2]});
   require_separate(attention_name, std::span(tensors).first(3), out);
+  if (options.sinks) {
+    require_separate(attention_name, std::array<const Tensor*, 1>{&*options.sinks}, out);
+  }
   if (options.is_causal) {
     require_positions(attention_name, cache, options.first_position, q.dims()[0]);
   } else if (cache.keys.dims()[0] == 0) {

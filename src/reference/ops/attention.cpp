@@ -40,17 +40,20 @@ Score score_of(const long double* query, const long double* key, std::size_t siz
   return score;
 }
 
-/// One head of one token: its scores of the keys that it sees, then the mean of their values.
-void attend_head(const std::vector<Score>& scores, const long double* values, std::size_t stride,
-                 std::size_t size, Expected& expected) {
+/// One head of one token: its scores of the keys that it sees, then the mean of their values. The
+/// sink, where there is one, is a key whose value is 0.
+void attend_head(const std::vector<Score>& scores, const long double* sink,
+                 const long double* values, std::size_t stride, std::size_t size,
+                 Expected& expected) {
   long double most = -std::numeric_limits<long double>::infinity();
+  if (sink != nullptr) most = *sink;
   long double slack = 0;
   for (const Score& score : scores) {
     most = std::fmax(most, score.value);
     slack = std::fmax(slack, score.slack);
   }
-  long double sum = 0;
-  long double widest = 0;
+  long double sum = sink != nullptr ? std::exp(*sink - most) : 0;
+  long double widest = sink != nullptr ? most - *sink : 0;
   for (const Score& score : scores) {
     sum += std::exp(score.value - most);
     widest = std::fmax(widest, most - score.value);
@@ -91,8 +94,9 @@ Expected attention(const Values& q, const Values& keys, const Values& values,
         scores.push_back(score_of(&q.at[(token * heads + head) * size],
                                   &keys.at[(j * cache_heads + shared) * size], size, options));
       }
-      attend_head(scores, &values.at[(begin * cache_heads + shared) * value_size],
-                  cache_heads * value_size, value_size, expected);
+      attend_head(scores, options.sinks.empty() ? nullptr : &options.sinks[head],
+                  &values.at[(begin * cache_heads + shared) * value_size], cache_heads * value_size,
+                  value_size, expected);
     }
   }
   return expected;

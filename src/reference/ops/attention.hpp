@@ -16,6 +16,8 @@ struct Attending {
   std::uint64_t window = 0;  ///< 0: all keys up to the token's
   long double scale = 1;
   long double softcap = 0;  ///< 0: none
+  /// Of each head a score more, of no key and without a value; empty: none.
+  std::vector<long double> sinks = {};
 };
 
 /// q [tokens, heads, key size], keys and values [positions, cache heads, size]. The slack follows

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "hiptool/error.hpp"
@@ -59,20 +60,38 @@ KVCache filled_cache(const Backend& backend, const Values& keys, const Values& v
   return cache;
 }
 
+/// Of heads in turn: above most scores, below all of them, and among them.
+std::vector<float> sinks_of(std::uint64_t heads, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> sinks;
+  for (std::uint64_t head = 0; head < heads; ++head) {
+    const auto moved = static_cast<float>(4 * (0x1p-31 * static_cast<double>(random()) - 1));
+    sinks.push_back(moved + (head % 3 == 0 ? 20.0F : head % 3 == 1 ? -40.0F : 0.0F));
+  }
+  return sinks;
+}
+
 void check_attention(const Backend& backend, const Heads& shape, const AttentionOptions& chosen,
-                     Placement placement = Placement::packed) {
+                     Placement placement = Placement::packed,
+                     const std::vector<float>& sinks = {}) {
   const std::uint64_t positions = shape.first + shape.tokens;
   const Values q = head_values(shape.tokens, shape.heads, shape.key_size, 21);
   const Values keys = head_values(positions, shape.cache_heads, shape.key_size, 22);
   const Values values = head_values(positions, shape.cache_heads, shape.value_size, 23);
   AttentionOptions options = chosen;
   options.first_position = shape.first;
+  if (!sinks.empty()) {
+    options.sinks = Tensor::from_host(TensorMemory(backend.allocator(), backend.stream()), sinks,
+                                      {sinks.size()});
+  }
   const double usual = 1 / std::sqrt(static_cast<double>(shape.key_size));
   const auto expected = reference::attention(
       q, keys, values,
-      {shape.first, options.window.value_or(0),
+      {shape.first,
+       options.window.value_or(0),
        static_cast<long double>(static_cast<float>(options.scale.value_or(usual))),
-       static_cast<long double>(options.softcap)});
+       static_cast<long double>(options.softcap),
+       {sinks.begin(), sinks.end()}});
   Tensor out = test::place(backend, DType::f32, expected.values.dims, placement);
   ops::attention_into(backend, out, head_tensor(backend, q, placement),
                       filled_cache(backend, keys, values), options);
@@ -118,6 +137,89 @@ TEST_CASE("a window shows that many keys, the token's own among them") {
   }
 }
 
+TEST_CASE("sinks are scores without a value, one for each head") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const Heads& shape : std::vector<Heads>{{0, 1, 1, 1, 16, 16},
+                                               {0, 5, 6, 2, 24, 24},
+                                               {7, 2, 9, 3, 64, 32},
+                                               {255, 2, 2, 1, 17, 1},
+                                               {600, 2, 3, 3, 256, 256},
+                                               {2, 3, 4, 1, 1, 30}}) {
+    CAPTURE(shape.first);
+    CAPTURE(shape.key_size);
+    const std::vector<float> sinks = sinks_of(shape.heads, 24);
+    for (const Placement placement : test::placements) {
+      check_attention(backend, shape, {}, placement, sinks);
+    }
+    for (const std::uint64_t window : {1u, 5u, 256u}) {
+      CAPTURE(window);
+      check_attention(backend, shape, {.window = window}, Placement::packed, sinks);
+      check_attention(backend, shape, {.window = window, .scale = 1, .softcap = 5},
+                      Placement::packed, sinks);
+    }
+  }
+}
+
+TEST_CASE("edges of sinks") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto attended = [&](const std::vector<float>& keys, std::vector<float> sinks) {
+    const std::uint64_t count = keys.size();
+    const Tensor values = Tensor::from_host(memory, std::vector<float>(count, 3), {count, 1, 1});
+    const Tensor q =
+        Tensor::from_host(memory, std::vector<float>(sinks.size(), 1), {1, sinks.size(), 1});
+    AttentionOptions options{.first_position = count - 1};
+    options.sinks = Tensor::from_host(memory, sinks, {sinks.size()});
+    return ops::attention(backend, q, {Tensor::from_host(memory, keys, {count, 1, 1}), values},
+                          options)
+        .to_host<float>(backend.stream());
+  };
+  const std::vector<float> found =
+      attended({2, 2}, {-infinity, 2, 1000, infinity, std::nanf(""), -1000});
+  CHECK(found[0] == 3);  // takes no part
+  CHECK(found[1] == 2);  // a third of it
+  CHECK(found[2] == 0);
+  CHECK(std::isnan(found[3]));
+  CHECK(std::isnan(found[4]));
+  CHECK(found[5] == 3);
+  // Beside keys that have no part the sink has all of it; beside nothing there is no part to give.
+  CHECK(attended({-infinity, -infinity}, {5})[0] == 0);
+  CHECK(std::isnan(attended({-infinity, -infinity}, {-infinity})[0]));
+  std::vector<float> late(300, -infinity);
+  late[299] = 7;
+  CHECK(attended(late, {7})[0] == 1.5F);
+}
+
+TEST_CASE("sinks that do not fit are refused") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const KVCache cache = ops::make_kv_cache(backend, 4, 2, 16, 16);
+  const Tensor q = backend.empty(DType::f32, {1, 4, 16});
+  const auto refused = [&](const Tensor& sinks, bool is_causal) {
+    return test::code_of([&] {
+      static_cast<void>(
+          ops::attention(backend, q, cache, {.sinks = sinks, .is_causal = is_causal}));
+    });
+  };
+  CHECK(refused(backend.empty(DType::f32, {3}), true) == ErrorCode::invalid_argument);
+  CHECK(refused(backend.empty(DType::f32, {4, 1}), true) == ErrorCode::invalid_argument);
+  CHECK(refused(backend.empty(DType::f16, {4}), true) == ErrorCode::invalid_argument);
+  const std::vector<std::uint64_t> four{4}, two{2};
+  const Tensor apart = backend.empty(DType::f32, {8});
+  CHECK(refused(apart.with_layout(Layout::strided(four, two, 0)), true) ==
+        ErrorCode::invalid_argument);
+  CHECK(refused(backend.empty(DType::f32, {4}), false) == ErrorCode::invalid_argument);
+  // Results in the memory of the sinks.
+  Tensor out = backend.empty(DType::f32, {1, 4, 16});
+  AttentionOptions options;
+  options.sinks = out.with_layout(Layout({4}));
+  CHECK(test::code_of([&] { ops::attention_into(backend, out, q, cache, options); }) ==
+        ErrorCode::invalid_argument);
+}
+
 TEST_CASE("attention gives the same bits however a prompt is cut") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
@@ -128,8 +230,14 @@ TEST_CASE("attention gives the same bits however a prompt is cut") {
   const Values values = head_values(first + tokens, 2, 40, 33);
   const KVCache cache = filled_cache(backend, keys, values);
   const Tensor queries = head_tensor(backend, q);
-  for (const auto window : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{19}}) {
-    AttentionOptions options{.first_position = first, .window = window};
+  const Tensor sinks =
+      Tensor::from_host(TensorMemory(backend.allocator(), backend.stream()), sinks_of(4, 34), {4});
+  using Window = std::optional<std::uint64_t>;
+  using Sinks = std::optional<Tensor>;
+  for (const auto& [window, own_sinks] :
+       {std::pair{Window{}, Sinks{}}, std::pair{Window{19}, Sinks{}},
+        std::pair{Window{}, Sinks{sinks}}, std::pair{Window{19}, Sinks{sinks}}}) {
+    AttentionOptions options{.first_position = first, .window = window, .sinks = own_sinks};
     const auto whole = bits_of_heads(backend, ops::attention(backend, queries, cache, options));
     for (const std::uint64_t chunk : {1u, 2u, 8u}) {
       CAPTURE(chunk);
