@@ -26,6 +26,7 @@ except ImportError as error:
 if int(transformers.__version__.split(".")[0]) < 5:
     skip(f"transformers {transformers.__version__} has no rope_parameters; this needs 5 or later")
 import quantised  # noqa: E402 (it skips without gguf)
+from lifted import SINGLE, doubles, keep_scale  # noqa: E402 (it needs torch)
 
 SEED = 1
 SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 163, "vocabulary": 331,
@@ -389,20 +390,6 @@ def make_config(form, architecture, scaling, window, tied, size):
     return config
 
 
-@contextlib.contextmanager
-def doubles():
-    """transformers' casts to float32 give float64."""
-    saved = torch.float32, torch.float, torch.Tensor.float, torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    torch.float32 = torch.float = torch.float64
-    torch.Tensor.float = torch.Tensor.double
-    try:
-        yield
-    finally:
-        torch.float32, torch.float, torch.Tensor.float = saved[:3]
-        torch.set_default_dtype(saved[3])
-
-
 def logits_of(case, is_lifted=True):
     with doubles() if is_lifted else contextlib.nullcontext():
         return logits_with_casts(case)
@@ -417,11 +404,9 @@ def logits_with_casts(case):
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=(
         "eager" if architecture in ("gpt-oss", "gemma2") else "sdpa"))   # no sinks, no softcap
     model = model.double().eval()
-    if kind in ("F16", "BF16") and "gemma" in architecture and form == "safetensors":
-        # A model of that type has the scale of its embedding in it.
-        scale = model.model.embed_tokens.embed_scale
-        dtype = torch.float16 if kind == "F16" else torch.bfloat16
-        model.model.embed_tokens.embed_scale = scale.to(dtype).to(scale.dtype)
+    if "gemma" in architecture:
+        halves = {"F16": torch.float16, "BF16": torch.bfloat16} if form == "safetensors" else {}
+        keep_scale(model, halves.get(kind, SINGLE))
     state = {name: torch.from_numpy(numpy.ascontiguousarray(values))
              for name, values in state.items()}
     missing = model.load_state_dict(state, strict=False)
@@ -473,6 +458,7 @@ def check(path, cases):
             findings.append(f"{model}: not in {path}")
             continue
         difference = abs(logits - committed.pop(model)).max() / deviation
+        print(f"{model}: {difference:.1e}, with casts {single:.1e}", flush=True)
         if not difference <= BOUND:
             findings.append(f"{model}: {difference:.1e} standard deviations from {path}")
     if cases == CASES:

@@ -125,6 +125,8 @@ def make_model(name, truncates):
             if name in GEMMAS and "norm" in key:
                 numbers = numbers + numpy.float32(1) - numpy.float32(1)
             values.copy_(torch.from_numpy(numbers.astype(numpy.float64)))
+    if name == "gemma3_text":
+        make_goldens.keep_scale(model)
     return model
 
 
