@@ -49,27 +49,13 @@ Choice choice_of(std::span<const double> scores, std::span<const double> bounds,
   return worst;
 }
 
-bool has_repeated(std::span<const std::uint32_t> ids) {
+/// Whether they are different experts of so many.
+bool is_choice(std::span<const std::uint32_t> ids, std::size_t count) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (std::ranges::find(ids.subspan(i + 1), ids[i]) != ids.end()) return true;
+    if (ids[i] >= count) return false;
+    if (std::ranges::find(ids.subspan(i + 1), ids[i]) != ids.end()) return false;
   }
-  return false;
-}
-
-/// The device's experts of each token where rounding may decide between them and the highest ones.
-Ids followed(const ExpertsSpec& experts, const Bounded& scores, Ids highest, const Ids& of_device) {
-  const auto count = static_cast<std::size_t>(experts.count);
-  const auto used = static_cast<std::size_t>(experts.used);
-  for (std::size_t token = 0; token * used < highest.size(); ++token) {
-    const auto own = std::span(scores.values).subspan(token * count, count);
-    // Errors of earlier layers are in these scores too; they are judged by the logits.
-    std::vector<double> room(count, logits_bound * deviation_of(own));
-    for (std::size_t i = 0; i < count; ++i) room[i] += scores.bounds[token * count + i];
-    const auto ids = std::span(of_device).subspan(token * used, used);
-    if (choice_of(own, room, ids).excess > 1) continue;
-    std::ranges::copy(ids, highest.begin() + static_cast<std::ptrdiff_t>(token * used));
-  }
-  return highest;
+  return true;
 }
 
 template <typename Value>
@@ -87,6 +73,24 @@ Bounded part_of(const Bounded& all, std::size_t first, std::size_t count) {
 
 }  // namespace
 
+Ids followed_experts(const ExpertsSpec& experts, const Bounded& scores,
+                     std::span<const std::uint32_t> of_device) {
+  const auto count = static_cast<std::size_t>(experts.count);
+  const auto used = static_cast<std::size_t>(experts.used);
+  Ids chosen = highest_scores(scores.values, experts);
+  for (std::size_t token = 0; token * used < chosen.size(); ++token) {
+    const auto ids = of_device.subspan(token * used, used);
+    if (!is_choice(ids, count)) continue;
+    const auto own = std::span(scores.values).subspan(token * count, count);
+    // Errors of earlier layers are in these scores too; they are judged by the logits.
+    std::vector<double> room(count, logits_bound * deviation_of(own));
+    for (std::size_t i = 0; i < count; ++i) room[i] += scores.bounds[token * count + i];
+    if (choice_of(own, room, ids).excess > 1) continue;
+    std::ranges::copy(ids, chosen.begin() + static_cast<std::ptrdiff_t>(token * used));
+  }
+  return chosen;
+}
+
 // The device's experts; the highest scores in place of what is not a choice.
 Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) {
   const auto count = static_cast<std::size_t>(experts.count);
@@ -100,7 +104,7 @@ Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) 
   std::vector<double> expected = found;
   for (std::size_t token = 0; token * used < chosen.size(); ++token) {
     const auto ids = std::span(chosen).subspan(token * used, used);
-    if (std::ranges::find(ids, ~0u) != ids.end() || has_repeated(ids)) {
+    if (!is_choice(ids, count)) {
       for (std::size_t i = 0; i < used; ++i) {
         expected[token * used + i] = highest[token * used + i];
         ids[i] = highest[token * used + i];
@@ -158,7 +162,7 @@ std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vecto
   Ids own_ids;
   std::vector<double> own_weights;
   if (follows_own_) {
-    own_ids = followed(experts, own_scores, highest_scores(own_scores.values, experts), ids);
+    own_ids = followed_experts(experts, own_scores, ids);
     own_weights =
         expert_weights(own_scores.values, count, own_ids, used, experts.is_normalised).values;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "hiptool/error.hpp"
@@ -64,96 +65,126 @@ LayerResult layer_of(const WrongValue& worst) {
   return result;
 }
 
-/// Compares a device's values with a golden, in one pass over the model.
-class GoldenCheck {
- public:
-  GoldenCheck(ModelRuntime& runtime, const Golden& golden, const ProveOptions& options)
-      : runtime_(runtime),
-        golden_(golden),
-        options_(options),
-        found_(golden.layers() + 1),
-        shares_(golden.layers() + 1) {}
+LogitsResult compared_logits(const std::vector<float>& expected, const std::vector<double>& found) {
+  LogitsResult result;
+  result.tokens = 1;
+  const auto count = static_cast<double>(expected.size());
+  double sum = 0;
+  for (const float logit : expected) sum += logit;
+  double squares = 0;
+  for (const float logit : expected) squares += std::pow(logit - sum / count, 2);
+  result.deviation = std::sqrt(squares / count);
+  result.bound = logits_bound * result.deviation;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(found[i] - expected[i]);
+    if (!(error <= result.max_error)) result.max_error = error;
+    if (std::isnan(error)) break;
+  }
+  return result;
+}
 
-  void run() {
-    const Observation observation(runtime_, [this](const DecoderStage& stage) {
-      if (options_.alter) options_.alter(stage);
+/// What a device computes of a golden's prompt, in one pass over the model.
+class DeviceSums {
+ public:
+  DeviceSums(std::size_t layers, std::size_t tokens)
+      : tokens_(tokens),
+        projections_((layers + 1) * tokens * Golden::signs),
+        devices_(layers + 1),
+        seen_(layers + 1),
+        experts_(layers) {}
+
+  void run(ModelRuntime& runtime, std::span<const std::uint32_t> ids, const ProveOptions& options) {
+    const Observation observation(runtime, [&](const DecoderStage& stage) {
+      if (options.alter) options.alter(stage);
+      const auto values = [&] { return read_values(stage.stream, stage.values, options.cancel); };
+      if (stage.name == "experts") add_experts(*stage.layer, values());
       const bool is_embedding = stage.name == "embedding";
       if (!is_embedding && stage.name != "output") return;
       const std::size_t row = is_embedding ? 0 : *stage.layer + 1;
-      found_[row].device = stage.stream.device().id();
-      compare(row, static_cast<std::size_t>(stage.position),
-              read_values(stage.stream, stage.values, options_.cancel));
-      if (options_.progress && !is_embedding) {
-        options_.progress(*stage.layer + 1, golden_.layers());
+      devices_[row] = stage.stream.device().id();
+      add_row(row, stage, values());
+      if (options.progress && !is_embedding) {
+        options.progress(*stage.layer + 1, runtime.spec().layers.size());
       }
     });
-    logits_ = read_values(runtime_.backend().stream(), runtime_.decode_step(golden_.prompt_ids),
-                          options_.cancel);
+    logits_ = read_values(runtime.backend().stream(), runtime.decode_step(ids), options.cancel);
   }
 
-  /// The worst of each layer, and of the embedding first.
-  const std::vector<WrongValue>& found() const { return found_; }
+  /// Its experts, tokens x used; empty where the layer has none.
+  const std::vector<std::uint32_t>& experts(std::size_t layer) const { return experts_[layer]; }
 
-  std::vector<LayerResult> compared_layers() const {
+  /// The layers that were computed before it ended.
+  std::vector<LayerResult> layers_so_far(const Golden& golden) const {
     std::vector<LayerResult> layers;
-    for (const WrongValue& worst : found_) {
-      if (worst.layer && worst.values > 0) layers.push_back(layer_of(worst));
+    for (std::size_t row = 1; row < devices_.size() && !devices_[row].empty(); ++row) {
+      layers.push_back(layer_of(worst_of(row, golden)));
     }
     return layers;
   }
 
-  LogitsResult logits() const {
-    LogitsResult result;
-    result.tokens = 1;
-    const auto count = static_cast<double>(golden_.logits.size());
-    double sum = 0;
-    for (const float logit : golden_.logits) sum += logit;
-    double squares = 0;
-    for (const float logit : golden_.logits) squares += std::pow(logit - sum / count, 2);
-    result.deviation = std::sqrt(squares / count);
-    result.bound = logits_bound * result.deviation;
-    for (std::size_t i = 0; i < golden_.logits.size(); ++i) {
-      const double error = std::abs(logits_[i] - golden_.logits[i]);
-      if (!(error <= result.max_error)) result.max_error = error;
-      if (std::isnan(error)) break;
+  /// Layers, in the order of computation, up to the first wrong one; and the logits.
+  ProveResult compared_with(const Golden& golden) const {
+    ProveResult result;
+    result.logits = compared_logits(golden.logits, logits_);
+    for (std::size_t row = 0; row < devices_.size() && !result.first_wrong; ++row) {
+      const WrongValue worst = worst_of(row, golden);
+      if (row > 0) {
+        result.layers.push_back(layer_of(worst));
+      }
+      if (worst.wrong_values == 0) continue;
+      result.first_wrong = worst;
     }
     return result;
   }
 
  private:
-  void compare(std::size_t row, std::size_t first_token, const std::vector<double>& values) {
-    const std::size_t all = golden_.prompt_ids.size();
-    const auto width = static_cast<std::size_t>(runtime_.spec().embedding);
-    WrongValue& worst = found_[row];
-    worst.stage = row == 0 ? "embedding_projections" : "output_projections";
-    if (row > 0) worst.layer = row - 1;
-    worst.rows = Golden::signs;
-    for (std::size_t token = 0; token < values.size() / width; ++token) {
+  void add_experts(std::size_t layer, const std::vector<double>& ids) {
+    for (const double id : ids) experts_[layer].push_back(static_cast<std::uint32_t>(id));
+  }
+
+  void add_row(std::size_t row, const DecoderStage& stage, const std::vector<double>& values) {
+    const auto tokens = static_cast<std::size_t>(stage.values.dims()[0]);
+    const std::size_t width = values.size() / tokens;
+    seen_[row] = static_cast<std::size_t>(stage.position) + tokens;
+    std::size_t place = (row * tokens_ + static_cast<std::size_t>(stage.position)) * Golden::signs;
+    for (std::size_t token = 0; token < tokens; ++token, place += Golden::signs) {
       const TokenSums sums = token_sums(std::span(values).subspan(token * width, width));
-      const std::size_t place = row * all + first_token + token;
-      const double bound = projection_bound * golden_.sizes[place];
-      for (std::size_t r = 0; r < Golden::signs; ++r) {
-        const double expected = golden_.projections[place * Golden::signs + r];
-        const double error = std::abs(sums.projections[r] - expected);
-        ++worst.values;
-        if (!(error <= bound)) ++worst.wrong_values;
-        const double share = share_used_up(error, bound);
-        if (worst.values > 1 && share <= shares_[row]) continue;
-        shares_[row] = share;
-        worst.position = first_token + token;
-        worst.row = r;
-        worst.expected = expected;
-        worst.got = sums.projections[r];
-        worst.bound = bound;
-      }
+      std::ranges::copy(sums.projections,
+                        projections_.begin() + static_cast<std::ptrdiff_t>(place));
     }
   }
 
-  ModelRuntime& runtime_;
-  const Golden& golden_;
-  const ProveOptions& options_;
-  std::vector<WrongValue> found_;
-  std::vector<double> shares_;  // of their bounds that the worst use up
+  WrongValue worst_of(std::size_t row, const Golden& golden) const {
+    WrongValue worst;
+    worst.stage = row == 0 ? "embedding_projections" : "output_projections";
+    if (row > 0) worst.layer = row - 1;
+    worst.device = devices_[row];
+    worst.rows = Golden::signs;
+    double highest = 0;  // share of its bound that the worst uses up
+    const std::size_t first = row * tokens_ * Golden::signs;
+    for (std::size_t at = first; at < first + seen_[row] * Golden::signs; ++at) {
+      const double expected = golden.projections[at];
+      const double bound = projection_bound * golden.sizes[at / Golden::signs];
+      const double error = std::abs(projections_[at] - expected);
+      ++worst.values;
+      if (!(error <= bound)) ++worst.wrong_values;
+      const double share = share_used_up(error, bound);
+      if (worst.values > 1 && share <= highest) continue;
+      highest = share;
+      worst.position = (at - first) / Golden::signs;
+      worst.row = at % Golden::signs;
+      worst.expected = expected;
+      worst.got = projections_[at];
+      worst.bound = bound;
+    }
+    return worst;
+  }
+
+  std::size_t tokens_;
+  std::vector<double> projections_;   // as the golden's
+  std::vector<std::string> devices_;  // of the embedding and each layer
+  std::vector<std::size_t> seen_;     // of them: tokens so far
+  std::vector<std::vector<std::uint32_t>> experts_;
   std::vector<double> logits_;
 };
 
@@ -167,10 +198,37 @@ std::uint64_t digest_of_files(const ModelFile& model, const CancelToken* cancel)
                             load::tensor_digests(model, files.get()));
 }
 
-Golden make_golden(ReferenceDecoder& reference, std::span<const std::uint32_t> ids,
-                   const std::function<void(std::size_t layers)>& progress) {
-  const DecoderSpec& spec = reference.spec();
+namespace {
+
+/// Of sets of experts, one for each token: those that differ.
+std::vector<std::size_t> other_choices(const std::vector<std::uint32_t>& left,
+                                       const std::vector<std::uint32_t>& right, std::size_t used) {
+  std::vector<std::size_t> tokens;
+  for (std::size_t at = 0; at < left.size(); at += used) {
+    const auto own = std::span(left).subspan(at, used);
+    const bool is_same = std::ranges::all_of(std::span(right).subspan(at, used), [&](auto id) {
+      return std::ranges::find(own, id) != own.end();
+    });
+    if (!is_same) tokens.push_back(at / used);
+  }
+  return tokens;
+}
+
+/// What a reference computes that follows a device's choices of experts.
+struct FollowedGolden {
   Golden golden;
+  std::uint64_t router_ties = 0;  ///< choices of the device that are not the reference's own
+  /// Places of golden.sizes whose values no other choice has changed.
+  std::vector<bool> is_own;
+};
+
+/// `device`: null for the reference's own choices.
+FollowedGolden golden_following(ReferenceDecoder& reference, std::span<const std::uint32_t> ids,
+                                const DeviceSums* device,
+                                const std::function<void(std::size_t layers)>& progress) {
+  const DecoderSpec& spec = reference.spec();
+  FollowedGolden result;
+  Golden& golden = result.golden;
   golden.numbers_digest = numbers_digest(spec);
   golden.settings = golden_settings(spec);
   golden.prompt_ids.assign(ids.begin(), ids.end());
@@ -179,21 +237,36 @@ Golden make_golden(ReferenceDecoder& reference, std::span<const std::uint32_t> i
   reference.reset();
   std::vector<double> x = reference.embed(ids);
   add_sums(golden, x, ids.size());
+  result.is_own.assign(ids.size(), true);
+  std::size_t own_tokens = ids.size();  // later ones attend to the first with another choice
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
-    x = reference.layer(number, x, positions);
+    LayerStages stages;
+    const bool follows = device != nullptr && spec.layers[number].has_experts();
+    const auto experts =
+        follows ? std::span(device->experts(number)) : std::span<const std::uint32_t>();
+    x = reference.layer(number, x, positions, &stages, experts);
     add_sums(golden, x, ids.size());
+    if (follows) {
+      const ExpertsSpec& own = spec.layers[number].experts;
+      const std::vector<std::size_t> others = other_choices(
+          highest_scores(stages.router, own), stages.experts, static_cast<std::size_t>(own.used));
+      result.router_ties += others.size();
+      if (!others.empty()) own_tokens = std::min(own_tokens, others.front());
+    }
+    for (std::size_t token = 0; token < ids.size(); ++token) {
+      result.is_own.push_back(token < own_tokens);
+    }
     if (progress) progress(number + 1);
   }
   reference.reset();
   const auto width = static_cast<std::size_t>(spec.embedding);
   const std::vector<double> logits = reference.logits(std::span(x).last(width));
   golden.logits.assign(logits.begin(), logits.end());
-  return golden;
+  return result;
 }
 
-namespace {
-
-void require_golden_of(ReferenceDecoder& reference, const Golden& golden) {
+// Where no choice of the device has changed its values.
+void require_golden_of(const FollowedGolden& reference, const Golden& golden) {
   // Hosts differ by the last bits of their functions, which is far below it.
   constexpr double share_of_bounds = 1e-2;
   const auto refuse = [](const std::string& values) {
@@ -203,9 +276,10 @@ void require_golden_of(ReferenceDecoder& reference, const Golden& golden) {
                     "device is not to blame",
                 "write the golden again with --write-golden");
   };
-  const Golden own = make_golden(reference, golden.prompt_ids);
+  const Golden& own = reference.golden;
   const std::size_t row_values = golden.prompt_ids.size() * Golden::signs;
   for (std::size_t i = 0; i < own.projections.size(); ++i) {
+    if (!reference.is_own[i / Golden::signs]) continue;
     const double bound = share_of_bounds * projection_bound * own.sizes[i / Golden::signs];
     const double size_error = golden.sizes[i / Golden::signs] - own.sizes[i / Golden::signs];
     if (std::abs(golden.projections[i] - own.projections[i]) <= bound &&
@@ -215,6 +289,7 @@ void require_golden_of(ReferenceDecoder& reference, const Golden& golden) {
     const std::size_t row = i / row_values;
     refuse(row == 0 ? "sums of the embedding" : "sums of layer " + std::to_string(row - 1));
   }
+  if (!reference.is_own.back()) return;
   double largest = 0;
   for (const float logit : own.logits) largest = std::max(largest, std::abs(double{logit}));
   for (std::size_t i = 0; i < own.logits.size(); ++i) {
@@ -223,39 +298,50 @@ void require_golden_of(ReferenceDecoder& reference, const Golden& golden) {
   }
 }
 
+/// A closer look at what was compared: the result with a value's name, where one is wrong.
+std::optional<ProveResult> named_place(ModelRuntime& runtime, const ReferenceDecoder& reference,
+                                       const Golden& golden, const ProveOptions& options,
+                                       const ProveResult& compared) {
+  ProveOptions closer = options;
+  closer.layers.clear();
+  if (compared.first_wrong) {
+    for (const LayerResult& layer : compared.layers) closer.layers.push_back(layer.layer);
+    if (closer.layers.empty()) closer.layers.push_back(0);
+  }
+  ProveResult place = prove(runtime, reference, golden.prompt_ids, closer);
+  if (!place.first_wrong) return std::nullopt;
+  place.logits = compared.logits;
+  return place;
+}
+
 }  // namespace
+
+Golden make_golden(ReferenceDecoder& reference, std::span<const std::uint32_t> ids,
+                   const std::function<void(std::size_t layers)>& progress) {
+  return golden_following(reference, ids, nullptr, progress).golden;
+}
 
 ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, const Golden& golden,
                          const ProveOptions& options) {
-  GoldenCheck check(runtime, golden, options);
+  DeviceSums device(runtime.spec().layers.size(), golden.prompt_ids.size());
   try {
-    check.run();
+    device.run(runtime, golden.prompt_ids, options);
   } catch (const Error&) {
-    if (options.so_far != nullptr) options.so_far->layers = check.compared_layers();
+    if (options.so_far != nullptr) options.so_far->layers = device.layers_so_far(golden);
     throw;
   }
-  ProveResult result;
-  result.logits = check.logits();
-  ProveOptions closer = options;
-  for (const WrongValue& found : check.found()) {
-    if (found.layer) {
-      result.layers.push_back(layer_of(found));
-      closer.layers.push_back(*found.layer);
-    }
-    if (found.wrong_values == 0) continue;
-    if (closer.layers.empty()) closer.layers.push_back(0);
-    result.first_wrong = found;
-    break;
-  }
+  ProveResult result = device.compared_with(golden);
   if (result.is_right()) return result;
-  if (!result.first_wrong) closer.layers.clear();
-  ProveResult place = prove(runtime, reference, golden.prompt_ids, closer);
-  if (place.first_wrong) {
-    place.logits = result.logits;
-    return place;
+  if (auto place = named_place(runtime, reference, golden, options, result)) return *place;
+  // No value names the place: the golden may be wrong, or rounding has decided between experts.
+  const FollowedGolden followed = golden_following(reference, golden.prompt_ids, &device, {});
+  require_golden_of(followed, golden);
+  if (followed.router_ties > 0) {
+    result = device.compared_with(followed.golden);
+    result.router_ties = followed.router_ties;
+    if (result.is_right()) return result;
+    if (auto place = named_place(runtime, reference, golden, options, result)) return *place;
   }
-  // No value names the place, so the golden may be what is wrong.
-  require_golden_of(reference, golden);
   reference.require_unchanged(options.digests);
   return result;
 }

@@ -210,11 +210,16 @@ Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& 
 
 std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const double> inputs,
                                             std::span<const std::uint64_t> positions,
-                                            LayerStages* stages) {
+                                            LayerStages* stages,
+                                            std::span<const std::uint32_t> of_device) {
   require(number < spec_.layers.size(), "there is no layer " + std::to_string(number));
   require(!positions.empty() && inputs.size() == positions.size() * spec_.embedding,
           std::to_string(inputs.size()) + " inputs do not fit " + std::to_string(positions.size()) +
               " positions");
+  require(
+      of_device.empty() || of_device.size() == positions.size() * spec_.layers[number].experts.used,
+      std::to_string(of_device.size()) + " experts do not fit " + std::to_string(positions.size()) +
+          " positions");
   KeyValues& cache = caches_[number];
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const std::uint64_t* last = cache.positions.empty() ? nullptr : &cache.positions.back();
@@ -254,7 +259,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   s.feed_forward_norm =
       spec_.is_parallel ? s.attention_norm
                         : in_range("feed_forward_norm", norm(layer.feed_forward_norm, s.middle));
-  feed_forward(number, s);
+  feed_forward(number, s, of_device);
   const double scale = spec_.residual_scale;
   if (layer.feed_forward_post_norm.empty()) {
     return in_range("output", summed(s.middle, s.down, scale));
@@ -264,7 +269,8 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   return in_range("output", summed(s.middle, s.feed_forward_post_norm, scale));
 }
 
-void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s) const {
+void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s,
+                                    std::span<const std::uint32_t> of_device) const {
   const DecoderLayer& layer = spec_.layers[number];
   const auto in_range = [number](const char* stage, Bounded all) {
     return values_in_range(number, stage, std::move(all));
@@ -288,7 +294,10 @@ void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s) const {
         stage, without_error(weights_.expert_product(matrices, experts.count, s.experts, values)));
   };
   s.router = product("router", experts.router, s.feed_forward_norm);
-  s.experts = highest_scores(s.router, experts);
+  s.experts = of_device.empty()
+                  ? highest_scores(s.router, experts)
+                  : followed_experts(experts, this->product(experts.router, s.feed_forward_norm),
+                                     of_device);
   s.expert_weights = expert_weights(s.router, static_cast<std::size_t>(experts.count), s.experts,
                                     used, experts.is_normalised)
                          .values;

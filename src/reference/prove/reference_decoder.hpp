@@ -77,12 +77,13 @@ class ReferenceDecoder {
   std::vector<double> embed(std::span<const std::uint32_t> ids) const;
 
   /// The outputs of a layer, tokens x embedding, for inputs of that shape. Adds the keys and values
-  /// of the tokens to the layer's cache; positions ascend from call to call. Throws
-  /// Error(invalid_argument) for a layer that is not there, sizes that do not fit each other and
-  /// positions that do not ascend.
+  /// of the tokens to the layer's cache; positions ascend from call to call. `of_device`: the
+  /// experts that a device chose, tokens x used, see followed_experts(); empty: those with the
+  /// highest scores. Throws Error(invalid_argument) for a layer that is not there, sizes that do
+  /// not fit each other and positions that do not ascend.
   std::vector<double> layer(std::size_t number, std::span<const double> inputs,
-                            std::span<const std::uint64_t> positions,
-                            LayerStages* stages = nullptr);
+                            std::span<const std::uint64_t> positions, LayerStages* stages = nullptr,
+                            std::span<const std::uint32_t> of_device = {});
 
   /// The logits, tokens x vocabulary, of outputs of the last layer.
   std::vector<double> logits(std::span<const double> outputs) const;
@@ -122,7 +123,8 @@ class ReferenceDecoder {
 
  private:
   void check_weights() const;
-  void feed_forward(std::size_t number, LayerStages& stages) const;
+  void feed_forward(std::size_t number, LayerStages& stages,
+                    std::span<const std::uint32_t> of_device) const;
 
   DecoderSpec spec_;
   Weights weights_;
@@ -136,6 +138,10 @@ class ReferenceDecoder {
 /// number.
 std::vector<std::uint32_t> highest_scores(std::span<const double> scores,
                                           const ExpertsSpec& experts);
+/// The same, or a device's experts of a token, tokens x used of any numbers, where rounding may
+/// decide between them and these: in the scores, and in all that was computed before them.
+std::vector<std::uint32_t> followed_experts(const ExpertsSpec& experts, const Bounded& scores,
+                                            std::span<const std::uint32_t> of_device);
 
 /// "layer 3 (q)", "the output (logits)": where a stage computes.
 std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage);

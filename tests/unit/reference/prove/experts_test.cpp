@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "hiptool/error.hpp"
+#include "reference/prove/golden.hpp"
 #include "reference/prove/prove.hpp"
 #include "support.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
@@ -100,9 +102,45 @@ void make_twins(const ModelFile& model, bool are_same) {
   CHECK(file.good());
 }
 
-bool has(std::span<const std::uint32_t> ids, std::uint32_t id) {
-  return std::ranges::find(ids, id) != ids.end();
+/// The other of the two where one of them is chosen; counts such choices.
+ChosenExperts::Change other_twin(std::size_t& changed) {
+  return [&changed](std::span<const float>, std::span<std::uint32_t> ids) {
+    const auto has = [&](std::uint32_t id) { return std::ranges::find(ids, id) != ids.end(); };
+    if (has(first_twin) == has(second_twin)) return;
+    ++changed;
+    for (std::uint32_t& id : ids) {
+      if (id == first_twin || id == second_twin) id = first_twin + second_twin - id;
+    }
+  };
 }
+
+/// A golden of a model with twins; devices are compared with it in chunks of 3 tokens.
+struct TwinGolden {
+  static constexpr std::uint32_t token_count = 7;
+
+  ProvedSample sample;
+  reference::ReferenceDecoder reference{
+      sample.model, sample.spec, {.sequence_tokens = token_count}};
+  reference::Golden golden = reference::make_golden(reference, prompt_ids(token_count));
+
+  explicit TwinGolden(bool are_same)
+      : sample(ModelFormat::gguf, {"qwen3moe"}, {"F32"}, 1,
+               [&](const ModelFile& model) { make_twins(model, are_same); }) {}
+
+  reference::ProveResult check(ModelRuntime::Probe alter = {}) {
+    ModelRuntime::Options sizes;
+    sizes.context_tokens = token_count;
+    sizes.chunk_tokens = 3;
+    ModelRuntime runtime(sample.backend, sample.model, sample.weights, sample.spec, sizes);
+    reference::ProveOptions options;
+    options.alter = std::move(alter);
+    return reference::check_golden(runtime, reference, golden, options);
+  }
+  reference::ProveResult check(std::size_t layer, ChosenExperts::Change change) {
+    ChosenExperts chosen(layer, std::move(change));
+    return check(chosen.probe());
+  }
+};
 
 }  // namespace
 
@@ -220,14 +258,7 @@ TEST_CASE("experts: ties of a router, where either choice is right") {
     // The other of the two, which are neighbours in the order.
     std::size_t changed = 0;
     for (std::size_t layer = 0; layer < 3; ++layer) {
-      const reference::ProveResult other =
-          with_choice(sample, layer, [&](std::span<const float>, std::span<std::uint32_t> ids) {
-            if (has(ids, first_twin) == has(ids, second_twin)) return;
-            ++changed;
-            for (std::uint32_t& id : ids) {
-              if (id == first_twin || id == second_twin) id = first_twin + second_twin - id;
-            }
-          });
+      const reference::ProveResult other = with_choice(sample, layer, other_twin(changed));
       CHECK(where_wrong(other) == "");
       CHECK(other.router_ties >= 1);
     }
@@ -235,6 +266,58 @@ TEST_CASE("experts: ties of a router, where either choice is right") {
     CHECK(where_wrong(with_choice(sample, 1, choose_one_further)) ==
           "1 experts " + sample.spec.layers[1].experts.router.weight);
   }
+}
+
+TEST_CASE("experts: a golden follows the choice of a device where either is right") {
+  // Rounding decides otherwise than the reference where one bit of one weight differs.
+  TwinGolden near(false);
+  const reference::ProveResult right = near.check();
+  CHECK(where_wrong(right) == "");
+  CHECK(right.layers.size() == 3);
+  CHECK(right.router_ties == 1);
+
+  TwinGolden same(true);
+  CHECK(same.check().router_ties == 0);
+  std::size_t followed = 0;
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    CAPTURE(layer);
+    std::size_t changed = 0;
+    const reference::ProveResult other = same.check(layer, other_twin(changed));
+    CHECK(where_wrong(other) == "");
+    CHECK((other.router_ties > 0) == (changed > 0));
+    followed += other.router_ties;
+    CHECK(where_wrong(near.check(layer, other_twin(changed))) == "");
+  }
+  CHECK(followed > 0);
+}
+
+TEST_CASE("experts: a golden with ties still finds what no rounding decides") {
+  TwinGolden twins(false);
+  const std::string router = twins.sample.spec.layers[1].experts.router.weight;
+  CHECK(where_wrong(twins.check(1, choose_one_further)) == "1 experts " + router);
+  const auto none = [](std::span<const float>, std::span<std::uint32_t> ids) { ids[0] = 1U << 31; };
+  CHECK(where_wrong(twins.check(1, none)) == "1 experts " + router);
+
+  // Beside the choice that rounding decides, one wrong value, which was there once.
+  const auto alter = [&, count = 0](const DecoderStage& stage) mutable {
+    if (stage.name != "output" || stage.layer != 2u || count++ > 0) return;
+    const std::vector<float> numbers = stage.values.to_host<float>(stage.stream);
+    std::vector<double> values(numbers.begin(), numbers.end());
+    values[5] += 100;
+    write_values(twins.sample.backend, stage.values, values);
+  };
+  const reference::ProveResult result = twins.check(alter);
+  CHECK(result.router_ties > 0);
+  REQUIRE(result.first_wrong.has_value());
+  CHECK(result.first_wrong->layer == 2u);
+  CHECK(result.first_wrong->stage == "output_projections");
+  CHECK(result.first_wrong->position == 0);
+}
+
+TEST_CASE("experts: a golden with ties that is wrong itself is not the device's fault") {
+  TwinGolden twins(false);
+  twins.golden.projections[0] += twins.golden.sizes[0];
+  CHECK(code_of([&] { twins.check(); }) == ErrorCode::corrupt_data);
 }
 
 TEST_CASE("experts: a right device is never accused") {
