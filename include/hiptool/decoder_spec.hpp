@@ -30,7 +30,8 @@ enum class RopeScaling {
 /// `attention_factor`. Formulas: Hugging Face transformers, modeling_rope_utils.py.
 struct RopeSpec {
   RopePairs pairs = RopePairs::neighbours;
-  std::uint64_t dimensions = 0;  ///< elements of a head that are turned, from the first; even
+  /// Elements of a head that are turned: the first, with latents the last; even.
+  std::uint64_t dimensions = 0;
   double base = 10000;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;            ///< linear, yarn, llama3: frequencies are divided by it
@@ -79,9 +80,20 @@ struct ExpertMatrices {
   std::uint64_t columns = 0;
 };
 
+/// What makes the share of an expert of its score.
+enum class ExpertShare {
+  softmax,  ///< over all experts
+  sigmoid,
+};
+
 /// A mixture of experts in place of one gate, up and down: the router gives each expert a score,
 /// the `used` highest count (of equal ones those with the lower number), and the layer adds their
 /// results by weights that are the softmax of the scores.
+///
+/// Where has_shares(), an expert counts by its share plus choice_bias, and only experts of the
+/// `groups_used` best groups do: a group is count / groups neighbours, and as good as the sum of
+/// its group_best highest ones. The weight is the share, without the bias, where is_normalised over
+/// the sum of the used ones plus 1e-20, times `scale`: DeepSeek V2 and V3.
 struct ExpertsSpec {
   std::uint64_t count = 0;    ///< 0: the layer has one gate, up and down
   std::uint64_t used = 0;     ///< of a token
@@ -90,6 +102,40 @@ struct ExpertsSpec {
   ExpertMatrices gate;        ///< of feed_forward rows
   ExpertMatrices up;
   ExpertMatrices down;
+  ExpertShare share = ExpertShare::softmax;
+  std::string choice_bias;  ///< empty: none; else a vector of `count` elements
+  std::uint64_t groups = 1;
+  std::uint64_t groups_used = 1;
+  std::uint64_t group_best = 1;
+  double scale = 1;
+  std::uint64_t shared_feed_forward = 0;  ///< 0: none; else rows of an MLP that each token uses,
+  MatrixSpec shared_gate;                 ///< whose result is added to that of the experts
+  MatrixSpec shared_up;
+  MatrixSpec shared_down;
+
+  [[nodiscard]] bool has_shares() const noexcept {
+    return share == ExpertShare::sigmoid || !choice_bias.empty() || groups > 1 || scale != 1;
+  }
+  [[nodiscard]] bool has_shared() const noexcept { return shared_feed_forward > 0; }
+};
+
+/// Keys and values of all heads by way of one short vector (DeepSeek V2, section 2.1): `down` x has
+/// the latent and behind it a key of rope.dimensions elements, which all heads share; the latent is
+/// normed, and `up` makes of it for each head the first elements of its key and its value. The
+/// last rope.dimensions elements of queries and keys are rotated.
+struct LatentSpec {
+  std::uint64_t length = 0;  ///< of the latent; 0: the layer has k and v
+  MatrixSpec down;           ///< length + rope.dimensions rows
+  std::string norm;
+  MatrixSpec up;  ///< heads x (key_length - rope.dimensions + value_length) rows; or k_up and v_up
+  /// Of a GGUF: for each head transposed, heads x length rows of key_length - rope.dimensions
+  /// columns. It has no bias.
+  MatrixSpec k_up;
+  MatrixSpec v_up;                 ///< heads x value_length rows
+  std::uint64_t query_length = 0;  ///< 0: q is a matrix of x; else of query_down x, which is normed
+  MatrixSpec query_down;
+  std::string query_norm;
+  double norm_epsilon = 0;  ///< of both norms; transformers does not take the other norms' here
 };
 
 /// The function of the gate in down(act(gate x) * up x).
@@ -110,7 +156,8 @@ struct DecoderLayer {
   bool has_local_rope = false;     ///< DecoderSpec::local_rope, not rope
   bool has_rope = true;            ///< false: queries and keys are not turned
   std::string attention_norm;      ///< vector of `embedding` elements; empty: none
-  MatrixSpec q;                    ///< heads x key_length rows
+  MatrixSpec q;                    ///< heads x key_length rows; of `embedding` columns, or as
+                                   ///< LatentSpec::query_length says
   MatrixSpec k;                    ///< kv_heads x key_length rows
   MatrixSpec v;                    ///< kv_heads x value_length rows
   std::string q_norm;  ///< of each head, or has_row_norms, before the rotary embedding; empty: none
@@ -124,8 +171,10 @@ struct DecoderLayer {
   MatrixSpec up;
   MatrixSpec down;
   ExpertsSpec experts;
+  LatentSpec latent;  ///< in place of k and v
 
   [[nodiscard]] bool has_experts() const noexcept { return experts.count > 0; }
+  [[nodiscard]] bool has_latent() const noexcept { return latent.length > 0; }
 };
 
 /// Every number that a decoder computes with, and the names of its tensors, whose shapes were
@@ -172,8 +221,9 @@ struct DecoderSpec {
   /// config.json next to safetensors (Hugging Face transformers); no tensor data. Architectures:
   /// llama (mistral, mixtral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs),
   /// gemma2, gemma3 (gemma3_text of configs), gpt-oss (gpt_oss of configs), phi3, smollm3, granite,
-  /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4, cohere2. Of
-  /// mistral3 and gemma3 folders with an encoder of images the text decoder.
+  /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4, cohere2,
+  /// deepseek2 (deepseek_v2, deepseek_v3 and kimi_k2 of configs). Of mistral3 and gemma3 folders
+  /// with an encoder of images the text decoder.
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

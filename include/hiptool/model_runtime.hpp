@@ -31,7 +31,11 @@ struct DecoderStage {
   /// are scaled or capped. Without a norm in front of it a block's input has the norm's name. With
   /// experts "gate" follows "router" (scores), "experts" (u32, their numbers) and "expert_weights";
   /// it, "up", "activation" and "expert_down" have the values of a token's experts one after the
-  /// other, and "down" is their sum.
+  /// other, and "down" is their sum; with a shared one their sum is "routed", then follow
+  /// "shared_gate", "shared_up", "shared_activation" and "shared_down", and "down" has both. With
+  /// latents: "query_latent" and "query_latent_norm" (of queries that have one), "q", "latent" (and
+  /// the shared key), "latent_norm", "keys_and_values" or "k" (what the latent gives to keys), "v",
+  /// and the rest.
   std::string_view name;
   std::optional<std::size_t> layer;  ///< absent outside of layers
   std::uint64_t position = 0;        ///< of the first token

@@ -13,7 +13,7 @@ constexpr DecoderBiases of_all_experts{Bias::always, Bias::always, Bias::never, 
 constexpr DecoderBiases of_qkv{Bias::always, Bias::never, Bias::never};
 
 // llama.cpp's src/models and Hugging Face transformers' configuration_*.py and modeling_*.py.
-constexpr std::array<DecoderArchitecture, 17> architectures{{
+constexpr std::array<DecoderArchitecture, 20> architectures{{
     {.gguf = "llama",
      .config = "llama",
      .gguf_pairs = RopePairs::neighbours,
@@ -158,6 +158,27 @@ constexpr std::array<DecoderArchitecture, 17> architectures{{
      .config_pairs = RopePairs::neighbours,
      .has_rope_in_windows_only = true,
      .is_parallel = true},
+    {.gguf = "deepseek2",
+     .config = "deepseek_v3",
+     .gguf_pairs = RopePairs::neighbours,
+     .has_attention_bias_key = true,
+     .needs_kv_heads = false,
+     .has_experts = true,
+     .has_latents = true,
+     .has_sigmoid_shares = true},
+    {.gguf = "",
+     .config = "kimi_k2",
+     .has_attention_bias_key = true,
+     .needs_kv_heads = false,
+     .has_experts = true,
+     .has_latents = true,
+     .has_sigmoid_shares = true},
+    {.gguf = "",
+     .config = "deepseek_v2",
+     .has_attention_bias_key = true,
+     .needs_kv_heads = false,
+     .has_experts = true,
+     .has_latents = true},
 }};
 
 const DecoderArchitecture* find_named(std::string_view DecoderArchitecture::*member,

@@ -75,6 +75,9 @@ struct DecoderArchitecture {
   std::uint64_t gguf_window = 0;           ///< where a GGUF does not say
   bool is_parallel = false;  ///< attention and MLP side by side behind layer norms; scaled logits
   bool has_temperature = false;  ///< queries grow with the position
+  bool has_latents = false;      ///< LatentSpec; and experts that are shared
+  /// Of config.json with latents: shares of experts are sigmoids, plus a bias where they choose.
+  bool has_sigmoid_shares = false;
 };
 
 /// Whether the layers with a window turn in another way.

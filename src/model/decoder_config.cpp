@@ -16,6 +16,7 @@
 #include "model/config_fields.hpp"
 #include "model/config_file.hpp"
 #include "model/decoder_config_parts.hpp"
+#include "model/decoder_latents.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
@@ -199,7 +200,7 @@ void read_rope_fields(ConfigFields& config, const DecoderArchitecture& kind,
                       const std::filesystem::path& path, DecoderSpec& spec) {
   RopeSpec& rope = spec.rope;
   rope.pairs = kind.config_pairs;
-  rope.dimensions = spec.key_length;
+  if (rope.dimensions == 0) rope.dimensions = spec.key_length;
   rope.base = config.positive("rope_theta", kind.config_rope_base);
   read_partial_rope(config, kind, spec.key_length, rope);
   rope.original_context = config.count("original_max_position_embeddings").value_or(0);
@@ -322,6 +323,10 @@ void read_experts(ConfigFields& config, const DecoderArchitecture& kind, Decoder
     read_mixtral_experts(config, spec);
     return;
   }
+  if (kind.has_latents) {
+    read_config_shares(config, kind, spec);
+    return;
+  }
   if (config.count("decoder_sparse_step").value_or(1) != 1) {
     config.refuse("decoder_sparse_step", "but here all layers have experts");
   }
@@ -427,6 +432,8 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
     layer.kv_heads = kv_heads.value_or(heads);
     layer.feed_forward = feed_forward;
   }
+  spec.norm_epsilon = config.positive("rms_norm_eps", 1e-6);
+  if (kind.has_latents) return read_config_latents(config, spec);
   const std::uint64_t usual =
       kind.config_head_length > 0 ? kind.config_head_length : spec.embedding / heads;
   spec.key_length = config.count("head_dim", most_head_extent).value_or(usual);
@@ -463,6 +470,9 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   read_gate(config, *kind, spec);
   if (has_two_ropes(*kind)) {
     read_two_ropes(config, *kind, path, spec);
+  } else if (kind->has_latents) {
+    read_rope_fields(config, *kind, path, spec);
+    read_config_latent_rope(config, path, spec);
   } else {
     read_rope_fields(config, *kind, path, spec);
   }
@@ -474,7 +484,8 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   read_scale_fields(config, *kind, model, spec);
   spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);
   if (is_part && json.value("tie_word_embeddings", false)) spec.is_tied = true;
-  const DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
+  DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
+  if (kind->has_latents) tensors.further_layers = read_further_layers(config);
   if (config.number("pretraining_tp").value_or(1) < 1) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products
   }

@@ -105,6 +105,13 @@ class DecoderKeys {
     return model_.booleans(key(name));
   }
 
+  std::optional<bool> flag(std::string_view name) {
+    if (!use(name)) return std::nullopt;
+    const auto value = model_.boolean(key(name));
+    if (!value) refuse(name, "not true or false");
+    return value;
+  }
+
   void ignore(std::string_view name) { use(name); }
   bool is_used(std::string_view name) const { return used_.count(key(name)) > 0; }
 
@@ -147,7 +154,7 @@ struct NeutralKey {
   double value;
 };
 
-constexpr std::array<NeutralKey, 14> neutral_keys{{{"attention.max_alibi_bias", 0},
+constexpr std::array<NeutralKey, 15> neutral_keys{{{"attention.max_alibi_bias", 0},
                                                    {"attention.clamp_kqv", 0},
                                                    {"attention.scale", 0},
                                                    {"attn_logit_softcapping", 0},
@@ -160,6 +167,7 @@ constexpr std::array<NeutralKey, 14> neutral_keys{{{"attention.max_alibi_bias", 
                                                    {"rope.scaling.yarn_ext_factor", 1},
                                                    {"rope.scaling.yarn_attn_factor", 1},
                                                    {"rope.scaling.yarn_log_multiplier", 0},
+                                                   {"nextn_predict_layers", 0},
                                                    {"pooling_type", 0}}};
 
 void check_neutral(const ModelFile& model, DecoderKeys& keys) {
@@ -273,27 +281,6 @@ void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
   if (spec.value_length == 0) keys.refuse("attention.value_length", "which must be at least 1");
 }
 
-// llama.cpp's llama-model.cpp and models/qwen3moe.cpp.
-void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
-  const std::uint64_t count = keys.required_count("expert_count", most_experts);
-  const std::uint64_t used = keys.required_count("expert_used_count", count);
-  const auto feed_forward = keys.count("expert_feed_forward_length");
-  for (DecoderLayer& layer : spec.layers) {
-    layer.experts.count = count;
-    layer.experts.used = used;
-    // That of llama is of each expert.
-    const std::uint64_t usual = layer.feed_forward / (kind.may_have_experts ? 1 : used);
-    layer.feed_forward = feed_forward.value_or(0) > 0 ? *feed_forward : usual;
-    if (layer.feed_forward == 0) {
-      keys.refuse("expert_feed_forward_length", "which must be at least 1");
-    }
-  }
-  if (const double scale = keys.number("expert_weights_scale").value_or(0);
-      scale != 0 && scale != 1) {
-    keys.refuse("expert_weights_scale", "which this architecture does not have");
-  }
-}
-
 // llama.cpp's models/granite.cpp: 0 is its word for none.
 void read_multipliers(DecoderKeys& keys, DecoderSpec& spec) {
   const auto read = [&](std::string_view name, double absent) {
@@ -344,6 +331,103 @@ void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec
   }
 }
 
+// llama.cpp's models/deepseek2.cpp and conversion/deepseek.py: files with attn_k_b and attn_v_b
+// describe one head of the latent, and the others by the "_mla" keys.
+void read_latent_keys(DecoderKeys& keys, DecoderSpec& spec) {
+  const std::uint64_t length = keys.required_count("attention.kv_lora_rank", most_head_extent);
+  const std::uint64_t query_length =
+      keys.count("attention.q_lora_rank", most_head_extent).value_or(0);
+  for (DecoderLayer& layer : spec.layers) {
+    layer.kv_heads = layer.heads;
+    layer.latent.length = length;
+    layer.latent.query_length = query_length;
+    layer.latent.norm_epsilon = spec.norm_epsilon;
+  }
+  if (keys.has("attention.key_length_mla")) {
+    spec.key_length = keys.required_count("attention.key_length_mla", most_head_extent);
+    spec.value_length = keys.required_count("attention.value_length_mla", most_head_extent);
+  }
+}
+
+// llama.cpp's llama-graph.cpp (build_moe_ffn): groups are as good as their two best experts,
+// whatever makes the shares.
+void read_share_keys(DecoderKeys& keys, DecoderSpec& spec) {
+  const std::uint64_t dense = keys.count("leading_dense_block_count").value_or(0);
+  const std::uint64_t shared = keys.count("expert_shared_count", most_experts).value_or(0);
+  constexpr std::uint64_t softmax = 1;
+  constexpr std::uint64_t sigmoid = 2;
+  std::uint64_t function = keys.count("expert_gating_func").value_or(0);
+  if (function == 0) function = softmax;  // files of DeepSeek V2 lack the key
+  if (function != softmax && function != sigmoid) {
+    keys.refuse("expert_gating_func", "which is not known", "use 1 (softmax) or 2 (sigmoid)");
+  }
+  const bool is_normalised = keys.flag("expert_weights_norm").value_or(false);
+  const double scale = keys.number("expert_weights_scale").value_or(0);
+  const std::uint64_t groups = keys.count("expert_group_count", most_experts).value_or(0);
+  const std::uint64_t groups_used = keys.count("expert_group_used_count", most_experts).value_or(0);
+  const auto dense_length = keys.per_layer("feed_forward_length", spec.layers.size());
+  for (std::size_t number = 0; number < spec.layers.size(); ++number) {
+    DecoderLayer& layer = spec.layers[number];
+    ExpertsSpec& experts = layer.experts;
+    if (number < dense) {
+      experts = {};
+      layer.feed_forward = dense_length[number];
+      continue;
+    }
+    experts.share = function == sigmoid ? ExpertShare::sigmoid : ExpertShare::softmax;
+    experts.is_normalised = is_normalised;
+    experts.scale = scale == 0 ? 1 : scale;
+    experts.shared_feed_forward = shared * layer.feed_forward;
+    if (groups <= 1) continue;
+    experts.groups = groups;
+    experts.groups_used = groups_used;
+    experts.group_best = 2;
+  }
+  if (!(scale >= 0)) keys.refuse("expert_weights_scale", "which must be above 0");
+}
+
+// llama.cpp's llama-model.cpp and models/qwen3moe.cpp.
+void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+  const std::uint64_t count = keys.required_count("expert_count", most_experts);
+  const std::uint64_t used = keys.required_count("expert_used_count", count);
+  const auto feed_forward = keys.count("expert_feed_forward_length");
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.count = count;
+    layer.experts.used = used;
+    // That of llama is of each expert.
+    const std::uint64_t usual = layer.feed_forward / (kind.may_have_experts ? 1 : used);
+    layer.feed_forward = feed_forward.value_or(0) > 0 ? *feed_forward : usual;
+    if (layer.feed_forward == 0) {
+      keys.refuse("expert_feed_forward_length", "which must be at least 1");
+    }
+  }
+  if (kind.has_latents) {
+    read_share_keys(keys, spec);
+    return;
+  }
+  if (const double scale = keys.number("expert_weights_scale").value_or(0);
+      scale != 0 && scale != 1) {
+    keys.refuse("expert_weights_scale", "which this architecture does not have");
+  }
+}
+
+// YaRN with the factor of all scores: of files without that key llama.cpp computes with another
+// multiplier than transformers does.
+void read_latent_scale(DecoderKeys& keys, DecoderSpec& spec) {
+  if (spec.rope.scaling == RopeScaling::none) return;
+  if (spec.rope.scaling != RopeScaling::yarn) {
+    keys.refuse("rope.scaling.type", "but this architecture is known with yarn alone");
+  }
+  constexpr std::string_view name = "rope.scaling.yarn_log_multiplier";
+  if (!keys.has(name)) keys.refuse_missing(name);
+  const double multiplier = keys.positive(name, 0);
+  const double factor_of_rope =
+      spec.rope.attention_factor / yarn_attention_factor(spec.rope.factor);
+  const double factor = factor_of_rope * (1 + multiplier * std::log(spec.rope.factor));
+  spec.rope.attention_factor = factor_of_rope;
+  spec.attention_scale *= factor * factor;
+}
+
 // The rows of the embedding must be the tokens of the vocabulary where the file has one.
 std::uint64_t read_vocabulary(const ModelFile& model, DecoderKeys& keys) {
   const auto named = keys.count("vocab_size");
@@ -378,10 +462,12 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   if (!keys.has(epsilon)) keys.refuse_missing(epsilon);
   spec.norm_epsilon = keys.positive(epsilon, 1);
   read_layer_keys(keys, spec);
+  if (kind->has_latents) read_latent_keys(keys, spec);
   const bool has_experts = kind->may_have_experts && keys.count("expert_count").value_or(0) > 0;
   if (kind->has_experts || has_experts) read_expert_keys(keys, *kind, spec);
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
   read_rope_keys(keys, *kind, spec);
+  if (kind->has_latents) read_latent_scale(keys, spec);
   read_windows(keys, *kind, spec);
   read_scales(keys, *kind, spec);
   check_neutral(model, keys);

@@ -11,9 +11,24 @@ namespace hiptool::model {
 
 /// In the order of computation; those of experts are not among them.
 inline std::vector<const MatrixSpec*> matrices_of(const DecoderLayer& layer) {
-  std::vector<const MatrixSpec*> all{&layer.q, &layer.k, &layer.v, &layer.attention_output};
+  std::vector<const MatrixSpec*> all{&layer.q, &layer.k, &layer.v};
+  if (layer.has_latent()) {
+    const LatentSpec& latent = layer.latent;
+    all = {&layer.q, &latent.down};
+    if (latent.query_length > 0) all.insert(all.begin(), &latent.query_down);
+    if (latent.up.weight.empty()) {
+      all.insert(all.end(), {&latent.k_up, &latent.v_up});
+    } else {
+      all.push_back(&latent.up);
+    }
+  }
+  all.push_back(&layer.attention_output);
   if (layer.has_experts()) {
-    all.push_back(&layer.experts.router);
+    const ExpertsSpec& experts = layer.experts;
+    all.push_back(&experts.router);
+    if (experts.has_shared()) {
+      all.insert(all.end(), {&experts.shared_gate, &experts.shared_up, &experts.shared_down});
+    }
   } else {
     all.insert(all.end(), {&layer.gate, &layer.up, &layer.down});
   }
@@ -45,7 +60,10 @@ inline std::vector<VectorPart> vectors_of(const DecoderSpec& spec, const Decoder
         VectorPart{&layer.k_norm, norm_elements(spec, layer.kv_heads)},
         VectorPart{&layer.attention_post_norm, spec.embedding},
         VectorPart{&layer.sinks, layer.heads}, VectorPart{&layer.feed_forward_norm, spec.embedding},
-        VectorPart{&layer.feed_forward_post_norm, spec.embedding}}) {
+        VectorPart{&layer.feed_forward_post_norm, spec.embedding},
+        VectorPart{&layer.latent.query_norm, layer.latent.query_length},
+        VectorPart{&layer.latent.norm, layer.latent.length},
+        VectorPart{&layer.experts.choice_bias, layer.experts.count}}) {
     if (!part.tensor->empty()) all.push_back(part);
   }
   return all;

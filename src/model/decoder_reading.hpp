@@ -21,6 +21,7 @@ struct DecoderTensors {
   const DecoderArchitecture* kind = nullptr;
   DecoderBiases biases = {};
   bool is_part = false;  ///< of a model with an encoder of images, whose tensors are not used
+  std::uint64_t further_layers = 0;  ///< behind those that are computed, which change no logits
 };
 
 /// Throws Error(input_failed): "FILE: CAUSE".

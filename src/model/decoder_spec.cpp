@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/decoder_spec.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "base/text.hpp"
@@ -50,6 +52,23 @@ void check_numbers(const ModelFile& model, const DecoderSpec& spec) {
       refuse("layer " + std::to_string(index) + " has " + std::to_string(layer.heads) +
              " heads, which " + std::to_string(layer.kv_heads) +
              " heads of keys and values cannot serve");
+    }
+    const ExpertsSpec& experts = layer.experts;
+    const bool has_whole_groups =
+        experts.groups >= 1 && experts.count % experts.groups == 0 && experts.groups_used >= 1 &&
+        experts.groups_used <= experts.groups &&
+        experts.group_best * experts.groups <= std::max(experts.count, experts.groups) &&
+        experts.used * experts.groups <=
+            std::max<std::uint64_t>(1, experts.count) * experts.groups_used;
+    if (layer.has_experts() && !has_whole_groups) {
+      refuse("layer " + std::to_string(index) + " takes " + std::to_string(experts.used) + " of " +
+             std::to_string(experts.count) + " experts from " +
+             std::to_string(experts.groups_used) + " of " + std::to_string(experts.groups) +
+             " groups");
+    }
+    if (layer.has_latent() && spec.rope.dimensions >= spec.key_length) {
+      refuse("heads of " + std::to_string(spec.key_length) + " elements, of which " +
+             std::to_string(spec.rope.dimensions) + " are rotated, leave none for the latent");
     }
   }
 }

@@ -156,11 +156,32 @@ class TensorFinder {
     return all;
   }
 
+  /// A matrix of each head, transposed, as a GGUF has it.
+  MatrixSpec head_matrices(const std::string& name, std::uint64_t heads, std::uint64_t rows,
+                           std::uint64_t columns) {
+    MatrixSpec product;
+    product.weight = check(name + ".weight", {columns, rows, heads});
+    product.rows = heads * rows;
+    product.columns = columns;
+    return product;
+  }
+
+  /// Layers behind the last one, which predict further tokens and change no logits.
+  void leave_out_layers(std::string_view prefix, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t layer = first; layer < first + count; ++layer) {
+      left_out_.push_back(std::string(prefix) + std::to_string(layer) + ".");
+    }
+  }
+
   /// A tensor without a place would change the results of a program that knows one.
   void refuse_others(const DecoderSpec& spec) const {
     for (const TensorInfo& tensor : model_.tensors()) {
       if (used_.count(tensor.name) > 0 || is_known_copy(tensor.name)) continue;
       if (is_part_ && is_of_images(tensor.name)) continue;
+      const auto has_name = [&](const std::string& prefix) {
+        return tensor.name.compare(0, prefix.size(), prefix) == 0;
+      };
+      if (std::ranges::any_of(left_out_, has_name)) continue;
       refuse_decoder(model_.files()[tensor.file].path,
                      "tensor " + in_quotes(tensor.name) + " has no place in the architecture " +
                          spec.architecture,
@@ -216,6 +237,7 @@ class TensorFinder {
   bool is_gguf_;
   bool is_part_;
   std::unordered_set<std::string> used_;
+  std::vector<std::string> left_out_;
 };
 
 void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
@@ -250,6 +272,58 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
   experts.gate = matrices(own.expert_gate, layer.feed_forward, width);
   experts.up = matrices(own.expert_up, layer.feed_forward, width);
   experts.down = matrices(own.expert_down, width, layer.feed_forward);
+  if (experts.share == ExpertShare::sigmoid) {
+    const char* const bias_name =
+        find.is_gguf() ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias";
+    if (!find.is_gguf() || find.has(prefix + bias_name)) {
+      experts.choice_bias = find.vector(prefix + bias_name, experts.count);
+    }
+  }
+  if (!experts.has_shared()) return;
+  const std::uint64_t rows = experts.shared_feed_forward;
+  const auto shared = [&](const char* gguf, const char* config) {
+    return prefix + (find.is_gguf() ? std::string("ffn_") + gguf + "_shexp"
+                                    : std::string("mlp.shared_experts.") + config);
+  };
+  experts.shared_gate = find.product(shared("gate", "gate_proj"), rows, width, Bias::never);
+  experts.shared_up = find.product(shared("up", "up_proj"), rows, width, Bias::never);
+  experts.shared_down = find.product(shared("down", "down_proj"), width, rows, Bias::never);
+}
+
+// llama.cpp's models/deepseek2.cpp; transformers' modeling_deepseek_v3.py.
+void name_latents(TensorFinder& find, const DecoderTensors& tensors, const std::string& prefix,
+                  const DecoderSpec& spec, DecoderLayer& layer) {
+  const bool is_gguf = find.is_gguf();
+  const auto name = [&](const char* gguf, const char* config) {
+    return prefix + (is_gguf ? gguf : config);
+  };
+  const Bias bias = tensors.biases.qkv;
+  const std::uint64_t width = spec.embedding;
+  const std::uint64_t plain_length = spec.key_length - spec.rope.dimensions;
+  const std::uint64_t queries = layer.heads * spec.key_length;
+  LatentSpec& latent = layer.latent;
+  if (latent.query_length > 0) {
+    const std::uint64_t rank = latent.query_length;
+    latent.query_down = find.product(name("attn_q_a", "self_attn.q_a_proj"), rank, width, bias);
+    latent.query_norm =
+        find.vector(name("attn_q_a_norm", "self_attn.q_a_layernorm") + ".weight", rank);
+    layer.q = find.product(name("attn_q_b", "self_attn.q_b_proj"), queries, rank, Bias::never);
+  } else {
+    layer.q = find.product(name("attn_q", "self_attn.q_proj"), queries, width, Bias::never);
+  }
+  latent.down = find.product(name("attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"),
+                             latent.length + spec.rope.dimensions, width, bias);
+  latent.norm =
+      find.vector(name("attn_kv_a_norm", "self_attn.kv_a_layernorm") + ".weight", latent.length);
+  if (is_gguf && find.has(prefix + "attn_k_b.weight")) {
+    latent.k_up = find.head_matrices(prefix + "attn_k_b", layer.heads, latent.length, plain_length);
+    latent.v_up =
+        find.head_matrices(prefix + "attn_v_b", layer.heads, spec.value_length, latent.length);
+    return;
+  }
+  latent.up =
+      find.product(name("attn_kv_b", "self_attn.kv_b_proj"),
+                   layer.heads * (plain_length + spec.value_length), latent.length, Bias::never);
 }
 
 // Queries, keys and values of one tensor, or of three.
@@ -298,7 +372,11 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
     layer.attention_norm = find.vector(name(names.attention_norm) + ".weight", width);
   }
   const DecoderBiases& biases = tensors.biases;
-  name_projections(find, names, tensors, spec, prefix, layer);
+  if (layer.has_latent()) {
+    name_latents(find, tensors, prefix, spec, layer);
+  } else {
+    name_projections(find, names, tensors, spec, prefix, layer);
+  }
   if (tensors.kind->has_head_norms) {
     const bool is_row = spec.has_row_norms;
     layer.q_norm = find.vector(name(names.q_norm) + ".weight",
@@ -365,6 +443,7 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     name_layer(find, names, tensors, spec, number, spec.layers[number]);
   }
+  find.leave_out_layers(names.layer, spec.layers.size(), tensors.further_layers);
   find.refuse_others(spec);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace {
 constexpr float norm_epsilon = 1e-3f;  // so that one that is not read is seen
 constexpr float beta_fast = 4;  // so that the ramp of yarn begins and ends within a short head
 constexpr float beta_slow = 0.25f;
+constexpr float scale_of_rope = 0.75f;  // of latents' yarn ("mscale" in a config.json)
+constexpr float scale_of_all = 0.5f;    // "mscale_all_dim"
+constexpr float share_scale = 1.5f;     // of experts' weights
 
 // None of them does nothing, and no two are the same.
 constexpr double embedding_multiplier = 3.5;
@@ -37,7 +41,8 @@ double longrope_factor(const DecoderPlan& plan) {
 }
 
 void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
-  header.pair(prefix + "rope.dimension_count", plan.rotary());
+  header.pair(prefix + "rope.dimension_count",
+              plan.kind->has_latents ? plan.turned : plan.rotary());
   header.real(prefix + "rope.freq_base", rope_base_of(plan));
   const RopeScaling scaling = plan.decoder.rope;
   if (scaling == RopeScaling::none || scaling == RopeScaling::llama3) return;
@@ -54,6 +59,10 @@ void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::str
   header.real(prefix + "rope.scaling.yarn_beta_fast", beta_fast);
   header.real(prefix + "rope.scaling.yarn_beta_slow", beta_slow);
   if (plan.kind->has_temperature) header.real(prefix + "rope.scaling.yarn_log_multiplier", 1);
+  // As llama.cpp's converter has it: a tenth.
+  if (plan.kind->has_latents) {
+    header.real(prefix + "rope.scaling.yarn_log_multiplier", 0.1f * scale_of_all);
+  }
 }
 
 void write_scale_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
@@ -72,6 +81,32 @@ void write_scale_keys(GgufHeader& header, const DecoderPlan& plan, const std::st
     add("final_logit_softcapping", logit_cap);
   }
   if (plan.kind->has_temperature) add("attention.temperature_scale", temperature);
+}
+
+void write_flag(GgufHeader& header, const std::string& name, bool is_set) {
+  header.key(name, model::GgufValueType::boolean);
+  header.number(static_cast<std::uint8_t>(is_set ? 1 : 0));
+}
+
+void write_latent_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
+  const std::string attention = prefix + "attention.";
+  header.pair(attention + "kv_lora_rank", plan.latent);
+  if (plan.query_latent > 0) header.pair(attention + "q_lora_rank", plan.query_latent);
+  const std::string kind = plan.has_split_keys ? "_mla" : "";
+  if (plan.has_split_keys) {
+    header.pair(attention + "key_length", plan.latent + plan.turned);
+    header.pair(attention + "value_length", plan.latent);
+  }
+  header.pair(attention + "key_length" + kind, plan.head_length);
+  header.pair(attention + "value_length" + kind, plan.value_length);
+  header.pair(prefix + "leading_dense_block_count", plan.dense_layers);
+  header.pair(prefix + "expert_shared_count", plan.shared_experts);
+  header.pair(prefix + "expert_gating_func", plan.has_sigmoid_shares ? 2u : 1u);
+  header.real(prefix + "expert_weights_scale", share_scale);
+  write_flag(header, prefix + "expert_weights_norm", plan.has_sigmoid_shares);
+  if (plan.groups == 1) return;
+  header.pair(prefix + "expert_group_count", plan.groups);
+  header.pair(prefix + "expert_group_used_count", plan.groups_used);
 }
 
 std::string number_text(double number) {
@@ -124,6 +159,10 @@ std::string rope_config(const DecoderPlan& plan) {
       for (const char* name : {"mscale", "mscale_all_dim"}) add(name, "1.0");
       add("llama_4_scaling_beta", number_text(temperature));
     }
+    if (plan.kind->has_latents) {
+      add("mscale", number_text(double{scale_of_rope}));
+      add("mscale_all_dim", number_text(double{scale_of_all}));
+    }
   } else if (scaling == RopeScaling::llama3) {
     add("low_freq_factor", "1.0");
     add("high_freq_factor", "4.0");
@@ -132,6 +171,31 @@ std::string rope_config(const DecoderPlan& plan) {
     add("long_factor", divisors_text(plan.rotary() / 2, 0.75));
   }
   return text + "}";
+}
+
+using AddMember = std::function<void(std::string_view name, const std::string& value)>;
+
+void add_latents(const DecoderPlan& plan, const AddMember& add) {
+  const bool is_sigmoid = plan.has_sigmoid_shares;
+  add("num_key_value_heads", std::to_string(plan.heads));
+  add("qk_nope_head_dim", std::to_string(plan.head_length - plan.turned));
+  add("qk_rope_head_dim", std::to_string(plan.turned));
+  add("v_head_dim", std::to_string(plan.value_length));
+  add("kv_lora_rank", std::to_string(plan.latent));
+  add("q_lora_rank", plan.query_latent > 0 ? std::to_string(plan.query_latent) : "null");
+  add("first_k_dense_replace", std::to_string(plan.dense_layers));
+  add("n_routed_experts", std::to_string(plan.experts));
+  add("n_shared_experts", std::to_string(plan.shared_experts));
+  add("num_experts_per_tok", std::to_string(plan.experts_used));
+  add("moe_intermediate_size", std::to_string(plan.expert_feed_forward));
+  add("n_group", std::to_string(plan.groups));
+  add("topk_group", std::to_string(plan.groups_used));
+  add("scoring_func", is_sigmoid ? "\"sigmoid\"" : "\"softmax\"");
+  add("topk_method", is_sigmoid        ? "\"noaux_tc\""
+                     : plan.groups > 1 ? "\"group_limited_greedy\""
+                                       : "\"greedy\"");
+  add("norm_topk_prob", is_sigmoid ? "true" : "false");
+  add("routed_scaling_factor", number_text(double{share_scale}));
 }
 
 }  // namespace
@@ -152,13 +216,19 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
     header.pair(prefix + "expert_used_count", plan.experts_used);
     // That of llama is feed_forward_length.
     if (!plan.kind->has_numbered_expert_names) {
-      header.pair(prefix + "expert_feed_forward_length", plan.feed_forward);
+      header.pair(prefix + "expert_feed_forward_length",
+                  plan.kind->has_latents ? plan.expert_feed_forward : plan.feed_forward);
     }
   }
   header.pair(prefix + "attention.head_count", plan.heads);
-  header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
-  header.pair(prefix + "attention.key_length", plan.head_length);
-  header.pair(prefix + "attention.value_length", plan.head_length);
+  if (plan.kind->has_latents) {
+    header.pair(prefix + "attention.head_count_kv", plan.has_split_keys ? 1 : plan.heads);
+    write_latent_keys(header, plan, prefix);
+  } else {
+    header.pair(prefix + "attention.head_count_kv", plan.kv_heads);
+    header.pair(prefix + "attention.key_length", plan.head_length);
+    header.pair(prefix + "attention.value_length", plan.head_length);
+  }
   header.real(prefix + (plan.kind->is_parallel ? "attention.layer_norm_epsilon"
                                                : "attention.layer_norm_rms_epsilon"),
               norm_epsilon);
@@ -200,8 +270,12 @@ std::string decoder_config(const DecoderPlan& plan) {
   add("intermediate_size", std::to_string(plan.feed_forward));
   add("num_hidden_layers", std::to_string(plan.layers));
   add("num_attention_heads", std::to_string(plan.heads));
-  add("num_key_value_heads", std::to_string(plan.kv_heads));
-  add("head_dim", std::to_string(plan.head_length));
+  if (plan.kind->has_latents) {
+    add_latents(plan, add);
+  } else {
+    add("num_key_value_heads", std::to_string(plan.kv_heads));
+    add("head_dim", std::to_string(plan.head_length));
+  }
   add("vocab_size", std::to_string(plan.vocabulary));
   add("max_position_embeddings", std::to_string(plan.context));
   add(plan.kind->is_parallel ? "layer_norm_eps" : "rms_norm_eps", "0.001");
@@ -216,7 +290,7 @@ std::string decoder_config(const DecoderPlan& plan) {
   } else if (plan.kind->has_numbered_expert_names) {
     add("num_local_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
-  } else if (plan.kind->has_experts) {
+  } else if (plan.kind->has_experts && !plan.kind->has_latents) {
     add("num_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
     add("moe_intermediate_size", std::to_string(plan.feed_forward));

@@ -40,6 +40,12 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   if (kind->has_temperature && decoder.rope != RopeScaling::yarn) {
     refuse_decoder_plan(name + " is known with yarn alone", "add --rope yarn");
   }
+  const bool is_turned_by_yarn =
+      decoder.rope == RopeScaling::none || decoder.rope == RopeScaling::yarn;
+  if (kind->has_latents && (!is_turned_by_yarn || decoder.window > 0)) {
+    refuse_decoder_plan(name + " has no window, and no scaling but yarn",
+                        "leave --window out and use --rope yarn");
+  }
   const bool has_windows = kind->config_window == model::ConfigWindow::in_periods;
   if (has_windows && decoder.window == 0) {
     refuse_decoder_plan(name + " has a window in some of its layers", "add --window");
@@ -147,10 +153,25 @@ class DecoderTensorList {
   std::size_t matrices_ = 0;
 };
 
+void add_shared_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+                        const std::string& prefix) {
+  const std::uint64_t width = plan.embedding;
+  const std::uint64_t ff = std::uint64_t{plan.shared_experts} * plan.expert_feed_forward;
+  const auto add = [&](const std::string& part, std::uint64_t rows, std::uint64_t columns) {
+    list.matrix(prefix +
+                    (is_gguf ? "ffn_" + part + "_shexp" : "mlp.shared_experts." + part + "_proj") +
+                    ".weight",
+                rows, columns);
+  };
+  add("gate", ff, width);
+  add("up", ff, width);
+  add("down", width, ff);
+}
+
 void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                  const std::string& prefix) {
   const std::uint64_t width = plan.embedding;
-  const std::uint64_t ff = plan.feed_forward;
+  const std::uint64_t ff = plan.kind->has_latents ? plan.expert_feed_forward : plan.feed_forward;
   const bool has_bias = plan.kind->config_biases.experts == model::Bias::always;
   const bool is_packed = plan.kind->has_packed_experts && !is_gguf;
   const bool is_numbered = plan.kind->has_numbered_expert_names;
@@ -160,6 +181,11 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                                                      : "mlp.gate");
   list.matrix(router + ".weight", plan.experts, width);
   if (has_bias) list.bias(router + ".bias", plan.experts);
+  if (plan.has_sigmoid_shares) {
+    list.bias(prefix + (is_gguf ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias"),
+              plan.experts);
+  }
+  if (plan.kind->has_latents) add_shared_experts(list, plan, is_gguf, prefix);
   if (is_gguf) {
     const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
       list.experts(prefix + name + ".weight", plan.experts, rows, columns);
@@ -190,6 +216,32 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
 
 // Of a name in a Hugging Face folder.
 std::string prefix_of(const DecoderPlan& plan) { return plan.is_part() ? "language_model." : ""; }
+void add_latents(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+                 const std::string& prefix) {
+  const auto name = [&](const char* gguf, const char* other) {
+    return prefix + (is_gguf ? gguf : other) + ".weight";
+  };
+  const std::uint64_t width = plan.embedding;
+  const std::uint64_t queries = std::uint64_t{plan.heads} * plan.head_length;
+  const std::uint64_t plain = plan.head_length - plan.turned;
+  if (plan.query_latent > 0) {
+    list.matrix(name("attn_q_a", "self_attn.q_a_proj"), plan.query_latent, width);
+    list.norm(name("attn_q_a_norm", "self_attn.q_a_layernorm"), plan.query_latent);
+    list.matrix(name("attn_q_b", "self_attn.q_b_proj"), queries, plan.query_latent);
+  } else {
+    list.matrix(name("attn_q", "self_attn.q_proj"), queries, width);
+  }
+  list.matrix(name("attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"), plan.latent + plan.turned,
+              width);
+  list.norm(name("attn_kv_a_norm", "self_attn.kv_a_layernorm"), plan.latent);
+  if (plan.has_split_keys) {
+    list.experts(prefix + "attn_k_b.weight", plan.heads, plan.latent, plain);
+    list.experts(prefix + "attn_v_b.weight", plan.heads, plan.value_length, plan.latent);
+    return;
+  }
+  list.matrix(name("attn_kv_b", "self_attn.kv_b_proj"), plan.heads * (plain + plan.value_length),
+              plan.latent);
+}
 
 void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                std::uint32_t number) {
@@ -207,7 +259,9 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
   }
   const bool is_fused = plan.kind->has_fused_matrices;
-  if (is_fused) {
+  if (plan.kind->has_latents) {
+    add_latents(list, plan, is_gguf, prefix);
+  } else if (is_fused) {
     list.matrix(name("attn_qkv", "self_attn.qkv_proj") + ".weight", queries + 2 * keys,
                 plan.embedding);
   } else {
@@ -228,7 +282,8 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
               is_row ? keys : plan.head_length);
   }
   const std::string output = name("attn_output", "self_attn.o_proj");
-  list.matrix(output + ".weight", plan.embedding, queries);
+  const std::uint64_t of_value = plan.kind->has_latents ? plan.value_length : plan.head_length;
+  list.matrix(output + ".weight", plan.embedding, plan.heads * of_value);
   if (plan.kind->config_biases.attention_output == model::Bias::always) {
     list.bias(output + ".bias", plan.embedding);
   }
@@ -246,7 +301,7 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                   ".weight",
               plan.embedding);
   }
-  if (plan.kind->has_experts) {
+  if (plan.kind->has_experts && !(plan.kind->has_latents && number < plan.dense_layers)) {
     add_experts(list, plan, is_gguf, prefix);
     return;
   }
@@ -280,6 +335,27 @@ void shape_for_blocks(DecoderPlan& plan, std::uint64_t block) {
     plan.head_length = 128;
     plan.feed_forward = 768;
   }
+}
+
+// DeepSeek V3; in a GGUF whose output is its embedding, V2-Lite. Its own sizes are odd as well.
+void plan_latents(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
+  const bool is_small = plan.decoder.size_bytes == 0;
+  plan.has_sigmoid_shares = plan.kind->has_sigmoid_shares && !(is_gguf && plan.decoder.is_tied);
+  if (is_small) {
+    plan.head_length = block > 32 ? 80 : block > 1 ? 40 : 28;
+    plan.turned = block > 32 ? 16 : 8;
+    plan.value_length = block > 32 ? 128 : block > 1 ? 32 : 20;
+    plan.latent = block > 32 ? 256 : block > 1 ? 32 : 36;
+    plan.query_latent = block > 32 ? 256 : block > 1 ? 64 : 44;
+    plan.expert_feed_forward = block > 32 ? 256 : block > 1 ? 64 : 51;
+    plan.experts = 12;
+    plan.groups = 4;
+    plan.groups_used = 2;
+  }
+  if (plan.decoder.is_tied) plan.query_latent = 0;
+  if (plan.decoder.is_tied && !plan.has_sigmoid_shares) plan.groups = plan.groups_used = 1;
+  const std::uint64_t plain = plan.head_length - plan.turned;
+  plan.has_split_keys = is_gguf && !plan.decoder.is_tied && plain % block == 0;
 }
 
 std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
@@ -316,6 +392,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   DecoderPlan plan;
   plan.decoder = *options.decoder;
   plan.kind = &known_decoder(plan.decoder, options.format);
+  const bool is_gguf = options.format == ModelFormat::gguf;
   check_types(types, options.format);
   if (plan.kind->plain_period > 0) plan.layers = 5;  // the fourth does not turn
   std::uint64_t block = 1;
@@ -323,7 +400,9 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   if (plan.decoder.size_bytes > 0) {
     choose_shape(plan, plan.decoder.size_bytes, block, [&](const DecoderPlan& one) {
       std::uint64_t bytes = 0;
-      for (const PlannedTensor& tensor : decoder_tensors(one, options, types)) {
+      DecoderPlan with_latents = one;
+      if (one.kind->has_latents) plan_latents(with_latents, is_gguf, block);
+      for (const PlannedTensor& tensor : decoder_tensors(with_latents, options, types)) {
         bytes += tensor.size_bytes;
       }
       return bytes;
@@ -332,6 +411,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
     if (plan.kind->has_packed_experts) block = std::max<std::uint64_t>(block, 32);
     shape_for_blocks(plan, block);
   }
+  if (plan.kind->has_latents) plan_latents(plan, is_gguf, block);
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
   plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
   plan.tensors = decoder_tensors(plan, options, types);

@@ -25,6 +25,18 @@ struct DecoderPlan {
   std::uint32_t feed_forward = 163;
   std::uint32_t experts = 7;  ///< where the architecture has some
   std::uint32_t experts_used = 3;
+  /// Those below where it has latents; heads have head_length elements, of which `turned` rotate.
+  std::uint32_t turned = 8;
+  std::uint32_t value_length = 20;
+  std::uint32_t latent = 36;
+  std::uint32_t query_latent = 44;  ///< 0: queries have none
+  std::uint32_t dense_layers = 1;
+  std::uint32_t expert_feed_forward = 51;
+  std::uint32_t shared_experts = 2;
+  std::uint32_t groups = 1;
+  std::uint32_t groups_used = 1;
+  bool has_sigmoid_shares = false;
+  bool has_split_keys = false;  ///< matrices of keys and values in a GGUF are two
   std::uint32_t vocabulary = 331;
   std::uint32_t layers = 3;
   std::uint32_t context = 64;           ///< tokens
@@ -56,5 +68,10 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
 void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan);
 /// The text of its config.json.
 std::string decoder_config(const DecoderPlan& plan);
+
+/// Elements of a head that are rotated.
+inline std::uint32_t rotated_elements(const DecoderPlan& plan) {
+  return plan.kind->has_latents ? plan.turned : plan.head_length;
+}
 
 }  // namespace hiptool::model_writer

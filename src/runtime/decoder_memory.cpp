@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,6 +49,20 @@ ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_
     sizes.scores = std::max(sizes.scores, layer.experts.count);
     sizes.used = std::max(sizes.used, used);
     sizes.slots = std::max(sizes.slots, most_product(used, spec.embedding));
+    sizes.feed_forward = std::max(sizes.feed_forward, layer.experts.shared_feed_forward);
+    if (!layer.has_latent()) continue;
+    const LatentSpec& latent = layer.latent;
+    const std::uint64_t plain = spec.key_length - spec.rope.dimensions;
+    sizes.k = std::max(sizes.k, layer.heads * spec.key_length);
+    sizes.v = std::max(sizes.v, layer.heads * spec.value_length);
+    sizes.query_latent = std::max(sizes.query_latent, latent.query_length);
+    sizes.latent = std::max(sizes.latent, latent.down.rows);
+    sizes.normed_latent = std::max(sizes.normed_latent, latent.length);
+    sizes.keys_and_values = std::max(sizes.keys_and_values, layer.heads * plain);
+    sizes.keys_and_values = std::max(sizes.keys_and_values, latent.up.rows);
+    sizes.lying_rows = std::max(sizes.lying_rows, latent.k_up.rows);
+    sizes.lying_elements =
+        std::max(sizes.lying_elements, most_product(latent.k_up.rows, latent.k_up.columns));
   }
   return sizes;
 }
@@ -85,8 +101,13 @@ std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<s
   for (int scratch = 0; scratch < 3; ++scratch) count.add(chunk, spec.embedding);
   for (const std::uint64_t elements :
        {sizes.q, sizes.k, sizes.v, sizes.attention, sizes.feed_forward, sizes.feed_forward,
-        sizes.scores, sizes.used, sizes.slots, sizes.used}) {
+        sizes.scores, sizes.used, sizes.slots, sizes.used, sizes.query_latent, sizes.latent,
+        sizes.normed_latent, sizes.keys_and_values}) {
     count.add(chunk, elements);
+  }
+  for (const std::uint64_t elements :
+       {sizes.lying_elements, sizes.lying_elements, sizes.lying_rows}) {
+    count.add(1, elements);
   }
   return count.total();
 }
@@ -132,8 +153,23 @@ DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchS
       expert_weights(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.used})),
       slots(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.slots})),
       expert_ids(Tensor::empty(arena, DType::u32, {decoder_chunk_tokens(options), sizes.used})),
+      query_latent(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.query_latent})),
+      latent(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.latent})),
+      normed_latent(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.normed_latent})),
+      keys_and_values(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.keys_and_values})),
+      lying_keys(Tensor::empty(arena, DType::f32, {sizes.lying_elements})),
+      standing_keys(Tensor::empty(arena, DType::f32, {sizes.lying_elements})),
+      all_rows(Tensor::empty(arena, DType::u32, {sizes.lying_rows})),
       size_bytes_(size_bytes) {
   for (std::size_t i = 0; i < layers.size(); ++i) cache_layer.emplace(layers[i], i);
+  if (sizes.lying_rows == 0) return;
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(sizes.lying_rows));
+  std::iota(rows.begin(), rows.end(), 0U);
+  all_rows.copy_from_host(std::span<const std::uint32_t>(rows), backend.stream());
+  backend.synchronize();  // the list is on this stack
 }
 
 Tensor DecoderMemory::rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns) {

@@ -19,6 +19,9 @@ struct ScratchSizes {
   std::uint64_t q = 0, k = 0, v = 0, attention = 0, feed_forward = 0;
   /// Scores of the router, experts of a token, their results: 0 without experts.
   std::uint64_t scores = 0, used = 0, slots = 0;
+  std::uint64_t query_latent = 0, latent = 0, normed_latent = 0, keys_and_values = 0;
+  /// Of all tokens together: rows and elements of a matrix that a file has transposed.
+  std::uint64_t lying_rows = 0, lying_elements = 0;
 };
 
 /// The memory of a ModelRuntime on one device, one allocation: the same sizes as
@@ -36,6 +39,9 @@ class DecoderMemory {
   /// f32, the largest chunk of all layers: see rows().
   Tensor x, normed, sum, q, k, v, attention, gate, up, scores, expert_weights, slots;
   Tensor expert_ids;  ///< u32
+  Tensor query_latent, latent, normed_latent, keys_and_values;
+  /// A matrix in both directions, and u32 0, 1, 2 .. for its rows; not for each token.
+  Tensor lying_keys, standing_keys, all_rows;
 
   /// The first elements of scratch memory as [tokens, columns]; "tokens" may be slots.
   static Tensor rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns);

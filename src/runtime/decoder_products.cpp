@@ -7,6 +7,7 @@
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "ops/quantised.hpp"
+#include "ops/shares.hpp"
 #include "runtime/decoder_memory.hpp"
 
 namespace hiptool::runtime {
@@ -41,6 +42,30 @@ void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, c
       ops::clamped_gate_into(backend, gate, gate, up, spec.gate_limit, spec.gate_slope);
       break;
   }
+}
+
+void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& scores,
+           const ExpertWeights& own, const ExpertsSpec& experts) {
+  if (experts.has_shares()) {
+    ops::route_shares_into(backend, routing, scores, own.choice_bias, experts);
+  } else {
+    ops::route_experts_into(backend, routing, scores, experts.is_normalised);
+  }
+}
+
+void add_shared(const DecoderPart& part, const DecoderSpec& spec, const MlpWeights& own,
+                const Tensor& inputs, Tensor& sum, const SayStage& say) {
+  const DecoderMemory& memory = part.memory;
+  const std::vector<Tensor> both =
+      products(part.backend, {{own.gate, memory.gate}, {own.up, memory.up}}, inputs);
+  Tensor gate = both[0];
+  say("shared_gate", gate);
+  say("shared_up", both[1]);
+  apply_gate(part.backend, spec, gate, both[1]);
+  say("shared_activation", gate);
+  const Tensor down = product(part.backend, own.down, gate, memory.normed);
+  say("shared_down", down);
+  ops::add_into(part.backend, sum, sum, down);
 }
 
 }  // namespace hiptool::runtime

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 /// Products of a decoder's matrices in its scratch memory.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
+#include "runtime/decoder_part.hpp"
 #include "runtime/decoder_weights.hpp"
 
 namespace hiptool::runtime {
+
+/// Reports an intermediate result as soon as it is queued.
+using SayStage = std::function<void(const char* name, const Tensor& values)>;
 
 struct ScratchProduct {
   const DeviceMatrix& matrix;
@@ -25,5 +30,13 @@ Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor&
 
 /// The activation of a multilayer perceptron, in place of `gate`.
 void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up);
+
+/// The experts of tokens and their weights, by scores of the router.
+void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& scores,
+           const ExpertWeights& own, const ExpertsSpec& experts);
+
+/// Adds what each token's shared MLP computes of the inputs, whose memory holds its result then.
+void add_shared(const DecoderPart& part, const DecoderSpec& spec, const MlpWeights& own,
+                const Tensor& inputs, Tensor& sum, const SayStage& say);
 
 }  // namespace hiptool::runtime

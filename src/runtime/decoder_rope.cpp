@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/tensor.hpp"
 #include "runtime/decoder_places.hpp"
 
@@ -46,6 +48,15 @@ ops::RopeOptions rope_options(const RopeSpec& rope, std::vector<double> divisors
 }
 
 }  // namespace
+
+void require_rope(const RopeSpec& rope, std::uint64_t context_tokens) {
+  if (rope.scaling != RopeScaling::dynamic || context_tokens <= rope.original_context) return;
+  throw Error(ErrorCode::unsupported, "make runtime",
+              "a context of " + base::plain_count_of(context_tokens, "token") + ": beyond " +
+                  std::to_string(rope.original_context) +
+                  " the model's dynamic rope scaling changes with each token",
+              "use a shorter prompt, and fewer tokens after it");
+}
 
 std::vector<double> decoder_frequencies(std::span<const Backend> backends, const RopeSpec& rope,
                                         std::uint64_t context_tokens, const FindWeight& find) {

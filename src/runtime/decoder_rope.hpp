@@ -11,6 +11,9 @@
 
 namespace hiptool::runtime {
 
+/// Throws Error(unsupported) for a context in which each token changes the rotation.
+void require_rope(const RopeSpec& rope, std::uint64_t context_tokens);
+
 /// Radians a position of each pair. Waits for a device where a tensor of the file has divisors.
 std::vector<double> decoder_frequencies(std::span<const Backend> backends, const RopeSpec& rope,
                                         std::uint64_t context_tokens, const FindWeight& find);

@@ -57,6 +57,11 @@ class PartFinder {
     return {part(spec), named_vector(spec.bias, spec.rows)};
   }
 
+  std::optional<DeviceMatrix> named_product(const MatrixSpec& spec) const {
+    if (spec.weight.empty()) return std::nullopt;
+    return product(spec);
+  }
+
   DeviceExpertMatrices expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
     const std::uint64_t rows = spec.row_step * spec.rows;
     std::optional<ops::ExpertBias> bias;
@@ -210,8 +215,8 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
     };
     LayerWeights own{named_norm(layer.attention_norm, spec.embedding),
                      parts.product(layer.q),
-                     parts.product(layer.k),
-                     parts.product(layer.v),
+                     parts.named_product(layer.k),
+                     parts.named_product(layer.v),
                      named_norm(layer.q_norm, model::norm_elements(spec, layer.heads)),
                      named_norm(layer.k_norm, model::norm_elements(spec, layer.kv_heads)),
                      parts.product(layer.attention_output),
@@ -220,13 +225,31 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
                      parts.named_vector(layer.sinks, layer.heads),
                      named_norm(layer.feed_forward_norm, spec.embedding),
                      {},
+                     {},
                      {}};
+    if (layer.has_latent()) {
+      const LatentSpec& latent = layer.latent;
+      own.latent = LatentWeights{parts.product(latent.down),
+                                 norm(latent.norm, latent.length),
+                                 parts.named_product(latent.up),
+                                 parts.named_product(latent.k_up),
+                                 parts.named_product(latent.v_up),
+                                 parts.named_product(latent.query_down),
+                                 named_norm(latent.query_norm, latent.query_length)};
+    }
     if (layer.has_experts()) {
       const ExpertsSpec& experts = layer.experts;
       own.experts = ExpertWeights{parts.product(experts.router),
                                   parts.expert_products(experts.gate, experts.count),
                                   parts.expert_products(experts.up, experts.count),
-                                  parts.expert_products(experts.down, experts.count)};
+                                  parts.expert_products(experts.down, experts.count),
+                                  parts.named_vector(experts.choice_bias, experts.count),
+                                  {}};
+      if (experts.has_shared()) {
+        own.experts->shared =
+            MlpWeights{parts.product(experts.shared_gate), parts.product(experts.shared_up),
+                       parts.product(experts.shared_down)};
+      }
     } else {
       own.mlp =
           MlpWeights{parts.product(layer.gate), parts.product(layer.up), parts.product(layer.down)};

@@ -45,11 +45,22 @@ struct MlpWeights {
 struct ExpertWeights {
   DeviceMatrix router;
   DeviceExpertMatrices gate, up, down;
+  std::optional<Tensor> choice_bias;
+  std::optional<MlpWeights> shared;
+};
+
+/// Of LatentSpec; `up`, or `k_up` and `v_up`.
+struct LatentWeights {
+  DeviceMatrix down;
+  Tensor norm;
+  std::optional<DeviceMatrix> up, k_up, v_up, query_down;
+  std::optional<Tensor> query_norm;
 };
 
 struct LayerWeights {
   std::optional<Tensor> attention_norm;
-  DeviceMatrix q, k, v;
+  DeviceMatrix q;
+  std::optional<DeviceMatrix> k, v;  ///< or latent
   std::optional<Tensor> q_norm, k_norm;
   DeviceMatrix attention_output;
   std::optional<Tensor> attention_post_norm, feed_forward_post_norm;
@@ -57,6 +68,7 @@ struct LayerWeights {
   std::optional<Tensor> feed_forward_norm;
   std::optional<MlpWeights> mlp;  ///< or experts
   std::optional<ExpertWeights> experts;
+  std::optional<LatentWeights> latent;
 };
 
 /// The tensors of a decoder, each where its step computes; vectors are f32, norms with their

@@ -15,6 +15,7 @@
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "ops/quantised.hpp"
+#include "runtime/decoder_latents.hpp"
 #include "runtime/decoder_memory.hpp"
 #include "runtime/decoder_part.hpp"
 #include "runtime/decoder_places.hpp"
@@ -40,6 +41,7 @@ using runtime::MlpWeights;
 using runtime::normed_or_same;
 using runtime::product;
 using runtime::products;
+using runtime::Projected;
 using runtime::weights_of;
 
 // A device that only has copies computes nothing.
@@ -71,15 +73,6 @@ void require_heads(const DecoderSpec& spec) {
               "use a model with smaller heads");
 }
 
-void require_rope(const RopeSpec& rope, std::uint64_t context_tokens) {
-  if (rope.scaling != RopeScaling::dynamic || context_tokens <= rope.original_context) return;
-  throw Error(ErrorCode::unsupported, "make runtime",
-              "a context of " + base::plain_count_of(context_tokens, "token") + ": beyond " +
-                  std::to_string(rope.original_context) +
-                  " the model's dynamic rope scaling changes with each token",
-              "use a shorter prompt, and fewer tokens after it");
-}
-
 }  // namespace
 
 struct ModelRuntime::State {
@@ -104,7 +97,7 @@ struct ModelRuntime::State {
         chunk_tokens(runtime::decoder_chunk_tokens(options)) {
     static_cast<void>(memory_bytes(spec, options));  // refuses options
     require_heads(spec);
-    require_rope(spec.rope, context_tokens);
+    runtime::require_rope(spec.rope, context_tokens);
     backends = backends_in_use(all, spec, find);
     places = runtime::find_places(backends, spec, find);
     runtime::check_weights(backends, places, spec, find);
@@ -133,6 +126,7 @@ struct ModelRuntime::State {
   void require_step(std::span<const std::uint32_t> ids) const;
   void require_ids(std::span<const std::uint32_t> ids) const;
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
+  Projected project(std::size_t number, const Tensor& normed, std::uint64_t first) const;
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
   Tensor activation(std::size_t number, const Tensor& normed, std::uint64_t first);
@@ -198,6 +192,25 @@ void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::
                  is_local ? spec.local_rope.pairs : spec.rope.pairs);
 }
 
+Projected ModelRuntime::State::project(std::size_t number, const Tensor& normed,
+                                       std::uint64_t first) const {
+  const LayerWeights& own = weights->layers[number];
+  const DecoderPart& part = parts[places.layers[number]];
+  const std::vector<Tensor> all =
+      products(part.backend,
+               {{own.q, part.memory.q}, {*own.k, part.memory.k}, {*own.v, part.memory.v}}, normed);
+  const Projected projected{all[0], all[1], all[2]};
+  report(part, "q", number, first, projected.q);
+  report(part, "k", number, first, projected.k);
+  report(part, "v", number, first, projected.v);
+  turn(number, projected.q, spec.layers[number].heads, own.q_norm, first);
+  runtime::scale_queries(part, spec, projected.q, first);
+  report(part, "rotated_q", number, first, projected.q);
+  turn(number, projected.k, spec.layers[number].kv_heads, own.k_norm, first);
+  report(part, "rotated_k", number, first, projected.k);
+  return projected;
+}
+
 void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
   const LayerWeights& own = weights->layers[number];
@@ -211,20 +224,9 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   };
   const Tensor normed = normed_or_same(part, spec, x, own.attention_norm);
   say("attention_norm", normed);
-  const std::vector<Tensor> projected =
-      products(backend, {{own.q, memory.q}, {own.k, memory.k}, {own.v, memory.v}}, normed);
-  const Tensor& q = projected[0];
-  const Tensor& k = projected[1];
-  const Tensor& v = projected[2];
-  say("q", q);
-  say("k", k);
-  say("v", v);
-  turn(number, q, layer.heads, own.q_norm, first);
-  runtime::scale_queries(part, spec, q, first);
-  say("rotated_q", q);
-  turn(number, k, layer.kv_heads, own.k_norm, first);
-  say("rotated_k", k);
-
+  const auto [q, k, v] = own.latent
+                             ? runtime::project_latents(part, spec, layer, own, normed, first, say)
+                             : project(number, normed, first);
   memory.cache.append(cached, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
                       v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}));
   ops::AttentionOptions options;
@@ -323,7 +325,7 @@ Tensor ModelRuntime::State::experts(std::size_t number, const Tensor& normed, st
   say("router", scores);
   ops::ExpertRouting routing{DecoderMemory::rows(memory.expert_ids, tokens, used),
                              DecoderMemory::rows(memory.expert_weights, tokens, used)};
-  ops::route_experts_into(backend, routing, scores, spec_of_layer.is_normalised);
+  runtime::route(backend, routing, scores, own, spec_of_layer);
   say("experts", routing.ids);
   say("expert_weights", routing.weights);
   const auto multiply = [&](const DeviceExpertMatrices& matrices, const Tensor& inputs,
@@ -343,6 +345,10 @@ Tensor ModelRuntime::State::experts(std::size_t number, const Tensor& normed, st
   say("expert_down", slots);
   Tensor sum = DecoderMemory::rows(memory.sum, tokens, spec.embedding);
   ops::add_experts_into(backend, sum, slots, routing.weights);
+  if (own.shared) {
+    say("routed", sum);
+    runtime::add_shared(part, spec, *own.shared, normed, sum, say);
+  }
   return sum;
 }
 

@@ -25,6 +25,7 @@ except ImportError as error:
     skip(f"{error.name} is not installed")
 if int(transformers.__version__.split(".")[0]) < 5:
     skip(f"transformers {transformers.__version__} has no rope_parameters; this needs 5 or later")
+import latents  # noqa: E402 (it needs numpy)
 import quantised  # noqa: E402 (it skips without gguf)
 from lifted import SINGLE, doubles, keep_scale  # noqa: E402 (it needs torch)
 
@@ -123,6 +124,7 @@ MULTIPLIERS = {"embedding_multiplier": 3.5, "attention_multiplier": 0.3,
                "residual_multiplier": 0.22, "logits_scaling": 1.75}   # of granite
 CAPS = {"attn_logit_softcapping": 2.5, "final_logit_softcapping": 3.0}   # of gemma2
 TEMPERATURE = 0.375   # of mistral3
+CASES += latents.CASES
 # Each quantised type, in the architectures in turn.
 CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
           for at, kind in enumerate(quantised.TYPES)]
@@ -203,6 +205,8 @@ def sizes_of(kind, architecture):
     block = quantised.block_elements(kind)
     if architecture == "smollm3":
         return SIZES | WIDTHS.get(block, WIDE) | {"layers": 5}   # the fourth does not turn
+    if architecture in latents.ARCHITECTURES:
+        return SIZES | WIDTHS.get(block, WIDE) | latents.sizes_of(block)
     return SIZES | WIDTHS.get(max(block, 32) if architecture == "gpt-oss" else block, WIDE)
 
 
@@ -230,14 +234,7 @@ def make_experts(form, architecture, name, make, size):
     if architecture == "gpt-oss":
         return {name + "router.weight": router, name + "router.bias": make.vector(count, -2, False),
                 **make_biased_experts(form, name + "experts.", make, size)}
-    if form == "gguf":
-        gate, up = (make.matrix(count * height, width).reshape(count, height, width)
-                    for _ in range(2))
-        down = make.matrix(count * width, height).reshape(count, width, height)
-    else:
-        parts = [(make.matrix(height, width), make.matrix(height, width),
-                  make.matrix(width, height)) for _ in range(count)]
-        gate, up, down = (numpy.stack(part) for part in zip(*parts))
+    gate, up, down = latents.make_parts(form, make, count, width, height)
     return {name + "gate.weight": router,
             name + "experts.gate_up_proj": numpy.concatenate([gate, up], axis=1),
             name + "experts.down_proj": down}
@@ -255,6 +252,8 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture == "phi3":
             state[name + "self_attn.qkv_proj.weight"] = make.matrix(queries + 2 * keys,
                                                                     size["embedding"])
+        if architecture in latents.ARCHITECTURES:
+            state |= latents.make_latents(form, tied, name + "self_attn.", make, size, kind)
             rows = {}
         for part, height in rows.items():
             weight = make.matrix(height, size["embedding"])
@@ -270,7 +269,8 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4"):
             state[name + "self_attn.q_norm.weight"] = make.vector(size["head"])
             state[name + "self_attn.k_norm.weight"] = make.vector(size["head"])
-        state[name + "self_attn.o_proj.weight"] = make.matrix(size["embedding"], queries)
+        state[name + "self_attn.o_proj.weight"] = make.matrix(
+            size["embedding"], size["heads"] * size.get("value", size["head"]))
         if architecture == "gpt-oss":
             state[name + "self_attn.o_proj.bias"] = make.vector(size["embedding"], -2, False)
             state[name + "self_attn.sinks"] = make.vector(size["heads"], 0, False)
@@ -281,6 +281,9 @@ def make_weights(form, architecture, tied, kind, scaling):
             for part in parts:
                 state[name + f"{part}_feedforward_layernorm.weight"] = make.vector(
                     size["embedding"])
+        if architecture in latents.ARCHITECTURES and layer >= size["dense"]:
+            state |= latents.make_routes(form, architecture, tied, name + "mlp.", make, size)
+            continue
         if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
             state |= make_experts(form, architecture, name + "mlp.", make, size)
             continue
@@ -321,6 +324,8 @@ def rope_parameters(form, architecture, scaling):
         found |= {"beta_fast": BETA_FAST, "beta_slow": BETA_SLOW}
         if architecture == "mistral3":
             found |= {"mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": TEMPERATURE}
+    if scaling == "yarn" and architecture in latents.ARCHITECTURES:
+        found |= latents.scales_of(form)
     if scaling == "llama3":
         found |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
     if scaling == "longrope":
@@ -385,8 +390,12 @@ def make_config(form, architecture, scaling, window, tied, size):
     if name == "qwen3_moe":
         fields |= {"num_experts": size["experts"], "num_experts_per_tok": size["used"],
                    "moe_intermediate_size": size["ff"], "norm_topk_prob": form == "gguf" or tied}
+    if architecture in latents.ARCHITECTURES:
+        name, more = latents.fields_of(form, architecture, tied, size)
+        del fields["head_dim"]
+        fields |= more
     config = transformers.AutoConfig.for_model(name, **fields)
-    config.hidden_size, config.head_dim = size["embedding"], size["head"]
+    config.hidden_size, config.head_dim = size["embedding"], size.get("turned", size["head"])
     return config
 
 
@@ -407,6 +416,11 @@ def logits_with_casts(case):
     if "gemma" in architecture:
         halves = {"F16": torch.float16, "BF16": torch.bfloat16} if form == "safetensors" else {}
         keep_scale(model, halves.get(kind, SINGLE))
+    if form == "gguf" and architecture in latents.ARCHITECTURES:
+        # llama.cpp has one epsilon for all norms; transformers another one for latents.
+        for name, module in model.named_modules():
+            if name.endswith(("q_a_layernorm", "kv_a_layernorm")):
+                module.variance_epsilon = EPSILON
     state = {name: torch.from_numpy(numpy.ascontiguousarray(values))
              for name, values in state.items()}
     missing = model.load_state_dict(state, strict=False)

@@ -96,6 +96,20 @@ CONFIGS = {
                 "logit_scale": 0.25, "sliding_window": WINDOW,
                 "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
                 "rope_parameters": {"rope_type": "default", "rope_theta": 5e4}},
+    "deepseek_v3": {"hidden_size": 90, "intermediate_size": 77, "moe_intermediate_size": 51,
+                    "num_key_value_heads": 6, "q_lora_rank": 33, "kv_lora_rank": 27,
+                    "qk_rope_head_dim": 10, "qk_nope_head_dim": 14, "v_head_dim": 18,
+                    "n_routed_experts": 12, "num_experts_per_tok": 4, "n_group": 4,
+                    "topk_group": 2, "n_shared_experts": 1, "first_k_dense_replace": 2,
+                    "routed_scaling_factor": 2.5, "norm_topk_prob": True,
+                    "rope_parameters": YARN | {"mscale": 1.0, "mscale_all_dim": 1.0}},
+    "deepseek_v2": {"hidden_size": 90, "intermediate_size": 77, "moe_intermediate_size": 51,
+                    "num_key_value_heads": 6, "q_lora_rank": None, "kv_lora_rank": 28,
+                    "qk_rope_head_dim": 10, "qk_nope_head_dim": 14, "v_head_dim": 18,
+                    "n_routed_experts": 9, "num_experts_per_tok": 4, "n_group": 1,
+                    "topk_group": 1, "n_shared_experts": 2, "first_k_dense_replace": 1,
+                    "routed_scaling_factor": 1.0, "topk_method": "greedy",
+                    "rope_parameters": {"rope_type": "default", "rope_theta": 5e4}},
 }
 GEMMAS = ("gemma2", "gemma3_text")
 REORDERED = ("mixtral", "smollm3", "granite", "ministral3")   # q and k of a GGUF
@@ -111,6 +125,9 @@ def make_model(name, truncates):
         fields["rope_parameters"]["truncate"] = truncates
     config = transformers.AutoConfig.for_model(name, **fields)
     config._experts_implementation = "eager"
+    # transformers has this epsilon in norms of latents whatever the configuration says.
+    if name.startswith("deepseek"):
+        config.rms_norm_eps = 1e-6
     attention = "eager" if name in EAGER else "sdpa"
     torch.manual_seed(len(name))
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
@@ -120,6 +137,9 @@ def make_model(name, truncates):
             weights.copy_(torch.randn(weights.shape) * spread + ("norm" in key))
             if "experts" in key and weights.dim() == 3 and name == "gpt_oss":
                 weights.copy_(rounded_to_mxfp4(weights))
+        for key, values in model.named_buffers():
+            if "correction" in key:
+                values.copy_(torch.randn(values.shape) * 0.2)
         for key, values in model.state_dict().items():
             numbers = values.numpy().astype(numpy.float32)   # what files hold
             if name in GEMMAS and "norm" in key:
@@ -193,7 +213,8 @@ ARCHITECTURES = {"qwen3_moe": ARCH.QWEN3MOE, "gemma3_text": ARCH.GEMMA3, "gpt_os
                  "phi3": ARCH.PHI3, "mixtral": ARCH.LLAMA, "smollm3": ARCH.SMOLLM3,
                  "granite": ARCH.GRANITE, "ministral3": ARCH.MISTRAL3, "olmo2": ARCH.OLMO2,
                  "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4,
-                 "cohere2": ARCH.COHERE2}
+                 "cohere2": ARCH.COHERE2, "deepseek_v3": ARCH.DEEPSEEK2,
+                 "deepseek_v2": ARCH.DEEPSEEK2}
 
 
 def reordered(rows, heads):
@@ -214,8 +235,15 @@ def gguf_tensors(model):
             config = model.config
             values = reordered(values, config.num_attention_heads if "q_proj" in key
                                else config.num_key_value_heads)
+        if name == "deepseek_v3" and key.endswith("kv_b_proj.weight"):
+            # As the converter does: by heads, and what makes keys transposed.
+            heads = values.reshape(model.config.num_attention_heads, -1, values.shape[1])
+            plain = model.config.qk_nope_head_dim
+            yield key.replace("kv_b", "k_b"), heads[:, :plain].swapaxes(1, 2)
+            yield key.replace("kv_b", "v_b"), heads[:, plain:]
+            continue
         if ".experts." not in key:
-            yield key, values
+            yield key.replace("correction_bias", "correction.bias"), values
             continue
         suffix = ".bias" if key.endswith("_bias") else ".weight"
         part = key.removesuffix("_bias")
@@ -232,6 +260,32 @@ def gguf_tensors(model):
             yield f"{stem}.down_proj{suffix}", values
 
 
+def add_latents(writer, config):
+    """V3 as a current converter writes it; V2 as older ones, with one matrix of the latent."""
+    is_v3 = config.model_type == "deepseek_v3"
+    key = config.qk_nope_head_dim + config.qk_rope_head_dim
+    writer.add_head_count_kv(1 if is_v3 else config.num_key_value_heads)
+    writer.add_key_length(config.kv_lora_rank + config.qk_rope_head_dim if is_v3 else key)
+    writer.add_value_length(config.kv_lora_rank if is_v3 else config.v_head_dim)
+    if is_v3:
+        writer.add_key_length_mla(key)
+        writer.add_value_length_mla(config.v_head_dim)
+        writer.add_q_lora_rank(config.q_lora_rank)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+        writer.add_expert_group_count(config.n_group)
+        writer.add_expert_group_used_count(config.topk_group)
+        writer.add_expert_weights_norm(True)
+        writer.add_rope_scaling_yarn_log_mul(0.1 * config.rope_parameters["mscale_all_dim"])
+    writer.add_kv_lora_rank(config.kv_lora_rank)
+    writer.add_leading_dense_block_count(config.first_k_dense_replace)
+    writer.add_rope_dimension_count(config.qk_rope_head_dim)
+    writer.add_expert_count(config.n_routed_experts)
+    writer.add_expert_used_count(config.num_experts_per_tok)
+    writer.add_expert_shared_count(config.n_shared_experts)
+    writer.add_expert_weights_scale(config.routed_scaling_factor)
+    writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+
+
 def save_gguf(model, path):
     config, architecture = model.config, ARCHITECTURES[model.config.model_type]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
@@ -240,11 +294,14 @@ def save_gguf(model, path):
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    head = getattr(config, "head_dim", None) or (config.hidden_size //
-                                                 config.num_attention_heads)
-    writer.add_key_length(head)
-    writer.add_value_length(head)
+    if config.model_type.startswith("deepseek"):
+        add_latents(writer, config)
+    else:
+        writer.add_head_count_kv(config.num_key_value_heads)
+        head = getattr(config, "head_dim", None) or (config.hidden_size //
+                                                     config.num_attention_heads)
+        writer.add_key_length(head)
+        writer.add_value_length(head)
     if config.model_type == "cohere2":
         writer.add_layer_norm_eps(config.layer_norm_eps)
         writer.add_logit_scale(config.logit_scale)

@@ -113,14 +113,14 @@ Bounded bounded_layer_norms(std::span<const double> rows, std::span<const double
 }
 
 void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
-                std::span<const std::uint64_t> positions, Bounded& heads) {
+                std::span<const std::uint64_t> positions, std::size_t start, Bounded& heads) {
   const std::size_t width = heads.values.size() / positions.size();
   const std::size_t pairs = frequencies.size();
   const bool has_halves = rope.pairs == RopePairs::halves;
   for (std::size_t at = 0; at < heads.values.size(); at += length) {
     const auto position = static_cast<double>(positions[at / width]);
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-      const std::size_t first = at + (has_halves ? pair : 2 * pair);
+      const std::size_t first = at + start + (has_halves ? pair : 2 * pair);
       const std::size_t second = has_halves ? first + pairs : first + 1;
       const double angle = position * frequencies[pair];
       const double cosine = std::abs(std::cos(angle) * rope.attention_factor);
@@ -136,7 +136,7 @@ void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::
       heads.bounds[second] = a_error * sine + b_error * cosine +
                              4 * unit * (a * sine + b * cosine) + of_angle * (a + b) + 3 * least;
     }
-    rotate_head(rope, frequencies, position, heads.values.data() + at);
+    rotate_head(rope, frequencies, position, heads.values.data() + at + start);
   }
 }
 

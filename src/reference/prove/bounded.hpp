@@ -55,9 +55,9 @@ Bounded without_error(std::span<const double> values);
 /// Numbers of a file, which a type of blocks may give by two roundings, after that many more.
 Bounded rounded_from_file(std::span<const double> values, int more_roundings);
 
-/// Turns heads of that many elements at each position, in place.
+/// Turns heads of that many elements at each position, in place, from element `start` of each on.
 void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::size_t length,
-                std::span<const std::uint64_t> positions, Bounded& heads);
+                std::span<const std::uint64_t> positions, std::size_t start, Bounded& heads);
 
 /// Keys and values that a query attends to: `count` of them, each so far behind the one before.
 struct Attended {

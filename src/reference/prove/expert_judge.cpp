@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reference/prove/layer_judge.hpp"
+#include "reference/prove/shares.hpp"
 
 namespace hiptool::reference {
 namespace {
@@ -20,33 +21,6 @@ double deviation_of(std::span<const double> scores) {
   }
   const auto count = static_cast<double>(scores.size());
   return std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
-}
-
-/// Of one token: how far the highest score that was left out is above the lowest one that was
-/// chosen, in units of what both may be wrong by. Up to 1 either choice is right.
-struct Choice {
-  double excess = -1;     ///< below -1: no other choice is right
-  std::size_t place = 0;  ///< of the lowest among the chosen
-  std::uint32_t left_out = 0;
-};
-
-Choice choice_of(std::span<const double> scores, std::span<const double> bounds,
-                 std::span<const std::uint32_t> chosen) {
-  Choice worst;
-  bool is_first = true;
-  for (std::size_t place = 0; place < chosen.size(); ++place) {
-    const std::uint32_t own = chosen[place];
-    for (std::uint32_t other = 0; other < scores.size(); ++other) {
-      if (std::ranges::find(chosen, other) != chosen.end()) continue;
-      const double room = bounds[own] + bounds[other];
-      const double above = scores[other] - scores[own];
-      const double excess = above == 0 ? 0 : above / room;
-      if (!is_first && excess <= worst.excess) continue;
-      is_first = false;
-      worst = {excess, place, other};
-    }
-  }
-  return worst;
 }
 
 /// Whether they are different experts of so many.
@@ -73,19 +47,23 @@ Bounded part_of(const Bounded& all, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-Ids followed_experts(const ExpertsSpec& experts, const Bounded& scores,
-                     std::span<const std::uint32_t> of_device) {
+Ids ReferenceDecoder::followed_experts(const ExpertsSpec& experts, Bounded scores,
+                                       std::span<const std::uint32_t> of_device) const {
   const auto count = static_cast<std::size_t>(experts.count);
   const auto used = static_cast<std::size_t>(experts.used);
-  Ids chosen = highest_scores(scores.values, experts);
+  for (std::size_t at = 0; at < scores.values.size(); at += count) {
+    // Errors of earlier layers are in these scores too; they are judged by the logits.
+    const double room = logits_bound * deviation_of(std::span(scores.values).subspan(at, count));
+    for (std::size_t i = 0; i < count; ++i) scores.bounds[at + i] += room;
+  }
+  const Bounded all = choices(experts, scores);
+  Ids chosen = chosen_experts(experts, all.values);
   for (std::size_t token = 0; token * used < chosen.size(); ++token) {
     const auto ids = of_device.subspan(token * used, used);
     if (!is_choice(ids, count)) continue;
-    const auto own = std::span(scores.values).subspan(token * count, count);
-    // Errors of earlier layers are in these scores too; they are judged by the logits.
-    std::vector<double> room(count, logits_bound * deviation_of(own));
-    for (std::size_t i = 0; i < count; ++i) room[i] += scores.bounds[token * count + i];
-    if (choice_of(own, room, ids).excess > 1) continue;
+    const auto values = std::span(all.values).subspan(token * count, count);
+    const auto bounds = std::span(all.bounds).subspan(token * count, count);
+    if (choice_of(experts, values, bounds, ids).excess > 1) continue;
     std::ranges::copy(ids, chosen.begin() + static_cast<std::ptrdiff_t>(token * used));
   }
   return chosen;
@@ -96,7 +74,8 @@ Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) 
   const auto count = static_cast<std::size_t>(experts.count);
   const auto used = static_cast<std::size_t>(experts.used);
   const std::vector<double>& found = device_->at("experts");
-  const Ids highest = highest_scores(scores.values, experts);
+  const Bounded choices = reference_.choices(experts, scores);
+  const Ids highest = chosen_experts(experts, choices.values);
   Ids chosen;
   for (const double id : found) {
     chosen.push_back(id < static_cast<double>(count) ? static_cast<std::uint32_t>(id) : ~0u);
@@ -111,8 +90,9 @@ Ids LayerJudge::judge_choice(const ExpertsSpec& experts, const Bounded& scores) 
       }
       continue;
     }
-    const Choice choice = choice_of(std::span(scores.values).subspan(token * count, count),
-                                    std::span(scores.bounds).subspan(token * count, count), ids);
+    const Choice choice =
+        choice_of(experts, std::span(choices.values).subspan(token * count, count),
+                  std::span(choices.bounds).subspan(token * count, count), ids);
     if (choice.excess > 1) expected[token * used + choice.place] = choice.left_out;
     if (std::abs(choice.excess) <= 1 && used < count) ++router_ties_;
   }
@@ -147,7 +127,6 @@ std::vector<double> LayerJudge::slots_product(const char* stage, const ExpertMat
 }
 
 std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vector<double>& inputs) {
-  const auto count = static_cast<std::size_t>(experts.count);
   const auto used = static_cast<std::size_t>(experts.used);
   const Bounded scores =
       reference_.product(experts.router, both(device_->at("feed_forward_norm"), inputs));
@@ -156,15 +135,14 @@ std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vecto
   compare("router", experts.router.weight, given);
   if (after_product_) after_product_(reference_.tensor(experts.router.weight).size_bytes);
   const Ids ids = judge_choice(experts, given);
-  compare("expert_weights", "", expert_weights(found, count, ids, used, experts.is_normalised));
+  compare("expert_weights", "", routed_weights(experts, found, ids));
 
   const Bounded own_scores = part_of(scores, found.size(), scores.values.size() - found.size());
   Ids own_ids;
   std::vector<double> own_weights;
   if (follows_own_) {
-    own_ids = followed_experts(experts, own_scores, ids);
-    own_weights =
-        expert_weights(own_scores.values, count, own_ids, used, experts.is_normalised).values;
+    own_ids = reference_.followed_experts(experts, own_scores, ids);
+    own_weights = routed_weights(experts, own_scores.values, own_ids).values;
   }
   const Ids all = both(ids, own_ids);
   const std::vector<double> gate =
@@ -175,8 +153,27 @@ std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vecto
   const std::vector<double> down =
       slots_product("expert_down", experts.down, experts, all, "activation",
                     gated(reference_.spec(), gate, up).values);
-  compare("down", "", expert_sums(device_->at("expert_down"), device_->at("expert_weights"), used));
-  return follows_own_ ? expert_sums(down, own_weights, used).values : std::vector<double>();
+  compare(experts.has_shared() ? "routed" : "down", "",
+          expert_sums(device_->at("expert_down"), device_->at("expert_weights"), used));
+  std::vector<double> own;
+  if (follows_own_) own = expert_sums(down, own_weights, used).values;
+  return experts.has_shared() ? add_shared(experts, inputs, own) : own;
+}
+
+// The MLP that all tokens share.
+std::vector<double> LayerJudge::add_shared(const ExpertsSpec& experts,
+                                           const std::vector<double>& inputs,
+                                           const std::vector<double>& own) {
+  const std::vector<double> gate =
+      product("shared_gate", experts.shared_gate, "feed_forward_norm", inputs);
+  const std::vector<double> up =
+      product("shared_up", experts.shared_up, "feed_forward_norm", inputs);
+  compare("shared_activation", "",
+          gated(reference_.spec(), device_->at("shared_gate"), device_->at("shared_up")));
+  const std::vector<double> down = product("shared_down", experts.shared_down, "shared_activation",
+                                           gated(reference_.spec(), gate, up).values);
+  compare("down", "", summed(device_->at("routed"), device_->at("shared_down")));
+  return summed(own, down).values;
 }
 
 }  // namespace hiptool::reference

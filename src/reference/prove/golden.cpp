@@ -11,6 +11,7 @@
 #include "load/verify/digest.hpp"
 #include "load/verify/file_digests.hpp"
 #include "reference/prove/observation.hpp"
+#include "reference/prove/shares.hpp"
 
 namespace hiptool::reference {
 namespace {
@@ -116,7 +117,7 @@ class DeviceSums {
   /// The layers that were computed before it ended.
   std::vector<LayerResult> layers_so_far(const Golden& golden) const {
     std::vector<LayerResult> layers;
-    for (std::size_t row = 1; row < devices_.size() && !devices_[row].empty(); ++row) {
+    for (std::size_t row = 1; row < seen_.size() && seen_[row] == tokens_; ++row) {
       layers.push_back(layer_of(worst_of(row, golden)));
     }
     return layers;
@@ -248,8 +249,9 @@ FollowedGolden golden_following(ReferenceDecoder& reference, std::span<const std
     add_sums(golden, x, ids.size());
     if (follows) {
       const ExpertsSpec& own = spec.layers[number].experts;
+      const Bounded choices = reference.choices(own, without_error(stages.router));
       const std::vector<std::size_t> others = other_choices(
-          highest_scores(stages.router, own), stages.experts, static_cast<std::size_t>(own.used));
+          chosen_experts(own, choices.values), stages.experts, static_cast<std::size_t>(own.used));
       result.router_ties += others.size();
       if (!others.empty()) own_tokens = std::min(own_tokens, others.front());
     }

@@ -102,9 +102,21 @@ class Description {
     }
     if (layer.has_local_rope) add(layer.has_local_rope);
     if (!layer.sinks.empty()) add(layer.sinks);
+    if (layer.has_latent()) add(layer.latent);
     if (!layer.has_rope) add(layer.has_rope);
     for (const MatrixSpec* matrix : {&layer.k, &layer.v, &layer.up}) {
       if (matrix->tensor_rows > 0) add(matrix->first_row);
+    }
+  }
+  void add(const LatentSpec& latent) {
+    add(latent.length);
+    add(latent.query_length);
+    add(latent.norm);
+    add(latent.query_norm);
+    add(latent.norm_epsilon);
+    for (const MatrixSpec* matrix :
+         {&latent.down, &latent.up, &latent.k_up, &latent.v_up, &latent.query_down}) {
+      add(*matrix);
     }
   }
   void add(const ExpertsSpec& experts) {
@@ -118,6 +130,19 @@ class Description {
       if (!matrices->scales.empty()) add(matrices->scales);
       add(matrices->rows);
       add(matrices->columns);
+    }
+    if (experts.has_shares()) {
+      add(std::uint64_t{experts.share == ExpertShare::sigmoid});
+      add(experts.choice_bias);
+      for (const std::uint64_t number : {experts.groups, experts.groups_used, experts.group_best}) {
+        add(number);
+      }
+      add(experts.scale);
+    }
+    if (!experts.has_shared()) return;
+    for (const MatrixSpec* matrix :
+         {&experts.shared_gate, &experts.shared_up, &experts.shared_down}) {
+      add(*matrix);
     }
   }
   std::uint64_t digest() const { return base::xxh3_64(bytes_.data(), bytes_.size()); }
@@ -182,11 +207,26 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
   if (spec.attention_softcap != 0) all["attention softcap"] = text_of(spec.attention_softcap);
   if (spec.logit_softcap != 0) all["logit softcap"] = text_of(spec.logit_softcap);
   if (spec.temperature_scale != 0) all["temperature scale"] = text_of(spec.temperature_scale);
-  if (!spec.layers.empty() && spec.layers.front().has_experts()) {
-    const ExpertsSpec& experts = spec.layers.front().experts;
+  if (!spec.layers.empty() && spec.layers.back().has_latent()) {
+    const LatentSpec& latent = spec.layers.back().latent;
+    all["latent length"] = std::to_string(latent.length);
+    all["latent norm epsilon"] = text_of(latent.norm_epsilon);
+    all["query latent length"] = std::to_string(latent.query_length);
+  }
+  if (!spec.layers.empty() && spec.layers.back().has_experts()) {
+    const ExpertsSpec& experts = spec.layers.back().experts;
     all["experts"] = std::to_string(experts.count);
     all["experts used"] = std::to_string(experts.used);
     all["experts normalised"] = experts.is_normalised ? "yes" : "no";
+    if (experts.has_shares()) {
+      all["expert shares"] = experts.share == ExpertShare::sigmoid ? "sigmoid" : "softmax";
+      all["expert groups"] = std::to_string(experts.groups);
+      all["expert groups used"] = std::to_string(experts.groups_used);
+      all["expert scale"] = text_of(experts.scale);
+    }
+    if (experts.has_shared()) {
+      all["shared feed forward length"] = std::to_string(experts.shared_feed_forward);
+    }
   }
   return all;
 }

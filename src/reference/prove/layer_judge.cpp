@@ -136,27 +136,19 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   device_ = &device;
   result_ = &result_of(number);
   const double scale = reference_.spec().residual_scale;
-  const auto own_norm = [&](const std::string& weight, const std::vector<double>& inputs) {
-    return follows_own_ ? reference_.norm(weight, inputs).values : std::vector<double>();
-  };
 
   compare("attention_norm", layer.attention_norm, reference_.norm(layer.attention_norm, given_));
   const std::vector<double> normed = own_norm(layer.attention_norm, own_);
-  const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
-  const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
-  const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
-  compare("rotated_q", layer.q_norm, reference_.queries(layer, device.at("q"), positions_));
-  compare("rotated_k", layer.k_norm,
-          reference_.rotated(layer, device.at("k"), layer.k_norm, positions_));
+  const OwnHeads own_heads =
+      layer.has_latent() ? latent_heads(layer, normed) : heads(layer, normed);
   KeyValues& given = given_caches_[number];
   given.append(device.at("rotated_k"), device.at("v"), positions_);
   compare("attention", layer.sinks, reference_.attention(layer, given, device.at("rotated_q")));
   std::vector<double> attended;
   if (follows_own_) {
     KeyValues& own = own_caches_[number];
-    own.append(reference_.rotated(layer, k, layer.k_norm, positions_).values, v, positions_);
-    attended =
-        reference_.attention(layer, own, reference_.queries(layer, q, positions_).values).values;
+    own.append(own_heads.k, own_heads.v, positions_);
+    attended = reference_.attention(layer, own, own_heads.q).values;
   }
   std::vector<double> output =
       product("attention_output", layer.attention_output, "attention", attended);
@@ -180,6 +172,18 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   own_ = summed(own_, down, scale).values;
   given_ = device.at("output");
   result_ = nullptr;
+}
+
+LayerJudge::OwnHeads LayerJudge::heads(const DecoderLayer& layer,
+                                       const std::vector<double>& normed) {
+  const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
+  const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
+  const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
+  compare("rotated_q", layer.q_norm, reference_.queries(layer, device_->at("q"), positions_));
+  compare("rotated_k", layer.k_norm,
+          reference_.rotated(layer, device_->at("k"), layer.k_norm, positions_));
+  if (!follows_own_) return {};
+  return {reference_.queries(layer, q, positions_).values, own_turned(layer, k, layer.k_norm), v};
 }
 
 // What the device adds to its x, after a norm where there is one; the same of its own values.

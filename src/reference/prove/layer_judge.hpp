@@ -57,6 +57,23 @@ class LayerJudge {
                                     const std::vector<double>& own);
   std::vector<double> added(const char* stage, const char* norm_stage, const std::string& norm,
                             std::vector<double>& own);
+  /// Of the own sequence; keys and queries are rotated.
+  struct OwnHeads {
+    std::vector<double> q, k, v;
+  };
+  OwnHeads heads(const DecoderLayer& layer, const std::vector<double>& normed);
+  OwnHeads latent_heads(const DecoderLayer& layer, const std::vector<double>& normed);
+  std::vector<double> own_turned(const DecoderLayer& layer, const std::vector<double>& heads,
+                                 const std::string& norm) const {
+    return follows_own_ ? reference_.rotated(layer, heads, norm, positions_).values
+                        : std::vector<double>();
+  }
+  std::vector<double> own_norm(const std::string& weight, const std::vector<double>& inputs) const {
+    return follows_own_ ? reference_.norm(weight, inputs).values : std::vector<double>();
+  }
+  std::vector<double> transposed(const DecoderLayer& layer, const std::vector<double>& own);
+  std::vector<double> add_shared(const ExpertsSpec& experts, const std::vector<double>& inputs,
+                                 const std::vector<double>& own);
   std::vector<double> mlp(const DecoderLayer& layer, const std::vector<double>& inputs);
   std::vector<double> mix(const ExpertsSpec& experts, const std::vector<double>& inputs);
   std::vector<std::uint32_t> judge_choice(const ExpertsSpec& experts, const Bounded& scores);

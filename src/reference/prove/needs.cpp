@@ -23,9 +23,11 @@ std::uint64_t widest_stage(const DecoderSpec& spec) {
   std::uint64_t widest = spec.embedding;
   for (const DecoderLayer& layer : spec.layers) {
     for (const MatrixSpec* matrix :
-         {&layer.q, &layer.k, &layer.v, &layer.attention_output, &layer.gate, &layer.up}) {
+         {&layer.q, &layer.k, &layer.v, &layer.attention_output, &layer.gate, &layer.up,
+          &layer.latent.down, &layer.latent.up, &layer.latent.v_up, &layer.experts.shared_gate}) {
       widest = std::max({widest, matrix->rows, matrix->columns});
     }
+    if (layer.has_latent()) widest = std::max(widest, layer.heads * spec.key_length);
     widest = std::max(widest, layer.experts.used * std::max(layer.feed_forward, spec.embedding));
   }
   return widest;

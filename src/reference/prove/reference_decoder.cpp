@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "model/decoder_parts.hpp"
 #include "reference/prove/parallel.hpp"
 #include "reference/prove/rope_frequencies.hpp"
+#include "reference/prove/shares.hpp"
 
 namespace hiptool::reference {
 namespace {
@@ -111,12 +111,13 @@ void KeyValues::append(std::span<const double> new_keys, std::span<const double>
   positions.insert(positions.end(), new_positions.begin(), new_positions.end());
 }
 
-Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs) const {
+Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs,
+                               double epsilon) const {
   if (weight.empty()) return without_error(inputs);
   std::vector<double> factors = weights_.vector(weight);
   for (double& factor : factors) factor += spec_.norm_offset;
-  return spec_.has_layer_norms ? bounded_layer_norms(inputs, factors, spec_.norm_epsilon)
-                               : bounded_norms(inputs, factors, spec_.norm_epsilon);
+  return spec_.has_layer_norms ? bounded_layer_norms(inputs, factors, epsilon)
+                               : bounded_norms(inputs, factors, epsilon);
 }
 
 Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs,
@@ -142,6 +143,24 @@ Bounded ReferenceDecoder::expert_product(const ExpertMatrices& matrices, const E
   return result;
 }
 
+Bounded ReferenceDecoder::transposed_product(const MatrixSpec& matrix, const DecoderLayer& layer,
+                                             std::span<const double> inputs) const {
+  Bounded result;
+  result.values = weights_.transposed_product(matrix, static_cast<std::size_t>(layer.heads), inputs,
+                                              &result.bounds);
+  const auto terms = static_cast<std::size_t>(layer.latent.length);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.bounds[i] = sum_bound(terms, std::sqrt(result.bounds[i]), result.values[i]);
+  }
+  return result;
+}
+
+Bounded ReferenceDecoder::choices(const ExpertsSpec& experts, const Bounded& scores) const {
+  std::vector<double> bias;
+  if (!experts.choice_bias.empty()) bias = weights_.vector(experts.choice_bias);
+  return choices_of(experts, scores, bias);
+}
+
 Bounded ReferenceDecoder::rotated(const DecoderLayer& layer, std::span<const double> heads,
                                   const std::string& norm_weight,
                                   std::span<const std::uint64_t> positions) const {
@@ -149,7 +168,8 @@ Bounded ReferenceDecoder::rotated(const DecoderLayer& layer, std::span<const dou
   if (!layer.has_rope) return turned;
   const bool is_local = layer.has_local_rope;
   turn_heads(is_local ? spec_.local_rope : spec_.rope, is_local ? local_frequencies_ : frequencies_,
-             static_cast<std::size_t>(spec_.key_length), positions, turned);
+             static_cast<std::size_t>(spec_.key_length), positions,
+             layer.has_latent() ? spec_.key_length - spec_.rope.dimensions : 0, turned);
   return turned;
 }
 
@@ -239,11 +259,17 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   };
 
   s.attention_norm = in_range("attention_norm", norm(layer.attention_norm, inputs));
-  s.q = product("q", layer.q, s.attention_norm);
-  s.k = product("k", layer.k, s.attention_norm);
-  s.v = product("v", layer.v, s.attention_norm);
+  if (layer.has_latent()) {
+    project_latents(number, s);
+  } else {
+    s.q = product("q", layer.q, s.attention_norm);
+    s.k = product("k", layer.k, s.attention_norm);
+    s.v = product("v", layer.v, s.attention_norm);
+  }
   s.rotated_q = in_range("rotated_q", queries(layer, s.q, positions));
-  s.rotated_k = in_range("rotated_k", rotated(layer, s.k, layer.k_norm, positions));
+  const std::vector<double>& keys =
+      layer.has_latent() ? latent_keys(spec_, layer, s.k, s.latent) : s.k;
+  s.rotated_k = in_range("rotated_k", rotated(layer, keys, layer.k_norm, positions));
   cache.append(s.rotated_k, s.v, positions);
   s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
   s.attention_output = product("attention_output", layer.attention_output, s.attention);
@@ -267,6 +293,40 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   s.feed_forward_post_norm =
       in_range("feed_forward_post_norm", norm(layer.feed_forward_post_norm, s.down));
   return in_range("output", summed(s.middle, s.feed_forward_post_norm, scale));
+}
+
+// DeepSeek V2 (2024), section 2.1.2.
+void ReferenceDecoder::project_latents(std::size_t number, LayerStages& s) const {
+  const DecoderLayer& layer = spec_.layers[number];
+  const LatentSpec& latent = layer.latent;
+  const auto length = static_cast<std::size_t>(latent.length);
+  const auto of_value = static_cast<std::size_t>(spec_.value_length);
+  const auto plain = static_cast<std::size_t>(spec_.key_length - spec_.rope.dimensions);
+  const auto in_range = [number](const char* stage, Bounded all) {
+    return values_in_range(number, stage, std::move(all));
+  };
+  const auto product = [&](const char* stage, const MatrixSpec& matrix,
+                           const std::vector<double>& values) {
+    return in_range(stage, without_error(weights_.product(matrix, values)));
+  };
+  if (latent.query_length > 0) {
+    s.query_latent = product("query_latent", latent.query_down, s.attention_norm);
+    s.query_latent_norm =
+        in_range("query_latent_norm", norm(latent.query_norm, s.query_latent, latent.norm_epsilon));
+  }
+  s.q = product("q", layer.q, latent.query_length > 0 ? s.query_latent_norm : s.attention_norm);
+  s.latent = product("latent", latent.down, s.attention_norm);
+  const std::size_t width = length + static_cast<std::size_t>(spec_.rope.dimensions);
+  s.latent_norm = in_range("latent_norm", norm(latent.norm, columns_of(s.latent, width, 0, length),
+                                               latent.norm_epsilon));
+  if (latent.up.weight.empty()) {
+    s.k = in_range("k", transposed_product(latent.k_up, layer, s.latent_norm));
+    s.v = product("v", latent.v_up, s.latent_norm);
+    return;
+  }
+  s.keys_and_values = product("keys_and_values", latent.up, s.latent_norm);
+  s.k = columns_of(s.keys_and_values, plain + of_value, 0, plain);
+  s.v = columns_of(s.keys_and_values, plain + of_value, plain, of_value);
 }
 
 void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s,
@@ -295,17 +355,22 @@ void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s,
   };
   s.router = product("router", experts.router, s.feed_forward_norm);
   s.experts = of_device.empty()
-                  ? highest_scores(s.router, experts)
+                  ? chosen_experts(experts, choices(experts, without_error(s.router)).values)
                   : followed_experts(experts, this->product(experts.router, s.feed_forward_norm),
                                      of_device);
-  s.expert_weights = expert_weights(s.router, static_cast<std::size_t>(experts.count), s.experts,
-                                    used, experts.is_normalised)
-                         .values;
+  s.expert_weights = routed_weights(experts, s.router, s.experts).values;
   s.gate = of_experts("gate", experts.gate, s.feed_forward_norm);
   s.up = of_experts("up", experts.up, s.feed_forward_norm);
   s.activation = in_range("activation", gated(spec_, s.gate, s.up));
   s.expert_down = of_experts("expert_down", experts.down, s.activation);
-  s.down = in_range("down", expert_sums(s.expert_down, s.expert_weights, used));
+  s.routed = in_range("routed", expert_sums(s.expert_down, s.expert_weights, used));
+  s.down = s.routed;
+  if (!experts.has_shared()) return;
+  s.shared_gate = product("shared_gate", experts.shared_gate, s.feed_forward_norm);
+  s.shared_up = product("shared_up", experts.shared_up, s.feed_forward_norm);
+  s.shared_activation = in_range("shared_activation", gated(spec_, s.shared_gate, s.shared_up));
+  s.shared_down = product("shared_down", experts.shared_down, s.shared_activation);
+  s.down = in_range("down", summed(s.routed, s.shared_down));
 }
 
 std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
@@ -339,20 +404,30 @@ void ReferenceDecoder::reset() {
   for (KeyValues& cache : caches_) cache = {};
 }
 
-std::vector<std::uint32_t> highest_scores(std::span<const double> scores,
-                                          const ExpertsSpec& experts) {
-  const auto count = static_cast<std::size_t>(experts.count);
-  std::vector<std::uint32_t> chosen;
-  std::vector<std::uint32_t> order(count);
-  for (std::size_t at = 0; at < scores.size(); at += count) {
-    const std::span<const double> own = scores.subspan(at, count);
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order,
-                             [&](std::uint32_t a, std::uint32_t b) { return own[a] > own[b]; });
-    chosen.insert(chosen.end(), order.begin(),
-                  order.begin() + static_cast<std::ptrdiff_t>(experts.used));
+std::vector<double> columns_of(std::span<const double> all, std::size_t width, std::size_t first,
+                               std::size_t count) {
+  std::vector<double> part;
+  for (std::size_t at = 0; at < all.size(); at += width) {
+    const auto own = all.subspan(at + first, count);
+    part.insert(part.end(), own.begin(), own.end());
   }
-  return chosen;
+  return part;
+}
+
+std::vector<double> latent_keys(const DecoderSpec& spec, const DecoderLayer& layer,
+                                std::span<const double> own, std::span<const double> latent) {
+  const auto turned = static_cast<std::size_t>(spec.rope.dimensions);
+  const std::size_t plain = static_cast<std::size_t>(spec.key_length) - turned;
+  const auto heads = static_cast<std::size_t>(layer.heads);
+  const auto length = static_cast<std::size_t>(layer.latent.length);
+  std::vector<double> keys;
+  for (std::size_t at = 0; at < own.size(); at += plain) {
+    const auto shared = latent.subspan(at / plain / heads * (length + turned) + length, turned);
+    const auto first = own.subspan(at, plain);
+    keys.insert(keys.end(), first.begin(), first.end());
+    keys.insert(keys.end(), shared.begin(), shared.end());
+  }
+  return keys;
 }
 
 std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage) {

@@ -37,7 +37,9 @@ struct KeyValues {
 /// What a layer computes on its way, tokens x elements, to find the first product that differs.
 struct LayerStages {
   std::vector<double> attention_norm;
-  std::vector<double> q, k, v;    ///< before norms of heads and rotation
+  std::vector<double> q, k, v;  ///< before norms of heads and rotation; k: what is not shared
+  /// Of layers with latents, see DecoderStage.
+  std::vector<double> query_latent, query_latent_norm, latent, latent_norm, keys_and_values;
   std::vector<double> rotated_q;  ///< after both
   std::vector<double> rotated_k;
   std::vector<double> attention;  ///< input of attention_output
@@ -49,8 +51,10 @@ struct LayerStages {
   std::vector<std::uint32_t> experts;  ///< that each token uses; gate, up, activation: of these
   std::vector<double> expert_weights;  ///< of their results
   std::vector<double> gate, up;
-  std::vector<double> activation;              ///< input of down
-  std::vector<double> expert_down;             ///< of each expert
+  std::vector<double> activation;   ///< input of down
+  std::vector<double> expert_down;  ///< of each expert
+  /// Of layers with a shared expert, see DecoderStage.
+  std::vector<double> routed, shared_gate, shared_up, shared_activation, shared_down;
   std::vector<double> down;                    ///< with experts their sum
   std::vector<double> feed_forward_post_norm;  ///< empty where there is none
 };
@@ -94,7 +98,10 @@ class ReferenceDecoder {
   // Single stages, of any inputs.
 
   /// Without a weight the inputs themselves.
-  Bounded norm(const std::string& weight, std::span<const double> inputs) const;
+  Bounded norm(const std::string& weight, std::span<const double> inputs) const {
+    return norm(weight, inputs, spec_.norm_epsilon);
+  }
+  Bounded norm(const std::string& weight, std::span<const double> inputs, double epsilon) const;
   /// W x + b of each of the inputs; bounds of the first that many.
   Bounded product(const MatrixSpec& matrix, std::span<const double> inputs,
                   std::size_t bounded_inputs = std::numeric_limits<std::size_t>::max()) const;
@@ -112,6 +119,16 @@ class ReferenceDecoder {
   Bounded expert_product(const ExpertMatrices& matrices, const ExpertsSpec& experts,
                          std::span<const std::uint32_t> ids, std::span<const double> inputs) const;
 
+  /// Keys of latents as far as they are not shared, of a matrix that the file has transposed.
+  Bounded transposed_product(const MatrixSpec& matrix, const DecoderLayer& layer,
+                             std::span<const double> inputs) const;
+  /// What chooses experts, see choices_of().
+  Bounded choices(const ExpertsSpec& experts, const Bounded& scores) const;
+  /// The experts of each token, or a device's, tokens x used of any numbers, where rounding may
+  /// decide between them and these: in the scores, and in all that was computed before them.
+  std::vector<std::uint32_t> followed_experts(const ExpertsSpec& experts, Bounded scores,
+                                              std::span<const std::uint32_t> of_device) const;
+
   /// Throws Error(input_failed) where the files no longer give the bytes that were used, see
   /// Weights::require_unchanged(). May be called by several threads at a time.
   void require_unchanged(std::span<const std::uint64_t> digests) const {
@@ -123,6 +140,7 @@ class ReferenceDecoder {
 
  private:
   void check_weights() const;
+  void project_latents(std::size_t number, LayerStages& stages) const;
   void feed_forward(std::size_t number, LayerStages& stages,
                     std::span<const std::uint32_t> of_device) const;
 
@@ -134,14 +152,12 @@ class ReferenceDecoder {
   std::vector<KeyValues> caches_;
 };
 
-/// The experts with the highest scores of each token, highest first; of equal ones the lower
-/// number.
-std::vector<std::uint32_t> highest_scores(std::span<const double> scores,
-                                          const ExpertsSpec& experts);
-/// The same, or a device's experts of a token, tokens x used of any numbers, where rounding may
-/// decide between them and these: in the scores, and in all that was computed before them.
-std::vector<std::uint32_t> followed_experts(const ExpertsSpec& experts, const Bounded& scores,
-                                            std::span<const std::uint32_t> of_device);
+/// Of tokens with so many elements each, some of them.
+std::vector<double> columns_of(std::span<const double> all, std::size_t width, std::size_t first,
+                               std::size_t count);
+/// Whole keys before rotation: of each head its own elements, then the shared ones of the latent.
+std::vector<double> latent_keys(const DecoderSpec& spec, const DecoderLayer& layer,
+                                std::span<const double> own, std::span<const double> latent);
 
 /// "layer 3 (q)", "the output (logits)": where a stage computes.
 std::string place_of_stage(std::optional<std::size_t> layer, std::string_view stage);

@@ -197,9 +197,12 @@ class SelfTest {
     fault.kind = kind;
     fault.layer = number;
     switch (kind) {
-      case PlantedKind::weight_bit:
-        plant_bit(fault, layer.q.weight, layer.q.rows, layer.q.columns);  // the first rows
+      case PlantedKind::weight_bit: {
+        const bool has_latent = layer.has_latent() && layer.latent.query_length > 0;
+        const MatrixSpec& matrix = has_latent ? layer.latent.query_down : layer.q;
+        plant_bit(fault, matrix.weight, matrix.rows, matrix.columns);
         break;
+      }
       case PlantedKind::norm_bit: plant_norm(fault, layer, false); break;
       case PlantedKind::short_row: plant_short_row(fault, layer.attention_output); break;
       case PlantedKind::nan: plant_nan(fault, layer); break;
@@ -263,12 +266,13 @@ class SelfTest {
   }
 
   void plant_nan(PlantedFault& fault, const DecoderLayer& layer) {
-    const Weight weight = this->weight(layer.v.weight);
-    fault.row = layer.v.first_row + layer.v.rows / 2;
-    const PlantedPlace place = blocks_of(weight, fault.row, layer.v.columns, 0, 1);
+    const MatrixSpec& matrix = layer.has_latent() ? layer.latent.down : layer.v;
+    const Weight weight = this->weight(matrix.weight);
+    fault.row = matrix.first_row + matrix.rows / 2;
+    const PlantedPlace place = blocks_of(weight, fault.row, matrix.columns, 0, 1);
     const auto changed = with_nan(weight.type, place.blocks);
     if (changed.empty()) return plant_norm(fault, layer, true);
-    describe(fault, layer.v.weight, weight);
+    describe(fault, matrix.weight, weight);
     prove_with(fault, place, changed);
   }
 

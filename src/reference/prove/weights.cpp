@@ -355,6 +355,32 @@ std::vector<double> Weights::expert_product(const ExpertMatrices& matrices, std:
   return outputs;
 }
 
+std::vector<double> Weights::transposed_product(const MatrixSpec& matrix, std::size_t heads,
+                                                std::span<const double> inputs,
+                                                std::vector<double>* squares) const {
+  const auto columns = static_cast<std::size_t>(matrix.columns);
+  const std::size_t length = static_cast<std::size_t>(matrix.rows) / heads;
+  const std::size_t tokens = inputs.size() / length;
+  const Rows rows = rows_of(matrix.weight, matrix.columns);
+  std::vector<double> outputs(tokens * heads * columns);
+  if (squares != nullptr) squares->assign(outputs.size(), 0.0);
+  run_parallel(threads_, heads, [&](std::size_t head) {
+    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
+    std::vector<double> values(length * columns);
+    to_doubles(rows.type, rows.read(head * length, length), values);
+    require_finite(matrix.weight, values, head * length * columns);
+    for (std::size_t token = 0; token < tokens; ++token) {
+      const std::size_t first = (token * heads + head) * columns;
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        const double term = values[at] * inputs[token * length + at / columns];
+        outputs[first + at % columns] += term;
+        if (squares != nullptr) (*squares)[first + at % columns] += term * term;
+      }
+    }
+  });
+  return outputs;
+}
+
 // Adds W x to the outputs, tokens x height, and squares of the terms for the first `squared`.
 void Weights::add_product(const Rows& rows, std::size_t height, std::span<const double> inputs,
                           std::span<double> outputs, std::vector<double>* squares,

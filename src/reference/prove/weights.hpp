@@ -46,6 +46,12 @@ class Weights {
                                      std::span<const double> inputs,
                                      std::vector<double>* squares = nullptr) const;
 
+  /// The product with matrices of heads that the file has transposed, heads x inputs x columns:
+  /// tokens x inputs to tokens x heads x columns.
+  std::vector<double> transposed_product(const MatrixSpec& matrix, std::size_t heads,
+                                         std::span<const double> inputs,
+                                         std::vector<double>* squares = nullptr) const;
+
   /// Reads everything again that was read so far, and compares it with the bytes that were used
   /// then. `digests`, unless empty: those of VerifyResult::tensor_digests, which the tensors that
   /// were used must have. May be called by several threads at a time. Throws Error(input_failed)

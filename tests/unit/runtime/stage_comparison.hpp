@@ -49,8 +49,13 @@ class StageComparison {
       reference::LayerStages s;
       const std::vector<double> output = reference.layer(number, x, positions, &s);
       compare("attention_norm", s.attention_norm);
+      compare_if_any("query_latent", s.query_latent);
+      compare_if_any("query_latent_norm", s.query_latent_norm);
       compare("q", s.q);
-      compare("k", s.k);
+      compare_if_any("latent", s.latent);
+      compare_if_any("latent_norm", s.latent_norm);
+      compare_if_any("keys_and_values", s.keys_and_values);
+      if (s.keys_and_values.empty()) compare("k", s.k);
       compare("v", s.v);
       compare("rotated_q", s.rotated_q);
       compare("rotated_k", s.rotated_k);
@@ -66,6 +71,11 @@ class StageComparison {
       compare("up", s.up);
       compare("activation", s.activation);
       compare_if_any("expert_down", s.expert_down);
+      if (!s.shared_down.empty()) compare("routed", s.routed);
+      compare_if_any("shared_gate", s.shared_gate);
+      compare_if_any("shared_up", s.shared_up);
+      compare_if_any("shared_activation", s.shared_activation);
+      compare_if_any("shared_down", s.shared_down);
       compare("down", s.down);
       compare_if_any("feed_forward_post_norm", s.feed_forward_post_norm);
       compare("output", output);
@@ -73,8 +83,12 @@ class StageComparison {
     }
     layer_.reset();
     ++at_;  // output_norm
+    const DecoderSpec& spec = reference.spec();
     const std::span<const double> last =
-        std::span<const double>(x).last(static_cast<std::size_t>(reference.spec().embedding));
+        std::span<const double>(x).last(static_cast<std::size_t>(spec.embedding));
+    if (spec.logit_scale != 1 || spec.logit_softcap != 0) {
+      compare("products", reference.product(spec.output, device_values()).values);
+    }
     compare("logits", reference.logits(last));
     CHECK(at_ == observed_.size());
     return first_wrong_;
