@@ -224,8 +224,8 @@ std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
                                     ? "one sequence"
                                     : base::count_of(fit.kv_cache.sequences, "sequence");
   add(fmt::format(
-      "The KV cache holds {} in {}, as llama.cpp allocates it in steps of 256 tokens{}.",
-      sequences, kv_type_text(fit),
+      "The KV cache holds {} in {}, as llama.cpp allocates it in steps of 256 tokens{}.", sequences,
+      kv_type_text(fit),
       needs_flash_attention(fit.kv_cache.values) ? "; this type needs flash attention there" : ""));
   add(compute_note(fit, summary));
   if (const auto windows = window_text(summary); !windows.empty()) add(windows);
