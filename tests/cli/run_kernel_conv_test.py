@@ -278,7 +278,8 @@ class Words(Convolutions):
         self.assertIn("conv2d", result.stdout)
 
     def test_help_states_the_shape(self):
-        text = " ".join(run("run-kernel", "--help", environment=clean_environment()).stdout.split())
+        text = " ".join(run("help", "run-kernel", "all",
+                            environment=clean_environment()).stdout.split())
         self.assertIn("n8c64h56w56:k64r3s3", text)
 
 

@@ -252,6 +252,7 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture == "phi3":
             state[name + "self_attn.qkv_proj.weight"] = make.matrix(queries + 2 * keys,
                                                                     size["embedding"])
+            rows = {}
         if architecture in latents.ARCHITECTURES:
             state |= latents.make_latents(form, tied, name + "self_attn.", make, size, kind)
             rows = {}
