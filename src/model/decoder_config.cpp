@@ -261,9 +261,9 @@ void read_window_fields(ConfigFields& config, const DecoderArchitecture& archite
       read_attention_types(config, 0, spec);
       return;
     }
-    const std::uint64_t usual = saved.value_or(architecture.window_period);
+    const std::uint64_t usual_period = saved.value_or(architecture.window_period);
     const std::uint64_t period =
-        is_text ? usual : config.count("sliding_window_pattern").value_or(usual);
+        is_text ? usual_period : config.count("sliding_window_pattern").value_or(usual_period);
     if (period == 0) config.refuse("sliding_window_pattern", "which must be at least 1");
     for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
       spec.layers[layer].window = is_in_period(layer, period) ? window : 0;
