@@ -16,6 +16,7 @@
 #include "ops/backend_state.hpp"
 #include "ops/layers.hpp"
 #include "ops/quantised.hpp"
+#include "ops/rows.hpp"
 
 // Shared with the kernels.
 #include <hiptool_experts.h>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/contains.hpp"
+#include "core/call.hpp"
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops_move.hpp"

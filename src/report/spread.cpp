@@ -8,6 +8,7 @@
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/report.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::report {
