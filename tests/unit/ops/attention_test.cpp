@@ -62,11 +62,9 @@ KVCache filled_cache(const Backend& backend, const Values& keys, const Values& v
 
 /// Of heads in turn: above most scores, below all of them, and among them.
 std::vector<float> sinks_of(std::uint64_t heads, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> sinks;
+  std::vector<float> sinks = test::random_floats(heads, seed);
   for (std::uint64_t head = 0; head < heads; ++head) {
-    const auto moved = static_cast<float>(4 * (0x1p-31 * static_cast<double>(random()) - 1));
-    sinks.push_back(moved + (head % 3 == 0 ? 20.0F : head % 3 == 1 ? -40.0F : 0.0F));
+    sinks[head] += head % 3 == 0 ? 20.0F : head % 3 == 1 ? -40.0F : 0.0F;
   }
   return sinks;
 }
@@ -98,6 +96,10 @@ void check_attention(const Backend& backend, const Heads& shape, const Attention
   test::check_result(DType::f32, test::read(backend, out), expected);
 }
 
+const std::vector<Heads> heads_of_any_size{
+    {0, 1, 1, 1, 16, 16},  {0, 5, 6, 2, 24, 24},     {3, 4, 4, 4, 80, 80}, {7, 2, 9, 3, 64, 32},
+    {255, 2, 2, 1, 17, 1}, {600, 2, 3, 3, 256, 256}, {2, 3, 4, 1, 1, 30}};
+
 std::vector<std::uint32_t> bits_of_heads(const Backend& backend, const Tensor& tensor) {
   const std::vector<float> values = tensor.to_host<float>(backend.stream());
   std::vector<std::uint32_t> bits(values.size());
@@ -110,13 +112,7 @@ std::vector<std::uint32_t> bits_of_heads(const Backend& backend, const Tensor& t
 TEST_CASE("attention of heads of any size, in groups, in any layout") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  for (const Heads& shape : std::vector<Heads>{{0, 1, 1, 1, 16, 16},
-                                               {0, 5, 6, 2, 24, 24},
-                                               {3, 4, 4, 4, 80, 80},
-                                               {7, 2, 9, 3, 64, 32},
-                                               {255, 2, 2, 1, 17, 1},
-                                               {600, 2, 3, 3, 256, 256},
-                                               {2, 3, 4, 1, 1, 30}}) {
+  for (const Heads& shape : heads_of_any_size) {
     CAPTURE(shape.first);
     CAPTURE(shape.key_size);
     for (const Placement placement : test::placements) {
@@ -140,12 +136,7 @@ TEST_CASE("a window shows that many keys, the token's own among them") {
 TEST_CASE("sinks are scores without a value, one for each head") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  for (const Heads& shape : std::vector<Heads>{{0, 1, 1, 1, 16, 16},
-                                               {0, 5, 6, 2, 24, 24},
-                                               {7, 2, 9, 3, 64, 32},
-                                               {255, 2, 2, 1, 17, 1},
-                                               {600, 2, 3, 3, 256, 256},
-                                               {2, 3, 4, 1, 1, 30}}) {
+  for (const Heads& shape : heads_of_any_size) {
     CAPTURE(shape.first);
     CAPTURE(shape.key_size);
     const std::vector<float> sinks = sinks_of(shape.heads, 24);

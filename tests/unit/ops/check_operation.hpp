@@ -43,6 +43,16 @@ inline reference::Values some_values(DType dtype, std::span<const std::uint64_t>
   return reference::values_of(dtype, bytes, dims);
 }
 
+/// Random numbers from -4 to 4.
+inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    value = static_cast<float>(4 * (0x1p-31 * static_cast<double>(random()) - 1));
+  }
+  return values;
+}
+
 /// A tensor with these values, laid out in one of several ways, all of the same dimensions.
 enum class Placement { packed, transposed, spread, offset };
 inline constexpr std::array placements{Placement::packed, Placement::transposed, Placement::spread,

@@ -27,15 +27,6 @@ using ops::QuantisedTensor;
 
 namespace {
 
-std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) {
-    value = static_cast<float>(4 * (0x1p-31 * static_cast<double>(random()) - 1));
-  }
-  return values;
-}
-
 template <class T>
 Tensor on_device(const Backend& backend, const std::vector<T>& values,
                  std::initializer_list<std::uint64_t> dims) {
@@ -79,7 +70,7 @@ TEST_CASE("experts: those with the highest scores, and their weights") {
        std::vector<std::array<std::size_t, 3>>{{1, 1, 1}, {5, 7, 3}, {3, 128, 8}, {2, 1000, 37}}) {
     const std::size_t all_experts = experts;
     CAPTURE(all_experts);
-    std::vector<float> scores = random_floats(tokens * experts, 5);
+    std::vector<float> scores = test::random_floats(tokens * experts, 5);
     if (experts > 2) scores[1] = scores[2] = scores[0];  // equal: the lower number first
     const Tensor table = on_device(backend, scores, {tokens, experts});
     for (const bool is_normalised : {true, false}) {
@@ -121,8 +112,8 @@ TEST_CASE("experts: products have the bits of quantised_matmul, wherever matrice
   Platforms platforms;
   const Backend backend(test::device(platforms));
   constexpr std::uint64_t experts = 5, rows = 11, columns = 163, tokens = 3, used = 2;
-  const std::vector<float> numbers = random_floats(experts * rows * columns, 7);
-  const std::vector<float> bias = random_floats(experts * 2 * rows, 8);
+  const std::vector<float> numbers = test::random_floats(experts * rows * columns, 7);
+  const std::vector<float> bias = test::random_floats(experts * 2 * rows, 8);
   const std::vector<std::uint32_t> ids{4, 0, 2, 4, 1, 1};
   const Tensor chosen = on_device(backend, ids, {tokens, used});
   const Tensor all = on_device(backend, numbers, {experts * rows, columns});
@@ -136,7 +127,7 @@ TEST_CASE("experts: products have the bits of quantised_matmul, wherever matrice
   const ExpertTensors single(backend, apart, experts);
   const ops::ExpertBias added{on_device(backend, bias, {experts, 2 * rows}), 1, 2};
   for (const std::uint64_t inputs : {tokens, tokens * used}) {
-    const std::vector<float> vectors = random_floats(inputs * columns, 9);
+    const std::vector<float> vectors = test::random_floats(inputs * columns, 9);
     const Tensor x = on_device(backend, vectors, {inputs, columns});
     const auto found = read_back<float>(backend, ops::expert_matmul(backend, stacked, chosen, x));
     CHECK(has_same_bits(found,
@@ -180,7 +171,7 @@ TEST_CASE("experts: packed matrices are MXFP4 of both formats") {
   copy_h2d_and_wait(on_gpu, std::as_bytes(std::span(codes)));
   copy_h2d_and_wait(scales, std::as_bytes(std::span(exponents)));
   const Tensor ids = on_device<std::uint32_t>(backend, {0, 2, 1}, {3, 1});
-  const Tensor x = on_device(backend, random_floats(3 * columns, 4), {3, columns});
+  const Tensor x = on_device(backend, test::random_floats(3 * columns, 4), {3, columns});
   for (std::uint64_t first = 0; first < step; ++first) {
     const ExpertTensors packed(backend, {on_gpu, scales, experts, rows, columns, first, step});
     std::vector<float> plain;
@@ -206,8 +197,8 @@ TEST_CASE("experts: sums by weights, and the clamped gate") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   constexpr std::uint64_t tokens = 3, used = 4, columns = 37;
-  const std::vector<float> slots = random_floats(tokens * used * columns, 1);
-  const std::vector<float> weights = random_floats(tokens * used, 2);
+  const std::vector<float> slots = test::random_floats(tokens * used * columns, 1);
+  const std::vector<float> weights = test::random_floats(tokens * used, 2);
   const auto found = read_back<float>(
       backend, ops::add_experts(backend, on_device(backend, slots, {tokens * used, columns}),
                                 on_device(backend, weights, {tokens, used})));
@@ -220,8 +211,8 @@ TEST_CASE("experts: sums by weights, and the clamped gate") {
     CHECK(found[at] == sum);
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<float> gates = random_floats(60, 3);
-  std::vector<float> up = random_floats(60, 4);
+  std::vector<float> gates = test::random_floats(60, 3);
+  std::vector<float> up = test::random_floats(60, 4);
   gates[0] = up[1] = nan;
   gates[2] = 9;
   up[3] = -9;
@@ -244,18 +235,18 @@ TEST_CASE("experts: what does not fit is refused") {
   const auto refused = [](const std::function<void()>& work) {
     return test::code_of(work) == ErrorCode::invalid_argument;
   };
-  const QuantisedTensor matrix(on_device(backend, random_floats(6 * 4, 1), {6, 4}));
+  const QuantisedTensor matrix(on_device(backend, test::random_floats(6 * 4, 1), {6, 4}));
   CHECK(refused([&] { const ExpertTensors made(backend, {matrix}, 0); }));
   CHECK(refused([&] { const ExpertTensors made(backend, {matrix}, 4); }));
   CHECK(refused([&] { const ExpertTensors made(backend, {matrix, matrix}, 3); }));
   CHECK(refused([&] { const ExpertTensors made(backend, {}, 1); }));
   const ExpertTensors experts(backend, {matrix}, 3);
   const Tensor ids = on_device<std::uint32_t>(backend, {0, 2}, {1, 2});
-  const Tensor x = on_device(backend, random_floats(4, 1), {1, 4});
-  const Tensor wide = on_device(backend, random_floats(5, 1), {1, 5});
+  const Tensor x = on_device(backend, test::random_floats(4, 1), {1, 4});
+  const Tensor wide = on_device(backend, test::random_floats(5, 1), {1, 5});
   CHECK(refused([&] { (void)ops::expert_matmul(backend, experts, ids, wide); }));
   CHECK(refused([&] { (void)ops::expert_matmul(backend, experts, x, x); }));
-  const ops::ExpertBias bias{on_device(backend, random_floats(5, 1), {1, 5})};
+  const ops::ExpertBias bias{on_device(backend, test::random_floats(5, 1), {1, 5})};
   CHECK(refused([&] { (void)ops::expert_matmul(backend, experts, ids, x, &bias); }));
   CHECK(refused([&] { (void)ops::route_experts(backend, x, 5, true); }));
   CHECK(refused([&] { (void)ops::route_experts(backend, x, 0, true); }));

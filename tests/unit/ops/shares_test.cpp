@@ -11,7 +11,6 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,15 +21,6 @@
 using namespace hiptool;
 
 namespace {
-
-std::vector<float> share_numbers(std::size_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) {
-    value = static_cast<float>(4 * (0x1p-31 * static_cast<double>(random()) - 1));
-  }
-  return values;
-}
 
 struct Routed {
   std::vector<std::uint32_t> ids;
@@ -124,10 +114,10 @@ TEST_CASE("shares: experts of the best groups, and their weights") {
     const std::size_t all = count;
     CAPTURE(all);
     constexpr std::size_t tokens = 7;
-    const std::vector<float> scores = share_numbers(tokens * count, 5);
+    const std::vector<float> scores = test::random_floats(tokens * count, 5);
     for (const bool has_bias : {false, true}) {
       std::vector<float> bias;
-      if (has_bias) bias = share_numbers(count, 6);
+      if (has_bias) bias = test::random_floats(count, 6);
       const Routed found = routed(backend, scores, tokens, experts, bias);
       const auto used = static_cast<std::size_t>(experts.used);
       for (std::size_t token = 0; token < tokens; ++token) {

@@ -25,16 +25,6 @@ using namespace hiptool::test;
 
 namespace {
 
-/// "STAGE of LAYERS": the first wrong stage, and all wrong layers.
-std::string wrong_stage(const reference::ProveResult& result) {
-  if (!result.first_wrong) return result.is_right() ? "" : "logits";
-  std::string text = result.first_wrong->stage + " of";
-  for (const reference::LayerResult& layer : result.layers) {
-    if (layer.wrong) text += " " + std::to_string(layer.layer);
-  }
-  return text;
-}
-
 /// Writes other values in place of a stage of one layer.
 class ChangedStage {
  public:

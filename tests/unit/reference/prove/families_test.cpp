@@ -53,16 +53,6 @@ const Family& family(const std::string& name) {
   throw std::runtime_error(name);
 }
 
-/// "STAGE of LAYERS": the first wrong stage, and all wrong layers.
-std::string family_verdict(const reference::ProveResult& result) {
-  if (!result.first_wrong) return result.is_right() ? "" : "logits end to end";
-  std::string text = result.first_wrong->stage + " of";
-  for (const reference::LayerResult& layer : result.layers) {
-    if (layer.wrong) text += " " + std::to_string(layer.layer);
-  }
-  return text;
-}
-
 struct FamilyFault {
   std::string architecture;
   std::string found;
@@ -119,7 +109,7 @@ TEST_CASE("families: a right computation, whatever the file, the prompt and the 
       CAPTURE(to_string(format));
       const ProvedSample sample = sample_of(one, format);
       const reference::ProveResult whole = sample.prove(sample.spec, {}, one.tokens);
-      CHECK(family_verdict(whole) == "");
+      CHECK(wrong_stage(whole) == "");
       REQUIRE(whole.logits.has_value());
       CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
       for (const reference::LayerResult& layer : whole.layers) {
@@ -127,11 +117,11 @@ TEST_CASE("families: a right computation, whatever the file, the prompt and the 
         CHECK(layer.max_error < 0.8 * layer.bound);
       }
       const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, one.tokens, 4);
-      CHECK(family_verdict(in_chunks) == "");
+      CHECK(wrong_stage(in_chunks) == "");
       for (std::size_t i = 0; i < whole.layers.size(); ++i) {
         CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
       }
-      CHECK(family_verdict(sample.prove(sample.spec, {}, 1)) == "");
+      CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
       CHECK(sample.spec.layers[0].window == one.window);
     }
   }
@@ -150,7 +140,7 @@ TEST_CASE("families: numbers that are not those of the file") {
     }
     DecoderSpec spec = sample->spec;
     fault.change(spec);
-    CHECK(family_verdict(sample->prove(spec, {}, one.tokens)) == fault.found);
+    CHECK(wrong_stage(sample->prove(spec, {}, one.tokens)) == fault.found);
   }
 }
 
@@ -162,7 +152,7 @@ TEST_CASE("families: a bit of a norm, and of a tensor that matrices share") {
     sample.restore(tensor);
     REQUIRE(result.first_wrong.has_value());
     CHECK(result.first_wrong->tensor == tensor);
-    return family_verdict(result) + ", row " +
+    return wrong_stage(result) + ", row " +
            std::to_string(result.first_wrong->first_row + result.first_wrong->row);
   };
   for (const char* name : {"olmo2", "exaone4"}) {
@@ -196,9 +186,9 @@ TEST_CASE("families: rows that begin where kernels cannot read are copied") {
   DecoderSpec shifted = sample.spec;
   shifted.layers[1].up.first_row -= 1;
   CHECK(shifted.layers[1].up.first_row * 54 % 16 != 0);
-  CHECK(family_verdict(sample.prove(shifted, {}, 3)) == "up of 1");
+  CHECK(wrong_stage(sample.prove(shifted, {}, 3)) == "up of 1");
   sample.spec = shifted;
-  CHECK(family_verdict(sample.prove(shifted, {}, 3)) == "");
+  CHECK(wrong_stage(sample.prove(shifted, {}, 3)) == "");
 }
 
 TEST_CASE("families: faults that the proof plants itself") {
@@ -229,7 +219,7 @@ TEST_CASE("families: a right device is never accused") {
       CAPTURE(seed);
       const ModelFormat format = seed % 2 == 0 ? ModelFormat::gguf : ModelFormat::safetensors;
       const ProvedSample sample = sample_of(one, format, seed, "F32");
-      CHECK(family_verdict(sample.prove(sample.spec, {}, 3)) == "");
+      CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "");
     }
   }
 }

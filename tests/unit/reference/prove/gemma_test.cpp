@@ -19,16 +19,6 @@ using namespace hiptool::test;
 
 namespace {
 
-/// "STAGE of LAYERS": the first wrong stage, and all wrong layers.
-std::string wrong_layers(const reference::ProveResult& result) {
-  if (!result.first_wrong) return result.is_right() ? "" : "logits";
-  std::string text = result.first_wrong->stage + " of";
-  for (const reference::LayerResult& layer : result.layers) {
-    if (layer.wrong) text += " " + std::to_string(layer.layer);
-  }
-  return text;
-}
-
 ProvedSample gemma(ModelFormat format, const std::string& type = "F32", std::uint64_t seed = 1) {
   return ProvedSample(format, {"gemma3", RopeScaling::linear, 5, true}, {type}, seed);
 }
@@ -41,18 +31,18 @@ TEST_CASE("gemma3: a right computation, whatever the file, the prompt and the ch
     const ProvedSample sample = gemma(format, type);
     CHECK(sample.spec.norm_offset == (format == ModelFormat::gguf ? 0 : 1));
     const reference::ProveResult whole = sample.prove(sample.spec, {}, 13);
-    CHECK(wrong_layers(whole) == "");
+    CHECK(wrong_stage(whole) == "");
     REQUIRE(whole.logits.has_value());
     CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
     for (const reference::LayerResult& layer : whole.layers) {
       CHECK(layer.max_error < 0.7 * layer.bound);
     }
     const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, 13, 4);
-    CHECK(wrong_layers(in_chunks) == "");
+    CHECK(wrong_stage(in_chunks) == "");
     for (std::size_t i = 0; i < 3; ++i) {
       CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
     }
-    CHECK(wrong_layers(sample.prove(sample.spec, {}, 1)) == "");
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
   }
 }
 
@@ -61,7 +51,7 @@ TEST_CASE("gemma3: numbers that only some layers have") {
   const auto faulty = [&](const std::function<void(DecoderSpec&)>& change) {
     DecoderSpec spec = sample.spec;
     change(spec);
-    return wrong_layers(sample.prove(spec, {}, 11));
+    return wrong_stage(sample.prove(spec, {}, 11));
   };
   CHECK(faulty([](DecoderSpec&) {}) == "");
   CHECK(faulty([](DecoderSpec& spec) { spec.local_rope.base = spec.rope.base; }) ==
@@ -86,7 +76,7 @@ TEST_CASE("gemma3: a bit of a norm behind a block") {
         std::pair{layer.feed_forward_post_norm, "feed_forward_post_norm"}}) {
     sample.change(tensor, [](std::span<std::byte> bytes) { bytes[5 * 4 + 1] ^= std::byte{0x20}; });
     const reference::ProveResult result = sample.prove();
-    CHECK(wrong_layers(result) == std::string(stage) + " of 1");
+    CHECK(wrong_stage(result) == std::string(stage) + " of 1");
     REQUIRE(result.first_wrong.has_value());
     CHECK(result.first_wrong->tensor == tensor);
     CHECK(result.first_wrong->row == 5);
@@ -99,6 +89,6 @@ TEST_CASE("gemma3: a right device is never accused") {
     CAPTURE(seed);
     const ModelFormat format = seed % 2 == 0 ? ModelFormat::gguf : ModelFormat::safetensors;
     const ProvedSample sample = gemma(format, "F32", seed);
-    CHECK(wrong_layers(sample.prove(sample.spec, {}, 3)) == "");
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "");
   }
 }

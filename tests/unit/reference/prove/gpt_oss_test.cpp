@@ -20,16 +20,6 @@ using namespace hiptool::test;
 
 namespace {
 
-/// "STAGE of LAYERS": the first wrong stage, and all wrong layers.
-std::string stage_and_layers(const reference::ProveResult& result) {
-  if (!result.first_wrong) return result.is_right() ? "" : "logits";
-  std::string text = result.first_wrong->stage + " of";
-  for (const reference::LayerResult& layer : result.layers) {
-    if (layer.wrong) text += " " + std::to_string(layer.layer);
-  }
-  return text;
-}
-
 ProvedSample gpt_oss(ModelFormat format, const std::string& type, std::uint64_t seed = 1) {
   return ProvedSample(format, {"gpt-oss", RopeScaling::yarn, 5, false}, {type}, seed);
 }
@@ -45,18 +35,18 @@ TEST_CASE("gpt-oss: a right computation, whatever the file, the prompt and the c
     CHECK(sample.spec.layers[1].window == 0);
     CHECK(sample.spec.layers[2].window == 5);
     const reference::ProveResult whole = sample.prove(sample.spec, {}, 13);
-    CHECK(stage_and_layers(whole) == "");
+    CHECK(wrong_stage(whole) == "");
     REQUIRE(whole.logits.has_value());
     CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
     for (const reference::LayerResult& layer : whole.layers) {
       CHECK(layer.max_error < 0.7 * layer.bound);
     }
     const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, 13, 4);
-    CHECK(stage_and_layers(in_chunks) == "");
+    CHECK(wrong_stage(in_chunks) == "");
     for (std::size_t i = 0; i < 3; ++i) {
       CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
     }
-    CHECK(stage_and_layers(sample.prove(sample.spec, {}, 1)) == "");
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
   }
 }
 
@@ -65,7 +55,7 @@ TEST_CASE("gpt-oss: numbers and tensors that a device leaves out") {
   const auto faulty = [&](const std::function<void(DecoderSpec&)>& change) {
     DecoderSpec spec = sample.spec;
     change(spec);
-    return stage_and_layers(sample.prove(spec, {}, 11));
+    return wrong_stage(sample.prove(spec, {}, 11));
   };
   CHECK(faulty([](DecoderSpec&) {}) == "");
   CHECK(faulty([](DecoderSpec& spec) { spec.layers[1].sinks.clear(); }) == "attention of 1");
@@ -94,7 +84,7 @@ TEST_CASE("gpt-oss: a bit of a sink, of a code and of an exponent") {
     sample.restore(tensor);
     return result;
   };
-  CHECK(stage_and_layers(flipped(
+  CHECK(wrong_stage(flipped(
             layer.sinks, [] { return 3 * 4 + 2; }, std::byte{1})) == "attention of 1");
   // Of every expert one row, because not all are used.
   const ExpertMatrices& down = layer.experts.down;
@@ -109,7 +99,7 @@ TEST_CASE("gpt-oss: a bit of a sink, of a code and of an exponent") {
       }
     });
     const reference::ProveResult result = sample.prove();
-    CHECK(stage_and_layers(result) == "expert_down of 1");
+    CHECK(wrong_stage(result) == "expert_down of 1");
     REQUIRE(result.first_wrong.has_value());
     CHECK(result.first_wrong->expert.has_value());
     CHECK(result.first_wrong->row % down.rows == 17);
@@ -123,6 +113,6 @@ TEST_CASE("gpt-oss: a right device is never accused") {
     const bool is_gguf = seed % 2 == 0;
     const ProvedSample sample = gpt_oss(is_gguf ? ModelFormat::gguf : ModelFormat::safetensors,
                                         is_gguf && seed % 4 == 0 ? "MXFP4" : "F32", seed);
-    CHECK(stage_and_layers(sample.prove(sample.spec, {}, 3)) == "");
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "");
   }
 }

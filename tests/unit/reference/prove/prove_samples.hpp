@@ -40,6 +40,16 @@ inline ModelFile seeded_model(const TemporaryFolder& folder, ModelFormat format,
   return ModelFile::open(path);
 }
 
+/// "STAGE of LAYERS": the first wrong stage, and all wrong layers; nothing where all is right.
+inline std::string wrong_stage(const reference::ProveResult& result) {
+  if (!result.first_wrong) return result.is_right() ? "" : "logits";
+  std::string text = result.first_wrong->stage + " of";
+  for (const reference::LayerResult& layer : result.layers) {
+    if (layer.wrong) text += " " + std::to_string(layer.layer);
+  }
+  return text;
+}
+
 /// A model on a device, which prove() compares with its file.
 class ProvedSample {
  public:
