@@ -306,6 +306,7 @@ std::optional<ProveResult> named_place(ModelRuntime& runtime, const ReferenceDec
                                        const ProveResult& compared) {
   ProveOptions closer = options;
   closer.layers.clear();
+  closer.so_far = nullptr;  // has the layers of the golden
   if (compared.first_wrong) {
     for (const LayerResult& layer : compared.layers) closer.layers.push_back(layer.layer);
     if (closer.layers.empty()) closer.layers.push_back(0);
@@ -334,6 +335,7 @@ ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, con
   }
   ProveResult result = device.compared_with(golden);
   if (result.is_right()) return result;
+  if (options.so_far != nullptr) options.so_far->layers = result.layers;
   if (auto place = named_place(runtime, reference, golden, options, result)) return *place;
   // No value names the place: the golden may be wrong, or rounding has decided between experts.
   const FollowedGolden followed = golden_following(reference, golden.prompt_ids, &device, {});

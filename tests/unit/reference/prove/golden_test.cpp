@@ -134,3 +134,21 @@ TEST_CASE("golden: a cancellation keeps the layers that were compared") {
   CHECK(so_far.layers[1].wrong.has_value());
   CHECK(!so_far.first_wrong);
 }
+
+TEST_CASE("golden: a cancellation of the closer look keeps them too") {
+  const GoldenSample sample;
+  CancelToken cancel;
+  reference::ProveResult so_far;
+  reference::ProveOptions options = sample.altered(7, 100, 1);
+  options.cancel = &cancel;
+  options.so_far = &so_far;
+  int passes = 0;
+  options.alter = [&, alter = options.alter](const DecoderStage& stage) {
+    alter(stage);
+    if (stage.name == "embedding" && ++passes == 2) cancel.cancel();
+  };
+  CHECK(code_of([&] { sample.check(options); }) == ErrorCode::cancelled);
+  REQUIRE(so_far.layers.size() == 2);
+  CHECK(!so_far.layers[0].wrong);
+  CHECK(so_far.layers[1].wrong.has_value());
+}
