@@ -37,6 +37,9 @@ class ConfigFields {
                    hint);
   }
 
+  /// Whether it is there, be it null: transformers' defaults stand for what is absent only.
+  bool has(const std::string& name) const { return object_.contains(name); }
+
   /// Null where it is absent or null.
   const ConfigJson* find(const std::string& name) {
     used_.insert(name);

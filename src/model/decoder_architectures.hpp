@@ -78,6 +78,12 @@ struct DecoderArchitecture {
   bool has_latents = false;      ///< LatentSpec; and experts that are shared
   /// Of config.json with latents: shares of experts are sigmoids, plus a bias where they choose.
   bool has_sigmoid_shares = false;
+  /// Where config.json lacks them; 0: it may not.
+  double config_norm_epsilon = 1e-6;
+  std::uint64_t config_window_tokens = 0;
+  std::uint64_t config_vocabulary = 0;
+  std::uint64_t config_heads = 0;
+  std::uint64_t config_kv_heads = 0;
 };
 
 /// Whether the layers with a window turn in another way.

@@ -230,15 +230,16 @@ void read_attention_types(ConfigFields& config, std::uint64_t window, DecoderSpe
   }
 }
 
-// configuration_mistral.py, configuration_qwen2.py and configuration_qwen3.py with their defaults.
+// The defaults are those of each architecture's configuration file.
 void read_window_fields(ConfigFields& config, const DecoderArchitecture& architecture,
                         DecoderSpec& spec) {
   const ConfigWindow kind = architecture.config_window;
-  constexpr std::uint64_t usual = 4096;
-  const bool is_named = config.find("sliding_window") != nullptr;
-  const std::uint64_t window = config.count("sliding_window").value_or(0);
+  const std::uint64_t window = config.has("sliding_window")
+                                   ? config.count("sliding_window").value_or(0)
+                                   : architecture.config_window_tokens;
   if (kind == ConfigWindow::none) {
-    if (is_named) config.refuse("sliding_window", "which this architecture does not have");
+    if (config.find("sliding_window") != nullptr)
+      config.refuse("sliding_window", "which this architecture does not have");
     read_attention_types(config, 0, spec);
     return;
   }
@@ -274,7 +275,7 @@ void read_window_fields(ConfigFields& config, const DecoderArchitecture& archite
   const bool has_window = config.flag("use_sliding_window", false);
   const std::uint64_t last = config.count("max_window_layers").value_or(28);
   const std::uint64_t first = kind == ConfigWindow::if_used ? 0 : last;
-  const std::uint64_t used = !has_window ? 0 : (is_named ? window : usual);
+  const std::uint64_t used = has_window ? window : 0;
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
     spec.layers[layer].window = layer >= first ? used : 0;
   }
@@ -294,12 +295,8 @@ DecoderBiases read_biases(ConfigFields& config, const DecoderArchitecture& kind)
 
 // configuration_gpt_oss.py; some names are those of the model's makers.
 void read_packed_experts(ConfigFields& config, DecoderSpec& spec) {
-  const std::uint64_t count = config.required_count("num_local_experts", most_experts);
-  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
-  for (DecoderLayer& layer : spec.layers) {
-    layer.experts.count = count;
-    layer.experts.used = used;
-  }
+  const ExpertsSpec experts = read_expert_counts(config);
+  for (DecoderLayer& layer : spec.layers) layer.experts = experts;
   spec.gate_limit = config.positive("swiglu_limit", spec.gate_limit);
   spec.gate_slope = config.positive("swiglu_alpha", spec.gate_slope);
   config.find("experts_per_token");
@@ -333,17 +330,11 @@ void read_experts(ConfigFields& config, const DecoderArchitecture& kind, Decoder
   if (const ConfigJson* plain = config.find("mlp_only_layers"); plain && !plain->empty()) {
     config.refuse("mlp_only_layers", "but here all layers have experts");
   }
-  // transformers 5 saves it by the other name.
-  const bool has_new_name = config.find("num_local_experts") != nullptr;
-  const std::uint64_t count =
-      config.required_count(has_new_name ? "num_local_experts" : "num_experts", most_experts);
-  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
+  ExpertsSpec experts = read_expert_counts(config, "num_experts");
+  experts.is_normalised = config.flag("norm_topk_prob", false);
   const std::uint64_t feed_forward = config.required_count("moe_intermediate_size");
-  const bool is_normalised = config.flag("norm_topk_prob", false);
   for (DecoderLayer& layer : spec.layers) {
-    layer.experts.count = count;
-    layer.experts.used = used;
-    layer.experts.is_normalised = is_normalised;
+    layer.experts = experts;
     layer.feed_forward = feed_forward;
   }
   // Written by the makers of Qwen3-Coder; transformers does not read them.
@@ -368,22 +359,6 @@ void read_gate(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpe
   if (act != "gelu_pytorch_tanh") config.refuse("hidden_activation", "which is not supported");
 }
 
-/// A number above 0 to so many significant bits, ties to even.
-double rounded_to_bits(double number, int bits) {
-  int exponent = 0;
-  const double mantissa = std::frexp(number, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(mantissa, bits)), exponent - bits);
-}
-
-/// sqrt(embedding) as transformers has it: an f32, rounded to the type of the embedding.
-double embedding_scale_of(const ModelFile& model, std::uint64_t embedding) {
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(embedding)));
-  const TensorInfo* const tensor = model.find("model.embed_tokens.weight");
-  const std::string_view type = tensor != nullptr ? tensor->type.name() : "F32";
-  if (type == "BF16") return rounded_to_bits(scale, 8);
-  return type == "F16" ? rounded_to_bits(scale, 11) : scale;
-}
-
 // modeling_gemma3.py and modeling_gemma2.py.
 void read_scale_fields(ConfigFields& config, const DecoderArchitecture& kind,
                        const ModelFile& model, DecoderSpec& spec) {
@@ -402,11 +377,12 @@ void read_scale_fields(ConfigFields& config, const DecoderArchitecture& kind,
   spec.embedding_scale = embedding_scale_of(model, spec.embedding);
   spec.attention_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
   if (kind.has_softcaps) {
-    const auto read = [&](const char* name) {
+    const auto read = [&](const char* name, double absent) {
+      if (!config.has(name)) return absent;
       return config.find(name) != nullptr ? config.positive(name, 1) : 0;
     };
-    spec.attention_softcap = read("attn_logit_softcapping");
-    spec.logit_softcap = read("final_logit_softcapping");
+    spec.attention_softcap = read("attn_logit_softcapping", 50);
+    spec.logit_softcap = read("final_logit_softcapping", 30);
     return;
   }
   for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"}) {
@@ -418,11 +394,17 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
   spec.layers.resize(
       static_cast<std::size_t>(config.required_count("num_hidden_layers", most_layers)));
   spec.embedding = config.required_count("hidden_size");
-  spec.vocabulary = config.required_count("vocab_size");
+  const auto required = [&](const char* name, std::uint64_t absent, std::uint64_t most) {
+    return absent > 0 && !config.has(name) ? absent : config.required_count(name, most);
+  };
+  spec.vocabulary = required("vocab_size", kind.config_vocabulary, most_extent);
   spec.context_length = config.count("max_position_embeddings").value_or(0);
-  const std::uint64_t heads = config.required_count("num_attention_heads", most_head_extent);
+  const std::uint64_t heads = required("num_attention_heads", kind.config_heads, most_head_extent);
   // Only llama's default is the number of heads; the others' are those of one model each.
-  const auto kv_heads = config.count("num_key_value_heads", most_head_extent);
+  auto kv_heads = config.count("num_key_value_heads", most_head_extent);
+  if (kind.config_kv_heads > 0 && !config.has("num_key_value_heads")) {
+    kv_heads = kind.config_kv_heads;
+  }
   if (!kv_heads && kind.needs_kv_heads) {
     config.refuse("num_key_value_heads", "which this architecture needs");
   }
@@ -432,7 +414,8 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
     layer.kv_heads = kv_heads.value_or(heads);
     layer.feed_forward = feed_forward;
   }
-  spec.norm_epsilon = config.positive("rms_norm_eps", 1e-6);
+  spec.norm_epsilon = config.positive(kind.is_parallel ? "layer_norm_eps" : "rms_norm_eps",
+                                      kind.config_norm_epsilon);
   if (kind.has_latents) return read_config_latents(config, spec);
   const std::uint64_t usual =
       kind.config_head_length > 0 ? kind.config_head_length : spec.embedding / heads;
@@ -440,8 +423,6 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
   spec.value_length = spec.key_length;
   if (spec.key_length == 0) config.refuse("head_dim", "which must be at least 1");
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
-  spec.norm_epsilon = kind.is_parallel ? config.positive("layer_norm_eps", 1e-5)
-                                       : config.positive("rms_norm_eps", 1e-6);
 }
 
 }  // namespace
@@ -483,7 +464,7 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   read_plain_layers(config, *kind, config.find("layer_types") != nullptr, spec);
   read_scale_fields(config, *kind, model, spec);
   spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);
-  if (is_part && json.value("tie_word_embeddings", false)) spec.is_tied = true;
+  if (is_part && ConfigFields(json, path).flag("tie_word_embeddings", false)) spec.is_tied = true;
   DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
   if (kind->has_latents) tensors.further_layers = read_further_layers(config);
   if (config.number("pretraining_tp").value_or(1) < 1) {
@@ -491,6 +472,7 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   }
   if (kind->has_fused_matrices) read_neutral_fields(config);
   if (kind->is_parallel) read_cohere_fields(config, spec);
+  if (!config.flag("is_causal", true)) config.refuse("is_causal", "but this decoder is causal");
   config.refuse_others(harmless_members);
   return tensors;
 }

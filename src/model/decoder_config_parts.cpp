@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "model/decoder_config_parts.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace hiptool::model {
+namespace {
+
+/// A number above 0 to so many significant bits, ties to even.
+double rounded_to_bits(double number, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(number, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, bits)), exponent - bits);
+}
+
+}  // namespace
+
+double embedding_scale_of(const ModelFile& model, std::uint64_t embedding) {
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(embedding)));
+  const TensorInfo* tensor = nullptr;
+  for (const char* prefix : {"model.", "language_model.model.", "model.language_model."}) {
+    if (tensor == nullptr) tensor = model.find(std::string(prefix) + "embed_tokens.weight");
+  }
+  const std::string_view type = tensor != nullptr ? tensor->type.name() : "F32";
+  if (type == "BF16") return rounded_to_bits(scale, 8);
+  return type == "F16" ? rounded_to_bits(scale, 11) : scale;
+}
 
 // configuration_mistral3.py and configuration_gemma3.py: a decoder behind an encoder of images.
 bool is_with_images(const ConfigJson& json) {
@@ -14,14 +38,23 @@ bool is_with_images(const ConfigJson& json) {
          text->is_object();
 }
 
+ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name) {
+  constexpr const char* name = "num_local_experts";
+  const bool has_older = older_name != nullptr && config.find(older_name) != nullptr;
+  const bool has_both = has_older && config.find(name) != nullptr;
+  ExpertsSpec experts;
+  experts.count = config.required_count(has_older ? older_name : name, most_experts);
+  if (has_both && config.count(name, most_experts) != experts.count) {
+    config.refuse(name, std::string("but '") + older_name + "' is another number");
+  }
+  experts.used = config.required_count("num_experts_per_tok", experts.count);
+  return experts;
+}
+
 // configuration_mixtral.py.
 void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec) {
-  const std::uint64_t count = config.required_count("num_local_experts", most_experts);
-  const std::uint64_t used = config.required_count("num_experts_per_tok", count);
-  for (DecoderLayer& layer : spec.layers) {
-    layer.experts.count = count;
-    layer.experts.used = used;
-  }
+  const ExpertsSpec experts = read_expert_counts(config);
+  for (DecoderLayer& layer : spec.layers) layer.experts = experts;
   config.number("router_jitter_noise");  // of training
 }
 
@@ -61,7 +94,9 @@ void read_multipliers(ConfigFields& config, DecoderSpec& spec) {
 // configuration_smollm3.py: 1 where a layer turns.
 void read_plain_layers(ConfigFields& config, const DecoderArchitecture& kind, bool has_types,
                        DecoderSpec& spec) {
-  name_plain_layers(kind, spec);
+  const bool has_window = config.has("sliding_window") ? config.find("sliding_window") != nullptr
+                                                       : kind.config_window_tokens > 0;
+  name_plain_layers(kind, has_window, spec);
   if (kind.plain_period == 0) return;
   const std::uint64_t period = config.count("no_rope_layer_interval").value_or(kind.plain_period);
   if (period == 0) config.refuse("no_rope_layer_interval", "which must be at least 1");

@@ -10,6 +10,11 @@ namespace hiptool::model {
 /// A decoder behind an encoder of images, which "text_config" describes.
 bool is_with_images(const ConfigJson& json);
 
+/// How many experts there are, and how many a token uses. transformers 5 saves their number by the
+/// name num_local_experts, some files next to an older one: the numbers must be equal.
+ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name = nullptr);
+/// sqrt(embedding) as transformers has it: an f32, rounded to the type of the embedding.
+double embedding_scale_of(const ModelFile& model, std::uint64_t embedding);
 void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec);
 /// Those of phi3 that change nothing.
 void read_neutral_fields(ConfigFields& config);

@@ -170,7 +170,7 @@ constexpr std::array<NeutralKey, 15> neutral_keys{{{"attention.max_alibi_bias", 
                                                    {"nextn_predict_layers", 0},
                                                    {"pooling_type", 0}}};
 
-void check_neutral(const ModelFile& model, DecoderKeys& keys) {
+void check_neutral(const ModelFile& model, const DecoderArchitecture& kind, DecoderKeys& keys) {
   for (const NeutralKey& neutral : neutral_keys) {
     if (keys.is_used(neutral.name)) continue;
     const auto value = keys.number(neutral.name);
@@ -187,7 +187,14 @@ void check_neutral(const ModelFile& model, DecoderKeys& keys) {
     }
   }
   keys.ignore("tensor_data_layout");  // how the converter ordered q and k
-  keys.ignore("rope.scaling.finetuned");
+  // llama.cpp's models/granite.cpp takes false for a model without positions; others ignore it.
+  constexpr std::string_view finetuned = "rope.scaling.finetuned";
+  if (keys.has(finetuned)) {
+    keys.ignore(finetuned);
+    if (kind.has_multipliers && model.boolean(keys.key(finetuned)) != std::optional(true)) {
+      keys.refuse(finetuned, "which leaves out the rotary embedding");
+    }
+  }
 }
 
 // llama.cpp's llama_model::load_hparams and llama_context: a factor without a type is linear.
@@ -305,7 +312,10 @@ void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec
     const double usual = kind.has_unscaled_local_rope ? spec.rope.base : kind.local_rope_base;
     spec.local_rope.base = keys.positive("rope.freq_base_swa", usual);
   }
-  name_plain_layers(kind, spec);
+  constexpr const char* window = "attention.sliding_window";
+  const bool needs_window = kind.has_rope_in_windows_only && kind.is_parallel;
+  if (needs_window && keys.count(window).value_or(0) == 0) keys.refuse_missing(window);
+  name_plain_layers(kind, keys.count(window).value_or(kind.gguf_window) > 0, spec);
   if (kind.has_softcaps) {
     spec.attention_softcap = keys.positive("attn_logit_softcapping", 50);
     spec.logit_softcap = keys.positive("final_logit_softcapping", 30);
@@ -470,7 +480,7 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   if (kind->has_latents) read_latent_scale(keys, spec);
   read_windows(keys, *kind, spec);
   read_scales(keys, *kind, spec);
-  check_neutral(model, keys);
+  check_neutral(model, *kind, keys);
   keys.refuse_others();
   return {kind, kind->gguf_biases};
 }

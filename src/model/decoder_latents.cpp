@@ -58,12 +58,7 @@ void read_config_shares(ConfigFields& config, const DecoderArchitecture& kind, D
   }
   // Of training, of the layout on several devices, and of layers that predict further tokens.
   for (const char* name : {"aux_loss_alpha", "seq_aux", "ep_size"}) config.find(name);
-  ExpertsSpec experts;
-  const bool has_new_name = config.find("num_local_experts") != nullptr;
-  experts.count =
-      config.required_count(has_new_name ? "num_local_experts" : "n_routed_experts", most_experts);
-  if (has_new_name) config.find("n_routed_experts");
-  experts.used = config.required_count("num_experts_per_tok", experts.count);
+  ExpertsSpec experts = read_expert_counts(config, "n_routed_experts");
   read_share_choice(config, kind, experts);
   for (const char* name : {"first_k_dense_replace", "n_shared_experts"}) {
     if (config.find(name) == nullptr) config.refuse(name, "which this architecture needs");

@@ -41,8 +41,9 @@ constexpr bool is_in_period(std::size_t layer, std::uint64_t period) noexcept {
   return layer % period < period - 1;
 }
 
-/// Which layers do not turn queries and keys, by their number or their window.
-void name_plain_layers(const DecoderArchitecture& kind, DecoderSpec& spec);
+/// Which layers do not turn queries and keys, by their number or their window. `has_window`: the
+/// metadata name one, be there layers with it or not.
+void name_plain_layers(const DecoderArchitecture& kind, bool has_window, DecoderSpec& spec);
 
 /// YaRN's multiplier of cosine and sine (Peng et al. 2023, section 3.4).
 double yarn_attention_factor(double factor, double scale = 1);

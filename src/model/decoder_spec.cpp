@@ -24,13 +24,11 @@ double yarn_attention_factor(double factor, double scale) {
   return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
 }
 
-void name_plain_layers(const DecoderArchitecture& kind, DecoderSpec& spec) {
-  bool has_windows = false;
-  for (const DecoderLayer& layer : spec.layers) has_windows = has_windows || layer.window > 0;
+void name_plain_layers(const DecoderArchitecture& kind, bool has_window, DecoderSpec& spec) {
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     DecoderLayer& layer = spec.layers[number];
     if (kind.plain_period > 0) layer.has_rope = is_in_period(number, kind.plain_period);
-    if (kind.has_rope_in_windows_only) layer.has_rope = layer.window > 0 || !has_windows;
+    if (kind.has_rope_in_windows_only) layer.has_rope = layer.window > 0 || !has_window;
   }
 }
 

@@ -41,8 +41,7 @@ double longrope_factor(const DecoderPlan& plan) {
 }
 
 void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
-  header.pair(prefix + "rope.dimension_count",
-              plan.kind->has_latents ? plan.turned : plan.rotary());
+  header.pair(prefix + "rope.dimension_count", plan.rotary());
   header.real(prefix + "rope.freq_base", rope_base_of(plan));
   const RopeScaling scaling = plan.decoder.rope;
   if (scaling == RopeScaling::none || scaling == RopeScaling::llama3) return;

@@ -29,7 +29,9 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   if (kind == nullptr) kind = model::find_config_architecture(name);
   if (kind == nullptr || (is_gguf && kind->gguf.empty())) {
     refuse_decoder_plan("unknown architecture " + model::in_quotes(name),
-                        "use " + model::known_architectures(true) + ", or mistral in safetensors");
+                        is_gguf ? "use " + model::known_architectures(true)
+                                : "use " + model::known_architectures(false) + ", or " +
+                                      model::known_architectures(true));
   }
   if (decoder.window > 0 && !is_gguf && kind->config_window == model::ConfigWindow::none) {
     refuse_decoder_plan(name + " has no window in safetensors", "use mistral");

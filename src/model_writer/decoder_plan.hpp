@@ -46,6 +46,7 @@ struct DecoderPlan {
 
   /// Elements of a head that are turned.
   std::uint32_t rotary() const {
+    if (kind->has_latents) return turned;
     return kind->has_partial_rope ? head_length / 4 * 3 : head_length;
   }
   /// A Hugging Face folder has it behind an encoder of images, which is left out here.
@@ -68,10 +69,5 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
 void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan);
 /// The text of its config.json.
 std::string decoder_config(const DecoderPlan& plan);
-
-/// Elements of a head that are rotated.
-inline std::uint32_t rotated_elements(const DecoderPlan& plan) {
-  return plan.kind->has_latents ? plan.turned : plan.head_length;
-}
 
 }  // namespace hiptool::model_writer

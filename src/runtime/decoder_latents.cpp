@@ -28,19 +28,19 @@ void turn_part(const DecoderPart& part, const DecoderSpec& spec, std::uint64_t f
 }
 
 /// The matrix of keys as others are stored: a file has each head's transposed.
-DeviceMatrix standing_keys(const DecoderPart& part, const DecoderSpec& spec,
-                           const DecoderLayer& layer, const LatentWeights& own) {
+DeviceMatrix key_matrix(const DecoderPart& part, const DecoderSpec& spec, const DecoderLayer& layer,
+                        const LatentWeights& own) {
   const DecoderMemory& memory = part.memory;
   const std::uint64_t length = layer.latent.length;
   const std::uint64_t plain = spec.key_length - spec.rope.dimensions;
   const std::uint64_t rows = layer.heads * length;
-  Tensor lying = DecoderMemory::rows(memory.lying_keys, rows, plain);
+  Tensor transposed = DecoderMemory::rows(memory.transposed_keys, rows, plain);
   const Tensor ids = memory.all_rows.with_layout(Layout{rows});
-  ops::embedding_rows_into(part.backend, lying, own.k_up->weight, ids);
-  Tensor standing = memory.standing_keys.with_layout(Layout{layer.heads, plain, length});
-  ops::copy_into(part.backend, standing,
-                 lying.with_layout(Layout{layer.heads, length, plain}.transpose(1, 2)));
-  return {{standing.buffer(), ElementType(model::find_gguf_type("F32")->entry), layer.heads * plain,
+  ops::embedding_rows_into(part.backend, transposed, own.k_up->weight, ids);
+  Tensor matrix = memory.key_matrix.with_layout(Layout{layer.heads, plain, length});
+  ops::copy_into(part.backend, matrix,
+                 transposed.with_layout(Layout{layer.heads, length, plain}.transpose(1, 2)));
+  return {{matrix.buffer(), ElementType(model::find_gguf_type("F32")->entry), layer.heads * plain,
            length},
           {}};
 }
@@ -91,7 +91,7 @@ Projected project_latents(const DecoderPart& part, const DecoderSpec& spec,
     ops::copy_into(backend, values, part_of_all(plain, of_value));
   } else {
     const Tensor of_latent =
-        product(backend, standing_keys(part, spec, layer, latent), vectors, memory.keys_and_values);
+        product(backend, key_matrix(part, spec, layer, latent), vectors, memory.keys_and_values);
     say("k", of_latent);
     ops::copy_into(backend, keys, of_latent.with_layout(Layout{tokens, heads, plain}));
     product(backend, *latent.v_up, vectors, memory.v);

@@ -60,9 +60,9 @@ ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_
     sizes.normed_latent = std::max(sizes.normed_latent, latent.length);
     sizes.keys_and_values = std::max(sizes.keys_and_values, layer.heads * plain);
     sizes.keys_and_values = std::max(sizes.keys_and_values, latent.up.rows);
-    sizes.lying_rows = std::max(sizes.lying_rows, latent.k_up.rows);
-    sizes.lying_elements =
-        std::max(sizes.lying_elements, most_product(latent.k_up.rows, latent.k_up.columns));
+    sizes.transposed_rows = std::max(sizes.transposed_rows, latent.k_up.rows);
+    sizes.transposed_elements =
+        std::max(sizes.transposed_elements, most_product(latent.k_up.rows, latent.k_up.columns));
   }
   return sizes;
 }
@@ -106,7 +106,7 @@ std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<s
     count.add(chunk, elements);
   }
   for (const std::uint64_t elements :
-       {sizes.lying_elements, sizes.lying_elements, sizes.lying_rows}) {
+       {sizes.transposed_elements, sizes.transposed_elements, sizes.transposed_rows}) {
     count.add(1, elements);
   }
   return count.total();
@@ -160,13 +160,13 @@ DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchS
           Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.normed_latent})),
       keys_and_values(
           Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.keys_and_values})),
-      lying_keys(Tensor::empty(arena, DType::f32, {sizes.lying_elements})),
-      standing_keys(Tensor::empty(arena, DType::f32, {sizes.lying_elements})),
-      all_rows(Tensor::empty(arena, DType::u32, {sizes.lying_rows})),
+      transposed_keys(Tensor::empty(arena, DType::f32, {sizes.transposed_elements})),
+      key_matrix(Tensor::empty(arena, DType::f32, {sizes.transposed_elements})),
+      all_rows(Tensor::empty(arena, DType::u32, {sizes.transposed_rows})),
       size_bytes_(size_bytes) {
   for (std::size_t i = 0; i < layers.size(); ++i) cache_layer.emplace(layers[i], i);
-  if (sizes.lying_rows == 0) return;
-  std::vector<std::uint32_t> rows(static_cast<std::size_t>(sizes.lying_rows));
+  if (sizes.transposed_rows == 0) return;
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(sizes.transposed_rows));
   std::iota(rows.begin(), rows.end(), 0U);
   all_rows.copy_from_host(std::span<const std::uint32_t>(rows), backend.stream());
   backend.synchronize();  // the list is on this stack

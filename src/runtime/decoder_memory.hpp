@@ -21,7 +21,7 @@ struct ScratchSizes {
   std::uint64_t scores = 0, used = 0, slots = 0;
   std::uint64_t query_latent = 0, latent = 0, normed_latent = 0, keys_and_values = 0;
   /// Of all tokens together: rows and elements of a matrix that a file has transposed.
-  std::uint64_t lying_rows = 0, lying_elements = 0;
+  std::uint64_t transposed_rows = 0, transposed_elements = 0;
 };
 
 /// The memory of a ModelRuntime on one device, one allocation: the same sizes as
@@ -41,7 +41,7 @@ class DecoderMemory {
   Tensor expert_ids;  ///< u32
   Tensor query_latent, latent, normed_latent, keys_and_values;
   /// A matrix in both directions, and u32 0, 1, 2 .. for its rows; not for each token.
-  Tensor lying_keys, standing_keys, all_rows;
+  Tensor transposed_keys, key_matrix, all_rows;
 
   /// The first elements of scratch memory as [tokens, columns]; "tokens" may be slots.
   static Tensor rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns);

@@ -2,9 +2,12 @@
 // Descriptions of architectures that are made of known parts.
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "decoder_files.hpp"
@@ -110,4 +113,121 @@ TEST_CASE("decoder spec: experts of a GGUF of llama") {
   CHECK(spec.layers[1].experts.is_normalised);
   CHECK(spec.layers[1].feed_forward == 20);
   check_refusal(file.set("expert_used_count", 6), "'llama.expert_used_count' is 6");
+}
+
+namespace {
+
+/// A folder of gemma2, gemma3_text or cohere2.
+ConfigFolder folder_of_layers(const std::string& type, std::size_t layers) {
+  const bool is_gemma = type != "cohere2";
+  ConfigFolder folder = config_with("model_type", type);
+  folder.config["num_hidden_layers"] = layers;
+  folder.config["head_dim"] = 4;
+  folder.config["sliding_window"] = 5;
+  if (!is_gemma) folder.config.erase("rms_norm_eps");
+  const auto first = folder.tensors;
+  folder.tensors.erase(folder.tensors.begin() + 2, folder.tensors.end());
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    const std::string prefix = "model.layers." + std::to_string(layer);
+    const auto add = [&](const std::string& name, std::uint64_t elements) {
+      folder.tensors.emplace_back(prefix + name, std::vector<std::uint64_t>{elements});
+    };
+    for (std::size_t i = 2; i < first.size(); ++i) {
+      const std::string name = first[i].first.substr(std::string("model.layers.0").size());
+      if (!is_gemma && name == ".post_attention_layernorm.weight") continue;
+      folder.tensors.emplace_back(prefix + name, first[i].second);
+    }
+    if (!is_gemma) continue;
+    add(".pre_feedforward_layernorm.weight", 12);
+    add(".post_feedforward_layernorm.weight", 12);
+    if (type == "gemma2") continue;
+    add(".self_attn.q_norm.weight", 4);
+    add(".self_attn.k_norm.weight", 4);
+  }
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("decoder spec: windows of a config.json without a type for each layer") {
+  for (const auto& row :
+       {std::pair{"gemma2", 2u}, std::pair{"gemma3_text", 6u}, std::pair{"cohere2", 4u}}) {
+    const auto& [type, usual_period] = row;
+    CAPTURE(row.first);
+    ConfigFolder folder = folder_of_layers(type, 9);
+    const auto check_period = [&folder](std::size_t period, std::uint64_t window) {
+      const DecoderSpec spec = folder.read();
+      for (std::size_t layer = 0; layer < 9; ++layer) {
+        CAPTURE(layer);
+        CHECK(spec.layers[layer].window == ((layer + 1) % period == 0 ? 0 : window));
+      }
+    };
+    check_period(usual_period, 5);
+    folder.config["sliding_window_pattern"] = 3;
+    check_period(3, 5);
+    folder.config.erase("sliding_window");
+    check_period(3, 4096);
+    folder.config["sliding_window"] = nullptr;
+    check_refusal(folder, "'sliding_window' is null");
+  }
+}
+
+TEST_CASE("decoder spec: what config.json leaves out is transformers' default") {
+  ConfigFolder gemma = folder_of_layers("gemma2", 1);
+  CHECK(gemma.read().attention_softcap == 50);
+  CHECK(gemma.read().logit_softcap == 30);
+  gemma.config["attn_logit_softcapping"] = nullptr;
+  gemma.config["final_logit_softcapping"] = 7.5;
+  CHECK(gemma.read().attention_softcap == 0);
+  CHECK(gemma.read().logit_softcap == 7.5);
+  for (const auto& [type, epsilon] : {std::pair{"mistral", 1e-6}, std::pair{"llama", 1e-6}}) {
+    ConfigFolder folder = config_with("model_type", type);
+    folder.config.erase("rms_norm_eps");
+    CHECK(folder.read().norm_epsilon == epsilon);
+  }
+  ConfigFolder cohere = folder_of_layers("cohere2", 1);
+  CHECK(cohere.read().norm_epsilon == 1e-5);
+  CHECK(config_with("model_type", "mistral").read().layers[0].window == 4096);
+  ConfigFolder whole = config_with("model_type", "mistral");
+  whole.config["sliding_window"] = nullptr;
+  CHECK(whole.read().layers[0].window == 0);
+  ConfigFolder qwen = config_with("model_type", "llama");
+  qwen.config["is_causal"] = false;
+  check_refusal(qwen, "'is_causal' is false");
+  // A window without a layer that has it: those layers of cohere2 turn nothing.
+  cohere.config["layer_types"] = {"full_attention"};
+  CHECK_FALSE(cohere.read().layers[0].has_rope);
+}
+
+TEST_CASE("decoder spec: gemma3 behind an encoder of images is the decoder alone") {
+  ConfigFolder alone = folder_of_layers("gemma3_text", 1);
+  alone.dtype = "BF16";
+  const double scale = alone.read().embedding_scale;
+  CHECK(scale == 3.46875);  // sqrt(12) as a BF16
+  for (const std::string prefix : {"language_model.model.", "model.language_model."}) {
+    ConfigFolder part = alone;
+    part.config = {{"model_type", "gemma3"}, {"text_config", alone.config}};
+    for (auto& [name, shape] : part.tensors) name = prefix + name.substr(6);
+    CHECK(part.read().embedding_scale == scale);
+    part.config["tie_word_embeddings"] = nullptr;
+    CHECK(part.read().is_tied);
+    part.config["tie_word_embeddings"] = "true";
+    check_refusal(part, "'tie_word_embeddings' is \"true\"");
+    // Published files leave out what all sizes have in common.
+    part.config.erase("tie_word_embeddings");
+    for (const char* name : {"vocab_size", "num_attention_heads", "num_key_value_heads"}) {
+      part.config["text_config"].erase(name);
+    }
+    check_refusal(part, "has the shape [7, 12] in place of [262208, 12]");
+  }
+}
+
+TEST_CASE("decoder spec: a granite without positions is refused") {
+  DecoderFile file = llama_file();
+  file.architecture = "granite";
+  file.set("logit_scale", 8.0);
+  CHECK(file.read().layers[0].has_rope);
+  file.set("rope.scaling.finetuned", true);
+  CHECK(file.read().layers[0].has_rope);
+  check_refusal(file.set("rope.scaling.finetuned", false), "leaves out the rotary embedding");
 }

@@ -151,16 +151,19 @@ struct ConfigFolder {
       {"model.layers.0.mlp.up_proj.weight", {20, 12}},
       {"model.layers.0.mlp.down_proj.weight", {12, 20}}};
 
+  std::string dtype = "F32";
+
   DecoderSpec read() const {
     const TemporaryFolder folder;
+    const std::size_t element_bytes = dtype == "F32" ? 4 : 2;
     nlohmann::json header = nlohmann::json::object();
     std::size_t offset = 0;
     for (const auto& [name, shape] : tensors) {
       std::size_t elements = 1;
       for (const std::uint64_t extent : shape) elements *= extent;
-      header[name] = {
-          {"dtype", "F32"}, {"shape", shape}, {"data_offsets", {offset, offset + elements * 4}}};
-      offset += elements * 4;
+      const std::size_t end = offset + elements * element_bytes;
+      header[name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {offset, end}}};
+      offset = end;
     }
     write_file(folder / "model.safetensors", safetensors(header.dump(), offset));
     std::ofstream(folder / "config.json") << config.dump();

@@ -64,10 +64,8 @@ Command prove_command() {
           "every layer, and the logits end to end, with a computation in double precision on the "
           "processor. Exit 5 names the first wrong tensor, the device and the element. What is "
           "within the bound of the arithmetic is right, whatever the order of additions.\n\n"
-          "It takes llama, mistral, mixtral, qwen2, qwen3, qwen3moe, gemma2, gemma3, gpt-oss, "
-          "phi3, smollm3, granite, olmo2, olmo3, exaone4, cohere2 and deepseek2, as GGUF or as a "
-          "Hugging Face folder; "
-          "`hiptool load MODEL --dry-run` says how much memory and time a proof needs. The "
+          "`hiptool inspect MODEL` says whether the architecture is known, and "
+          "`hiptool load MODEL --dry-run` how much memory and time a proof needs. The "
           "reference takes "
           "most of the time: --write-golden computes it once, without a device, and "
           "--check-golden compares a device with it.",
