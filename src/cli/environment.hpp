@@ -30,7 +30,8 @@ struct Environment {
   std::function<void(std::shared_ptr<void>)> keep = {};
   std::filesystem::path system_root = "/";
   std::string program = "";  ///< path of this program for child commands; empty: run in process
-  /// A thread hangs in a driver: the process must end without destructors, which would wait for it.
+  /// A thread hangs in a driver, or ends while a vendor's library is unloaded: the process must end
+  /// without destructors, which would wait for it.
   bool has_left_threads = false;
   bool has_heartbeat = false;  ///< runs that show nothing for long give a sign of life
   /// Devices that this run has opened, for its documents.

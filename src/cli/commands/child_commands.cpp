@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -36,7 +37,7 @@ void write_image(const std::string& path, const std::vector<std::byte>& image) {
     throw Error(ErrorCode::output_failed, "compile-kernel", path + ": could not be written");
 }
 
-void compile_kernel(int argc, const char* const* argv) {
+void compile_kernel(int argc, const char* const* argv, Environment& /*environment*/) {
   if (argc != 7 || std::string_view(argv[3]) != "--target" ||
       std::string_view(argv[5]) != "--out") {
     throw usage_error("usage: hiptool compile-kernel FILE --target ARCH --out FILE", "");
@@ -79,6 +80,16 @@ void measure_collective(int argc, const char* const* argv, Environment& environm
   measure::run_reduce_child(argv[2], argv[3], environment.make_platforms);
 }
 
+struct ChildCommand {
+  std::string_view name;
+  void (*run)(int argc, const char* const* argv, Environment& environment);
+};
+
+constexpr std::array<ChildCommand, 4> child_commands{{{"compile-kernel", compile_kernel},
+                                                      {"probe-platform", probe_platform},
+                                                      {"measure-library", measure_library},
+                                                      {"measure-collective", measure_collective}}};
+
 }  // namespace
 
 bool is_probe_platform(int argc, const char* const* argv) {
@@ -86,18 +97,14 @@ bool is_probe_platform(int argc, const char* const* argv) {
 }
 
 std::optional<int> run_child_command(int argc, const char* const* argv, Environment& environment) {
-  if (is_command(argc, argv, "compile-kernel")) {
-    compile_kernel(argc, argv);
-  } else if (is_probe_platform(argc, argv)) {
-    probe_platform(argc, argv, environment);
-  } else if (is_command(argc, argv, "measure-library")) {
-    measure_library(argc, argv, environment);
-  } else if (is_command(argc, argv, "measure-collective")) {
-    measure_collective(argc, argv, environment);
-  } else {
-    return {};
+  for (const ChildCommand& child : child_commands) {
+    if (!is_command(argc, argv, child.name)) continue;
+    // A vendor's library may have threads that are only ending.
+    environment.has_left_threads = true;
+    child.run(argc, argv, environment);
+    return exit_done;
   }
-  return exit_done;
+  return {};
 }
 
 }  // namespace hiptool::cli
