@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "model/decoder_config_parts.hpp"
 #include "model/metadata_counts.hpp"
 
 namespace hiptool::model {
