@@ -150,7 +150,11 @@ class Decode(CliTest):
         return found, json.loads(found.stdout)
 
     def test_several_devices_compute_what_one_does(self):
-        for architecture, *words in [("llama", "--dtype", "Q6_K"), ("qwen2", "--tied")]:
+        for architecture, *words in [("llama", "--dtype", "Q6_K"), ("qwen2", "--tied"),
+                                     ("qwen3moe", "--dtype", "Q4_K"),
+                                     ("gemma3", "--dtype", "Q5_K", "--window", "5"),
+                                     ("gpt-oss", "--dtype", "MXFP4", "--window", "5"),
+                                     ("deepseek2", "--dtype", "F16")]:
             path = self.make(architecture + ".gguf", "--architecture", architecture,
                              *words)
             alone = self.decode(path, 6)

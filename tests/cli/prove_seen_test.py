@@ -108,9 +108,16 @@ class ProveSeen(CliTest):
                 for file in folder.iterdir()}
 
     def test_what_a_device_computed_is_the_same_on_all(self):
-        for architecture, dtype in (("llama", "Q4_0"), ("qwen3", "BF16")):
+        window = ("--window", "5")
+        for architecture, dtype, kernel, *words in (
+                ("llama", "Q4_0", "hiptool_quantised_matmul_1_q4_0"),
+                ("qwen3", "BF16", "hiptool_quantised_matmul_1_bf16"),
+                ("qwen3moe", "Q4_K", "hiptool_expert_matmul"),
+                ("gemma3", "Q5_K", "hiptool_quantised_matmul_1_q5_k", *window),
+                ("gpt-oss", "MXFP4", "hiptool_attention_sinks_f32", *window),
+                ("deepseek2", "F16", "hiptool_route_shares")):
             path = self.make(architecture + ".gguf", "--architecture", architecture, "--dtype",
-                             dtype)
+                             dtype, *words)
             one = self.written(path, "cpu:0", architecture + "1")
             for name, devices, environment in (("2", "cpu:0,cpu:1", None),
                                                ("3", "nvidia:0", fake_cuda()),
@@ -118,7 +125,6 @@ class ProveSeen(CliTest):
                 with self.subTest(architecture=architecture, devices=devices):
                     self.assertEqual(self.written(path, devices, architecture + name,
                                                   environment=environment), one)
-            kernel = "hiptool_quantised_matmul_1_" + dtype.lower()
             wrong = fake_cuda(FAKE_CUDA_SKIP_KERNEL=kernel)
             other = self.written(path, "nvidia:0", architecture + "5", code=5, environment=wrong)
             self.assertNotEqual(other["l.npy"], one["l.npy"])

@@ -185,7 +185,10 @@ class Prove(CliTest):
         return found, json.loads(found.stdout)
 
     def test_several_devices_are_proved_by_layer(self):
-        for architecture, *words in [("llama", "--dtype", "Q4_1"), ("qwen2", "--tied")]:
+        for architecture, *words in [
+                ("llama", "--dtype", "Q4_1"), ("qwen2", "--tied"), ("qwen3moe", "--dtype", "Q8_0"),
+                ("gemma3", "--dtype", "Q4_K", "--window", "5"),
+                ("gpt-oss", "--dtype", "MXFP4", "--window", "5"), ("deepseek2", "--dtype", "F16")]:
             path = self.make(architecture + ".gguf", "--architecture", architecture, *words)
             golden = str(self.folder / (architecture + ".golden"))
             self.golden(path, golden)
