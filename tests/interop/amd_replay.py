@@ -8,6 +8,7 @@ or {"failed": reason}.
 """
 import contextlib
 import ctypes
+import itertools
 import json
 import mmap
 import os
@@ -127,6 +128,16 @@ class Emulator:
         emu._decode_at = self.decode
         self.meaning_inner = emu.get_pcode
         emu.get_pcode = self.meaning
+        self.field_inner = emu._Ctx.optional_field
+        emu._Ctx.optional_field = lambda context, inst, name: self.field(context, inst, name)
+        self.source_inner = emu._load_vsrc0
+        emu._load_vsrc0 = self.source
+        self.parts = None
+        self.select_inner = emu._sdwa_select
+        emu._sdwa_select = self.select
+        for name in ("VOP1_SDWA", "VOP2_SDWA", "VOP2_SDWA_SDST", "VOPC_SDWA_SDST"):
+            kind = getattr(emu.irc, name)
+            emu._INST_HANDLERS[kind] = self.with_parts(emu._INST_HANDLERS[kind])
         for module in (emu.ir3, emu.ir4, emu.irc):
             emu._INST_HANDLERS[module.SOP1] = self.read_pc(emu._INST_HANDLERS[module.SOP1])
 
@@ -147,8 +158,11 @@ class Emulator:
         flushes denormal numbers; these take them back. v_div_fixup: a quotient below half of the
         least number rounds to 0. v_div_scale: tiny numerators are scaled together with their
         denominators, so nothing is to be undone, which VCC would ask for; where the quotient is
-        denormal the numerator alone is scaled."""
+        denormal the numerator alone is scaled. A flat address, which RDNA 4 has a text of its own
+        for, is one of global memory in all of our launches."""
         text = self.meaning_inner(operation)
+        text = text.replace("CalcFlatAddr(v_addr.b64, flat_scratch.b64)",
+                            "CalcGlobalAddr(v_addr.b64, s_saddr.b64)")
         if "V_DIV_FIXUP" in operation.name:
             text = re.sub(r"-UNDERFLOW_F(?:32|64) : UNDERFLOW_F(?:32|64)", "-0.0 : 0.0", text)
         if "V_DIV_SCALE" in operation.name:
@@ -162,6 +176,45 @@ class Emulator:
                                 f"D0.{kind} = ldexp(S0.{kind}, {scale})\nelse\n"
                                 f"D0.{kind} = S0.{kind}\nendif")
         return text
+
+    def field(self, context, inst, name):
+        """Flat instructions of CDNA have no scalar address; the emulator takes their zeros for
+        s[0:1]."""
+        if name == "saddr" and isinstance(inst, self.emu.irc.FLAT):
+            return None
+        return self.field_inner(context, inst, name)
+
+    def source(self, context, inst, lane, bits, literal, is_f64, *others):
+        """The first operand. From v128 on the emulator takes the upper half of another register,
+        as RDNA does where operands are halves; CDNA does not."""
+        kinds = self.emu.irc.VOP1, self.emu.irc.VOP2
+        if hasattr(type(inst), "dpp") or not isinstance(inst, kinds):
+            return self.source_inner(context, inst, lane, bits, literal, is_f64, *others)
+        offset = context.inst_field(type(inst).src0)
+        return context.rsrc_dyn(offset, lane, bits["s0"], literal, is_f64), offset
+
+    def with_parts(self, inner):
+        """A handler of instructions that read parts of registers, which notes the instruction."""
+        def handle(inst, context):
+            operands = [0] if type(inst).__name__.startswith("VOP1") else [0, 1]
+            self.parts = inst, itertools.cycle(operands)
+            return inner(inst, context)
+
+        return handle
+
+    def select(self, value, part, extends):
+        """A part of a register, with the sign that the instruction asks for, which the emulator
+        leaves out."""
+        value = self.select_inner(value, part, extends)
+        inst, operands = self.parts
+        operand = next(operands)
+        takes, negates = (getattr(inst, f"src{operand}_{what}") for what in ("abs", "neg"))
+        if not takes and not negates:
+            return value
+        sign = {"F16": 1 << 15, "F32": 1 << 31}[re.findall(r"F16|F32", inst.op.name)[-1]]
+        if takes:
+            value = value & self.emu._c(0xFFFFFFFF ^ sign)
+        return value ^ self.emu._c(sign) if negates else value
 
     def run(self, entry, size, grid, block, kernarg, rsrc2, shared_bytes, private, user_sgprs):
         self.lds = SharedMemory(shared_bytes)
@@ -238,13 +291,18 @@ class Replay:
         for offset, value in launch["arguments"]:
             value = bytes.fromhex(value)
             content[offset:offset + len(value)] = value
-        for offset in launch["pointers"]:
+        self.move_pointers(content, launch["pointers"], memory)
+        return Memory(bytes(content))
+
+    @staticmethod
+    def move_pointers(content, offsets, memory):
+        """From recorded memory to its copies."""
+        for offset in offsets:
             address, = struct.unpack_from("<Q", content, offset)
             for place, (recorded, copy) in memory.items():
                 if place <= address <= place + recorded["size_bytes"]:
                     struct.pack_into("<Q", content, offset, copy.address + address - place)
                     break
-        return Memory(bytes(content))
 
     def packet(self, launch, found, kernarg):
         """hsa_kernel_dispatch_packet_t; kernels read their block's size from it."""
@@ -270,6 +328,10 @@ class Replay:
         for recorded in launch["memory"]:
             content = self.bytes[recorded["before"]:recorded["before"] + recorded["size_bytes"]]
             memory[recorded["address"]] = recorded, Memory(content)
+        for recorded, copy in memory.values():
+            content = bytearray(copy.content())
+            self.move_pointers(content, recorded["pointers"], memory)
+            copy.pages[ZONE_BYTES:ZONE_BYTES + copy.size] = bytes(content)
         found = self.descriptor(launch["kernel"])
         kernarg = self.kernarg(launch, memory, found["kernarg"])
         packet = self.packet(launch, found, kernarg)
@@ -279,13 +341,15 @@ class Replay:
             self.user_sgprs(found, packet, kernarg))
         findings = [] if is_intact else ["more than the shared memory of the launch was written"]
         return findings + [text for recorded, copy in memory.values()
-                for text in self.compare(recorded, copy, launch["bounds"])]
+                for text in self.compare(recorded, copy, memory, launch["bounds"])]
 
-    def compare(self, recorded, copy, bounds):
+    def compare(self, recorded, copy, memory, bounds):
         if not copy.is_intact():
             yield "bytes outside of the memory were written"
         size = recorded["size_bytes"]
-        expected = self.bytes[recorded["after"]:recorded["after"] + size]
+        expected = bytearray(self.bytes[recorded["after"]:recorded["after"] + size])
+        self.move_pointers(expected, recorded["pointers"], memory)
+        expected = bytes(expected)
         got = copy.content()
         if bounds and bounds["address"] == recorded["address"]:
             expected = self.within(bounds, expected, got)

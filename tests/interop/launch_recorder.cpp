@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Recording {
   std::map<std::string, std::size_t> stored;  // bytes that are in the file already, and where
   std::size_t stored_bytes = 0;
   std::string label;
+  std::set<std::uintptr_t> tables;  // allocations in which addresses stand
   nlohmann::json bounds;
   std::size_t count = 0;
 };
@@ -91,6 +93,7 @@ hipError_t allocate(void** pointer, std::size_t bytes) {
 
 hipError_t free_memory(void* pointer) {
   recording->allocations.erase(reinterpret_cast<std::uintptr_t>(pointer));
+  recording->tables.erase(reinterpret_cast<std::uintptr_t>(pointer));
   return recording->inner.hipFree(pointer);
 }
 
@@ -132,6 +135,20 @@ Arguments read_arguments(const hip::cpu::CpuKernel& kernel, void** values) {
   return result;
 }
 
+/// Places of addresses in a table, whose memory is added.
+nlohmann::json read_table(const std::string& bytes, std::vector<const Allocation*>& memory) {
+  nlohmann::json pointers = nlohmann::json::array();
+  for (std::size_t place = 0; place + 8 <= bytes.size(); place += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + place, 8);
+    const Allocation* const found = find_allocation(word);
+    if (found == nullptr) continue;
+    pointers.push_back(place);
+    if (std::find(memory.begin(), memory.end(), found) == memory.end()) memory.push_back(found);
+  }
+  return pointers;
+}
+
 hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   hipStream_t stream, void** arguments, void** extra) {
@@ -139,12 +156,17 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
   if (kernel == nullptr || arguments == nullptr) {
     throw std::runtime_error(recording->names.at(function) + ": arguments are not known");
   }
-  const Arguments found = read_arguments(*kernel, arguments);
+  Arguments found = read_arguments(*kernel, arguments);
   nlohmann::json memory = nlohmann::json::array();
-  for (const Allocation* allocation : found.memory) {
-    memory.push_back({{"address", allocation->first},
-                      {"size_bytes", allocation->second},
-                      {"before", store(bytes_of_memory(*allocation, stream))}});
+  for (std::size_t i = 0; i < found.memory.size(); ++i) {
+    const Allocation& allocation = *found.memory[i];
+    const std::string bytes = bytes_of_memory(allocation, stream);
+    nlohmann::json pointers = nlohmann::json::array();
+    if (recording->tables.contains(allocation.first)) pointers = read_table(bytes, found.memory);
+    memory.push_back({{"address", allocation.first},
+                      {"size_bytes", allocation.second},
+                      {"before", store(bytes)},
+                      {"pointers", pointers}});
   }
   const hipError_t error =
       recording->inner.hipModuleLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
@@ -219,6 +241,12 @@ void LaunchRecorder::set_bounds(const void* address, DType dtype,
                        {"dtype", std::string(to_string(dtype))},
                        {"count", bounds.size()},
                        {"at", store(bytes)}};
+}
+
+void LaunchRecorder::follow(const void* table) {
+  const Allocation* const found = find_allocation(reinterpret_cast<std::uintptr_t>(table));
+  if (found == nullptr) throw std::runtime_error("a table in unknown memory");
+  recording->tables.insert(found->first);
 }
 
 std::size_t LaunchRecorder::launch_count() const { return recording->count; }

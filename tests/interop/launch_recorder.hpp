@@ -21,10 +21,10 @@ struct Bounds {
 
 /// A folder gets launches.jsonl, an object a line: label, kernel, grid, block, shared_bytes,
 /// arguments as [offset, bytes in hexadecimal], pointers as offsets of addresses among the
-/// arguments, and memory, each allocation that one of them lies in: address, size_bytes, and where
-/// in memory.bin its bytes before and after the launch are. Where results are bounded, bounds: the
-/// allocation's address, dtype, count, and where in memory.bin they are. One recorder at a time,
-/// one thread.
+/// arguments, and memory, each allocation that one of them lies in: address, size_bytes, where in
+/// memory.bin its bytes before and after the launch are, and pointers, as of arguments. Where
+/// results are bounded, bounds: the allocation's address, dtype, count, and where in memory.bin
+/// they are. One recorder at a time, one thread.
 class LaunchRecorder {
  public:
   explicit LaunchRecorder(const std::string& folder);
@@ -39,6 +39,9 @@ class LaunchRecorder {
   void set_label(const std::string& label);
   /// Of elements that launches with this label write into the allocation at that address.
   void set_bounds(const void* address, DType dtype, const std::vector<Bounds>& bounds);
+  /// Of the launches that follow: addresses that stand at multiples of 8 bytes in the allocation at
+  /// that address are pointers too.
+  void follow(const void* table);
   std::size_t launch_count() const;
 };
 

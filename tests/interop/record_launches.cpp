@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Runs every tensor operation and every dequantisation on small tensors on the cpu platform and
-/// records the launches.
-/// Usage: record_launches FOLDER
+/// Runs every tensor operation, every dequantisation and the kernels of checks and benchmarks on
+/// little data on the cpu platform and records the launches. Usage: record_launches FOLDER
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +24,7 @@
 #include "kernel_store/kernel_loader.hpp"
 #include "kernel_store/quantised_types.hpp"
 #include "model/element_types.hpp"
+#include "ops/quantised.hpp"
 #include "reference/ops/values.hpp"
 
 namespace hiptool::test {
@@ -284,7 +284,8 @@ void record_dequantisation(Recorder& recorder) {
   }
 }
 
-/// Products with weights of that type, of one token and of several, and rows of them.
+/// Products with weights of that type, of one token and of several, two and a sum in one launch,
+/// and rows of them.
 void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
                     const std::string& name) {
   const Backend& backend = recorder.backend();
@@ -297,6 +298,18 @@ void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
         backend, for_call(recorder.empty(DType::f32, {tokens, weights.rows()}, "packed")), weights,
         x);
   }
+  const Tensor x = recorder.tensor(DType::f32, {1, weights.columns()}, "packed", Data::numbers);
+  recorder.begin("quantised_matmuls " + name, DType::f32, "packed");
+  Tensor first = recorder.empty(DType::f32, {1, weights.rows()}, "packed");
+  Tensor second = recorder.empty(DType::f32, {1, weights.rows()}, "packed");
+  const std::array products{ops::WeightsProduct{&weights, &first},
+                            ops::WeightsProduct{&weights, &second}};
+  ops::quantised_matmuls_into(backend, products, x);
+  recorder.begin("add_quantised_matmul " + name, DType::f32, "packed");
+  Tensor sum = recorder.tensor(DType::f32, {1, weights.rows()}, "packed", Data::numbers);
+  ops::add_quantised_matmul_into(
+      backend, sum, weights, x,
+      for_call(recorder.empty(DType::f32, {1, weights.rows()}, "packed")));
   recorder.begin("embedding_rows " + name, DType::f32, "packed");
   ops::embedding_rows_into(backend,
                            for_call(recorder.empty(DType::f32, {3, weights.columns()}, "packed")),
@@ -305,7 +318,8 @@ void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
 }
 
 void record_attention(Recorder& recorder, const char* name, std::uint64_t positions,
-                      std::uint64_t size, const ops::AttentionOptions& chosen) {
+                      std::uint64_t size, const ops::AttentionOptions& chosen,
+                      bool has_sinks = false) {
   const Backend& backend = recorder.backend();
   recorder.begin(name, DType::f32, "packed");
   const ops::KVCache cache{
@@ -314,6 +328,7 @@ void record_attention(Recorder& recorder, const char* name, std::uint64_t positi
   ops::AttentionOptions options = chosen;
   options.first_position = positions - 2;
   options.scale = 0.25;
+  if (has_sinks) options.sinks = recorder.tensor(DType::f32, {4}, "packed", Data::numbers);
   ops::attention_into(backend, for_call(recorder.empty(DType::f32, {2, 4, size}, "packed")),
                       recorder.tensor(DType::f32, {2, 4, size}, "packed", Data::numbers), cache,
                       options);
@@ -330,12 +345,19 @@ void record_layers(Recorder& recorder) {
   }
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
     recorder.begin("weights", dtype, "packed");
-    const Tensor table = recorder.tensor(dtype, {9, 131}, "packed", Data::numbers);
-    record_weights(recorder, ops::QuantisedTensor(table), std::string(to_string(dtype)));
+    for (const std::uint64_t columns : {131u, 256u}) {  // a row of 256 is read in pieces
+      const Tensor table = recorder.tensor(dtype, {9, columns}, "packed", Data::numbers);
+      record_weights(recorder, ops::QuantisedTensor(table),
+                     std::string(to_string(dtype)) + " of " + std::to_string(columns));
+    }
   }
   record_attention(recorder, "attention", 5, 24, {});
   record_attention(recorder, "attention, two segments", 258, 5, {});
   record_attention(recorder, "attention, window and softcap", 9, 16, {.window = 3, .softcap = 2});
+  record_attention(recorder, "attention, sinks", 5, 24, {}, true);
+  record_attention(recorder, "attention, sinks, two segments", 258, 5, {}, true);
+  record_attention(recorder, "attention, sinks, window and softcap", 9, 16,
+                   {.window = 3, .softcap = 2}, true);
   recorder.begin("rope_tables", DType::f32, "packed");
   const Tensor frequencies = recorder.tensor(DType::f64, {5}, "packed", Data::numbers);
   static_cast<void>(
@@ -372,6 +394,8 @@ void record_all(Recorder& recorder) {
   record_all_products(recorder);
   record_all_images(recorder);
   record_layers(recorder);
+  record_all_experts(recorder);
+  record_all_checks(recorder);
   recorder.finish();
 }
 

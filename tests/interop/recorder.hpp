@@ -134,6 +134,9 @@ class Recorder {
     launches_.set_bounds(tensor.buffer().address(), tensor.dtype(), bounds);
   }
 
+  /// Kernels find memory by addresses that stand in this buffer.
+  void follow(const Buffer& table) { launches_.follow(table.address()); }
+
   void finish() { backend_.synchronize(); }
 
  private:
@@ -161,5 +164,9 @@ void record_all_products(Recorder& recorder);
 void record_all_reductions(Recorder& recorder);
 /// Convolutions, pooling and upsampling.
 void record_all_images(Recorder& recorder);
+/// Kernels that verify, those that test and fill memory, and benchmarks.
+void record_all_checks(Recorder& recorder);
+/// Mixtures of experts.
+void record_all_experts(Recorder& recorder);
 
 }  // namespace hiptool::test
