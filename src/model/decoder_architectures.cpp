@@ -166,6 +166,9 @@ constexpr std::array<DecoderArchitecture, 20> architectures{{
      .window_period = 4,
      .has_rope_in_windows_only = true,
      .has_pre_norms = false,
+     // Of the 32B alone (llama.cpp's models/exaone4.cpp).
+     .gguf_window = 4096,
+     .gguf_window_layers = 64,
      .config_norm_epsilon = 1e-5,
      .config_window_tokens = 4096},
     {.gguf = "cohere2",

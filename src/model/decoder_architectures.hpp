@@ -73,6 +73,7 @@ struct DecoderArchitecture {
   bool has_row_norms = false;              ///< q_norm and k_norm of all heads at once
   bool has_softcaps = false;               ///< of scores and logits
   std::uint64_t gguf_window = 0;           ///< where a GGUF does not say
+  std::uint64_t gguf_window_layers = 0;    ///< and has so many layers; 0: however many
   bool is_parallel = false;  ///< attention and MLP side by side behind layer norms; scaled logits
   bool has_temperature = false;  ///< queries grow with the position
   bool has_latents = false;      ///< LatentSpec; and experts that are shared

@@ -245,8 +245,16 @@ void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderS
   }
 }
 
+// 0: no layer has a window.
+std::uint64_t read_window(DecoderKeys& keys, const DecoderArchitecture& kind,
+                          const DecoderSpec& spec) {
+  const std::uint64_t of_layers = kind.gguf_window_layers;
+  const bool has_usual = of_layers == 0 || of_layers == spec.layers.size();
+  return keys.count("attention.sliding_window").value_or(has_usual ? kind.gguf_window : 0);
+}
+
 void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
-  const std::uint64_t window = keys.count("attention.sliding_window").value_or(kind.gguf_window);
+  const std::uint64_t window = read_window(keys, kind, spec);
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   const std::size_t layers = spec.layers.size();
   std::vector<bool> has_window(layers, true);
@@ -315,7 +323,7 @@ void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec
   constexpr const char* window = "attention.sliding_window";
   const bool needs_window = kind.has_rope_in_windows_only && kind.is_parallel;
   if (needs_window && keys.count(window).value_or(0) == 0) keys.refuse_missing(window);
-  name_plain_layers(kind, keys.count(window).value_or(kind.gguf_window) > 0, spec);
+  name_plain_layers(kind, read_window(keys, kind, spec) > 0, spec);
   if (kind.has_softcaps) {
     spec.attention_softcap = keys.positive("attn_logit_softcapping", 50);
     spec.logit_softcap = keys.positive("final_logit_softcapping", 30);

@@ -96,6 +96,35 @@ TEST_CASE("decoder spec: layers that do not turn queries and keys") {
   check_refusal(smol, "'no_rope_layers' is [2]");
 }
 
+TEST_CASE("decoder spec: windows that a GGUF of so many layers has without a key") {
+  for (const std::size_t layers : {std::size_t{30}, std::size_t{64}}) {
+    DecoderFile file = llama_file().set("block_count", layers);
+    file.architecture = "exaone4";
+    file.tensors.resize(2);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      const std::string prefix = "blk." + std::to_string(layer) + ".";
+      for (const auto& [name, shape] : llama_file().tensors) {
+        const bool is_norm = name.ends_with("_norm.weight");
+        if (name.starts_with("blk.0.") && !is_norm) file.tensor(prefix + name.substr(6), shape);
+      }
+      for (const char* name : {"post_attention_norm", "post_ffw_norm"}) {
+        file.tensor(prefix + name + ".weight", {12});
+      }
+      for (const char* name : {"attn_q_norm", "attn_k_norm"}) {
+        file.tensor(prefix + name + ".weight", {4});
+      }
+    }
+    const DecoderSpec spec = file.read();
+    const bool has_windows = layers == 64;
+    CHECK(spec.layers[0].window == (has_windows ? 4096 : 0));
+    CHECK(spec.layers[3].window == 0);
+    CHECK(spec.layers[0].has_rope);
+    CHECK(spec.layers[3].has_rope == !has_windows);
+    // The key comes first.
+    CHECK(file.set("attention.sliding_window", 5).read().layers[0].window == 5);
+  }
+}
+
 TEST_CASE("decoder spec: experts of a GGUF of llama") {
   DecoderFile file = llama_file().set("expert_count", 5).set("expert_used_count", 2);
   for (const std::string prefix : {"blk.0.", "blk.1."}) {
