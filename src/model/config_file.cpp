@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/file.hpp"
@@ -69,23 +70,33 @@ void check_keys(const base::File& file) {
   json.finish();
 }
 
-// With null in place of Infinity and NaN, which JSON does not have.
-std::string without_constants(const std::string& text) {
-  std::string cleaned;
-  bool is_in_string = false;
-  for (std::size_t index = 0; index < text.size();) {
-    if (text[index] == '"') is_in_string = !is_in_string;
-    std::size_t length = 1;
-    bool is_constant = false;
-    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
-      if (is_in_string || is_constant || text.compare(index, word.size(), word) != 0) continue;
-      is_constant = true;
-      length = word.size();
-    }
-    if (is_in_string && text[index] == '\\') length = 2;
-    cleaned.append(is_constant ? "null" : text.substr(index, length));
-    index += length;
+// The constant that begins there and JSON does not have; empty where none does.
+std::string_view constant_at(std::string_view text, std::size_t at) {
+  for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+    if (text[at] == word.front() && text.substr(at, word.size()) == word) return word;
   }
+  return {};
+}
+
+// With null in place of constants.
+std::string without_constants(std::string_view text) {
+  std::string cleaned;
+  cleaned.reserve(text.size());
+  std::size_t copied = 0;
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') is_in_string = !is_in_string;
+    if (is_in_string) {
+      if (text[at] == '\\') ++at;
+      continue;
+    }
+    const std::string_view word = constant_at(text, at);
+    if (word.empty()) continue;
+    cleaned.append(text.substr(copied, at - copied)).append("null");
+    copied = at + word.size();
+    at = copied - 1;
+  }
+  cleaned.append(text.substr(copied));
   return cleaned;
 }
 

@@ -35,6 +35,8 @@ class Caches {
     if (rule_ != nullptr) summary_.cache_source = source_of(*rule_);
     const std::uint64_t trunk = layers_ - std::min<std::uint64_t>(layers_, facts_.predict_layers);
     const std::uint64_t owners = layers_with_cache();
+    summary_.caches.reserve(layers_);
+    if (summary_.cache_is_bound) summary_.least_caches.reserve(layers_);
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       const LayerKind kind = layer < trunk ? kind_of(layer) : LayerKind::nothing;
       const bool attends = kind != LayerKind::recurrent && kind != LayerKind::nothing;

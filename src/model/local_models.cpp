@@ -183,6 +183,7 @@ class CacheSearch {
 
   void search_ollama() {
     for (const fs::path& folder : ollama_folders(getenv_)) {
+      if (!is_folder(folder / "manifests")) continue;
       for (const fs::path& manifest :
            {ollama_manifest(folder, name_), folder / "manifests" / "hf.co" / name_.organisation /
                                                 name_.name /

@@ -16,11 +16,13 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> sha256_of_name(const fs::path& path) {
   const std::string name = path.filename().string();
-  const fs::path folder = path.parent_path();
-  const bool is_blob_folder =
-      folder.filename() == "blobs" ||
-      (folder.filename() == "sha256" && folder.parent_path().filename() == "blobs");
-  if (is_sha256(name) && is_blob_folder) return name;
+  if (is_sha256(name)) {
+    const fs::path folder = path.parent_path();
+    const bool is_blob_folder =
+        folder.filename() == "blobs" ||
+        (folder.filename() == "sha256" && folder.parent_path().filename() == "blobs");
+    if (is_blob_folder) return name;
+  }
   // Old versions of Ollama wrote a colon.
   const bool is_ollama = name.starts_with("sha256-") || name.starts_with("sha256:");
   if (is_ollama && is_sha256(std::string_view(name).substr(7))) return name.substr(7);

@@ -141,17 +141,25 @@ std::optional<ListLine> parse_list_line(std::string_view line) {
   return found;
 }
 
+constexpr std::array<bool, 256> hexadecimal_digits = [] {
+  std::array<bool, 256> digits{};
+  for (const char digit : std::string_view("0123456789abcdefABCDEF")) {
+    digits[static_cast<unsigned char>(digit)] = true;
+  }
+  return digits;
+}();
+
 // The only SHA-256 in a line, and where it begins.
 std::optional<std::pair<std::string, std::size_t>> only_sha256_in(std::string_view line) {
-  constexpr std::string_view digits = "0123456789abcdefABCDEF";
   std::optional<std::pair<std::string, std::size_t>> found;
-  for (std::size_t at = line.find_first_of(digits); at < line.size();) {
-    const std::size_t end = std::min(line.find_first_not_of(digits, at), line.size());
-    if (auto sha256 = parse_sha256(line.substr(at, end - at))) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    std::size_t end = at;
+    while (end < line.size() && hexadecimal_digits[static_cast<unsigned char>(line[end])]) ++end;
+    if (end - at == sha256_digits) {
       if (found) return std::nullopt;
-      found.emplace(std::move(*sha256), at);
+      found.emplace(*parse_sha256(line.substr(at, sha256_digits)), at);
     }
-    at = line.find_first_of(digits, end);
+    at = end;
   }
   return found;
 }
@@ -322,6 +330,7 @@ Search search_hashes(const ModelPart& part) {
 std::optional<std::string> parse_sha256(std::string_view text) {
   constexpr std::string_view prefix = "sha256:";
   if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  if (text.size() != sha256_digits) return std::nullopt;
   std::string digits(text);
   for (char& letter : digits) {
     if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
 #include "model/config_file.hpp"
 
 namespace hiptool::model {
@@ -106,14 +107,18 @@ const Quantization& QuantizationConfig::of(std::string_view module) const {
 QuantizationConfig read_quantization_config(const std::filesystem::path& folder) {
   QuantizationConfig config;
   QuantizationJson json;
-  if (read_config_file(folder / "config.json", json).empty()) {
+  // Of a file that is missing nobody is told, so that what it might be called need not be found.
+  const auto is_read = [&json](const std::filesystem::path& path) {
+    return base::is_there(path) && read_config_file(path, json).empty();
+  };
+  if (is_read(folder / "config.json")) {
     if (const auto* found = quantization_of(json)) {
       read_quantization(*found, config);
       return config;
     }
   }
   for (const char* name : {"quantize_config.json", "quant_config.json"}) {
-    if (!read_config_file(folder / name, json).empty()) continue;
+    if (!is_read(folder / name)) continue;
     read_quantization(json, config);
     break;
   }

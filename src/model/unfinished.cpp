@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "model/unfinished.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -57,10 +61,14 @@ struct Beside {
 
 std::optional<Beside> find_beside(const fs::path& path) {
   for (const fs::path& at : with_link_targets(path)) {
+    // Text, as each of so many paths would cost more than the look.
+    std::string other = at.string();
+    const std::size_t size = other.size();
     for (const Ending& ending : endings) {
-      fs::path other = at;
+      other.resize(size);
       other += ending.text;
-      if (base::is_there(other)) return Beside{std::move(other), ending.program};
+      struct stat status {};
+      if (stat(other.c_str(), &status) == 0) return Beside{other, ending.program};
     }
   }
   return std::nullopt;
