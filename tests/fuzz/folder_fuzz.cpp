@@ -42,28 +42,34 @@ void check_choice(const std::filesystem::path& folder) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static fuzz::FileFolder files;
-  static const std::string home = (files / "x").parent_path().string();
-  files.write_named(bytes, size);
-  check_choice(home);
-  fuzz::check_model(home);
-  static_cast<void>(model::unfinished_downloads(home, "m.gguf"));
-  const auto environment = [](const char* name) -> std::optional<std::string> {
-    return std::string(name) == "HOME" ? std::optional(home) : std::nullopt;
-  };
+  static const fuzz::FileFolder folder;
+  static const std::filesystem::path home = folder.path();
+  const fuzz::Input input(bytes, size);
+  folder.write_named(input);
+  fuzz::check_model(input, home);
+  constexpr std::size_t each = 5;
+  if (input.is_turn(each)) {
+    check_choice(home);
+    static_cast<void>(model::unfinished_downloads(home, "m.gguf"));
+  }
   // Caches are in folders such as .cache; most inputs have none.
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const std::string_view text = input.text();
   const bool has_cache =
       text.starts_with('.') || text.find(std::string(fuzz::piece_mark) + ".") != text.npos;
   if (!has_cache) return 0;
+  const auto environment = [](const char* name) -> std::optional<std::string> {
+    return std::string_view(name) == "HOME" ? std::optional(home.string()) : std::nullopt;
+  };
+  std::size_t number = 7;
   for (const char* name : {"o/n", "n", "o/n:q4_0"}) {
+    if (!input.is_turn(number++)) continue;
     const auto parsed = model::parse_remote_name(name);
     require(parsed.has_value(), "the name is one");
     for (const model::LocalModel& found : model::find_local_models(*parsed, environment)) {
       require(std::filesystem::exists(found.path), "what is found is there");
       // The settings of LM Studio may name any folder.
       const auto inside = found.path.lexically_normal().lexically_relative(home);
-      if (!inside.empty() && *inside.begin() != "..") fuzz::check_model(found.path, home);
+      if (!inside.empty() && *inside.begin() != "..") fuzz::check_model(input, found.path, home);
     }
   }
   return 0;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "file_folder.hpp"
 #include "hiptool/error.hpp"
@@ -40,22 +40,21 @@ std::optional<model::FileHash> find(bool& is_refused, const Find& look) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static fuzz::FileFolder folder;
-  static const ModelPart part = [] {
-    std::filesystem::create_directories(folder / ".cache/huggingface/download");
-    folder.write(nullptr, 0, {"m.gguf"});
-    return ModelPart{folder / "m.gguf"};
-  }();
-  folder.write(bytes, size,
-               {"SHA256SUMS", "m.gguf.sha256", ".cache/huggingface/download/m.gguf.metadata"});
+  static const fuzz::FileFolder folder("/a/b/f");  // lists in folders above count, too
+  static const std::vector<std::string> names{"SHA256SUMS", "m.gguf.sha256",
+                                              ".cache/huggingface/download/m.gguf.metadata"};
+  static const ModelPart part{folder / "m.gguf"};
+  const fuzz::Input input(bytes, size);
+  folder.write("m.gguf", {});
+  folder.write(input, names);
 
   bool is_refused = false;
   const auto found = find(is_refused, [] { return model::find_file_hash(part); });
   require(!found || model::is_sha256(found->sha256), "what was found is a SHA-256");
   require(!found || !found->source.empty(), "the source of a hash is named");
   // The rest reads the same lists again, which takes most of the time.
-  constexpr std::size_t each = 4;
-  if (size % each != 0) return 0;
+  constexpr std::size_t each = 16;
+  if (!input.is_turn(each)) return 0;
   const std::size_t lists = model::lists_with(part).size() + model::lists_without(part).size();
   require(lists >= 1 && lists <= 2, "each list has the file or lacks it");
   require(model::find_hash_source(part).empty() == (!found && !is_refused),

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tensors of a quantised model next to its config.json: the first piece is the configuration, each
 // line of the second one is a tensor, "U8 [64,32] l.weight".
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -70,8 +67,8 @@ bool is_json_text(std::string_view text) {
   });
 }
 
-/// Writes the tensors as a file whose data is a hole.
-void write_tensors(const std::filesystem::path& path, std::string_view lines) {
+/// Writes the tensors as a file whose data is zeros.
+void write_tensors(const hiptool::fuzz::FileFolder& folder, std::string_view lines) {
   std::string header = "{";
   std::uint64_t at = 0;
   while (!lines.empty()) {
@@ -93,24 +90,20 @@ void write_tensors(const std::filesystem::path& path, std::string_view lines) {
   for (int byte = 0; byte < 8; ++byte) {
     length += static_cast<char>(header.size() >> (8 * byte) & 0xFF);
   }
-  const std::string bytes = length + header;
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool is_written =
-      file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  if (!is_written || ::ftruncate(file, static_cast<off_t>(bytes.size() + at)) != 0) std::abort();
-  ::close(file);
+  folder.write("m.safetensors", length + header, at);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace hiptool::fuzz;
-  static FileFolder folder;
-  folder.write(bytes, size, {"config.json"});
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  const std::size_t mark = text.find(piece_mark);
-  write_tensors(folder / "m.safetensors",
-                mark == text.npos ? "" : text.substr(mark + piece_mark.size()));
-  check_model(folder / "m.safetensors");
+  static const FileFolder folder;
+  static const std::filesystem::path path = folder / "m.safetensors";
+  const Input input(bytes, size);
+  folder.write(input, {"config.json"});
+  const std::size_t mark = input.text().find(piece_mark);
+  const bool has_tensors = mark != std::string_view::npos;
+  write_tensors(folder, has_tensors ? input.text().substr(mark + piece_mark.size()) : "");
+  check_model(input, path);
   return 0;
 }

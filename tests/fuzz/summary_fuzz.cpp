@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The config.json alongside a small safetensors file.
-#include <cstdint>
 #include <string>
 
 #include "check_model.hpp"
 #include "file_folder.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static hiptool::fuzz::FileFolder folder;
-  static const bool is_written = [] {
-    using namespace std::string_literals;
-    const std::string model = "\x02\0\0\0\0\0\0\0{}"s;
-    folder.write(reinterpret_cast<const std::uint8_t*>(model.data()), model.size(), {"m"});
-    return true;
+  using namespace hiptool;
+  using namespace std::string_literals;
+  static const fuzz::FileFolder folder;
+  const fuzz::Input input(bytes, size);
+  // Without tensors the configuration is read when the model is summarized, and not before.
+  static const ModelFile model = [] {
+    folder.write("m", "\x02\0\0\0\0\0\0\0{}"s);
+    return ModelFile::open(folder / "m");
   }();
-  static_cast<void>(is_written);
-  folder.write(bytes, size, {"config.json"});
-  hiptool::fuzz::check_model(folder / "m");
+  folder.write("config.json", input.text());
+  fuzz::check_summary(model);
   return 0;
 }
