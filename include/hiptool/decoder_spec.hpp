@@ -61,6 +61,11 @@ struct MatrixSpec {
   /// all; 0: the tensor is this matrix.
   std::uint64_t first_row = 0;
   std::uint64_t tensor_rows = 0;
+  /// Empty; or the tensor has numbers in FP8, of which that in row r and column c is multiplied by
+  /// element (r / block_rows, c / block_columns) of this one: Hugging Face's fp8 of DeepSeek V3.
+  std::string scales;
+  std::uint64_t block_rows = 0;
+  std::uint64_t block_columns = 0;
 };
 
 /// Matrices of one shape, one for each expert: y = W_e x + b_e.
@@ -78,6 +83,10 @@ struct ExpertMatrices {
   std::uint64_t row_step = 1;
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
+  /// Empty; or MatrixSpec::scales of each of `weights`.
+  std::vector<std::string> block_scales;
+  std::uint64_t block_rows = 0;
+  std::uint64_t block_columns = 0;
 };
 
 /// What makes the share of an expert of its score.

@@ -97,8 +97,8 @@ class HIPTOOL_API ModelRuntime {
   /// Memory that a runtime on one device allocates when it is made, without weights:
   /// DecoderCache::memory_bytes() of C tokens of context in each layer, and scratch_bytes().
   /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
-  /// elements; norms and biases that are not F32; a list of experts; for each call its ids and
-  /// logits. Throws
+  /// elements; norms and biases that are not F32; matrices with scales of blocks as f32; a list of
+  /// experts; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   [[nodiscard]] static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
   /// The scratch memory among it. With T = min(chunk_tokens, context_tokens, most_chunk_tokens) and

@@ -18,6 +18,7 @@
 #include "model/decoder_config_parts.hpp"
 #include "model/decoder_latents.hpp"
 #include "model/decoder_reading.hpp"
+#include "model/decoder_scales.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
 
@@ -467,6 +468,7 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   if (is_part && ConfigFields(json, path).flag("tie_word_embeddings", false)) spec.is_tied = true;
   DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
   if (kind->has_latents) tensors.further_layers = read_further_layers(config);
+  read_block_scales(is_part ? json["text_config"] : json, config, path, tensors);
   if (config.number("pretraining_tp").value_or(1) < 1) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hiptool/decoder_spec.hpp"
+#include "hiptool/model_file.hpp"
 
 namespace hiptool::model {
 
@@ -44,6 +45,28 @@ inline std::vector<const ExpertMatrices*> expert_matrices_of(const DecoderLayer&
 /// Of q_norm or k_norm, with so many heads.
 inline std::uint64_t norm_elements(const DecoderSpec& spec, std::uint64_t heads) {
   return spec.has_row_norms ? heads * spec.key_length : spec.key_length;
+}
+
+/// Whether the numbers of a tensor are those in FP8 with scales of blocks, as Hugging Face has
+/// them.
+inline bool has_block_scales(const ModelFile& model, const TensorInfo& tensor) {
+  return tensor.type.name() == "F8_E4M3" && model.find(tensor.name + "_scale_inv") != nullptr;
+}
+
+/// Of matrices with scales as f32, which a device keeps besides the file's bytes.
+inline std::uint64_t expanded_bytes(const DecoderSpec& spec) {
+  std::uint64_t elements = 0;
+  const auto add = [&](const MatrixSpec& matrix) {
+    if (!matrix.scales.empty()) elements += matrix.rows * matrix.columns;
+  };
+  for (const DecoderLayer& layer : spec.layers) {
+    for (const MatrixSpec* matrix : matrices_of(layer)) add(*matrix);
+    for (const ExpertMatrices* experts : expert_matrices_of(layer)) {
+      elements += experts->block_scales.size() * experts->rows * experts->columns;
+    }
+  }
+  add(spec.output);
+  return elements * sizeof(float);
 }
 
 struct VectorPart {

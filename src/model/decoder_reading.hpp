@@ -22,6 +22,9 @@ struct DecoderTensors {
   DecoderBiases biases = {};
   bool is_part = false;  ///< of a model with an encoder of images, whose tensors are not used
   std::uint64_t further_layers = 0;  ///< behind those that are computed, which change no logits
+  /// Of the scales of numbers in FP8; 0: such numbers have none.
+  std::uint64_t block_rows = 0;
+  std::uint64_t block_columns = 0;
 };
 
 /// Throws Error(input_failed): "FILE: CAUSE".

@@ -67,8 +67,12 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 /// Looks tensors up, checks their shapes and remembers them.
 class TensorFinder {
  public:
-  explicit TensorFinder(const ModelFile& model, bool is_part = false)
-      : model_(model), is_gguf_(model.format() == ModelFormat::gguf), is_part_(is_part) {}
+  TensorFinder(const ModelFile& model, const DecoderTensors& tensors)
+      : model_(model),
+        is_gguf_(model.format() == ModelFormat::gguf),
+        is_part_(tensors.is_part),
+        block_rows_(tensors.block_rows),
+        block_columns_(tensors.block_columns) {}
 
   bool is_gguf() const { return is_gguf_; }
   bool has(const std::string& name) const { return model_.find(name_in_file(name)) != nullptr; }
@@ -89,6 +93,7 @@ class TensorFinder {
     product.weight = matrix(name + ".weight", rows, columns);
     product.rows = rows;
     product.columns = columns;
+    find_scales(product, rows);
     const bool has_bias = bias == Bias::where_stored && has(name + ".bias");
     if (has_bias || bias == Bias::always) product.bias = vector(name + ".bias", rows);
     return product;
@@ -103,6 +108,7 @@ class TensorFinder {
     product.columns = columns;
     product.first_row = first_row;
     product.tensor_rows = tensor_rows;
+    find_scales(product, tensor_rows);
     return product;
   }
 
@@ -125,6 +131,16 @@ class TensorFinder {
       all.weights.push_back(matrix(prefix + std::string(names.experts) + std::to_string(expert) +
                                        "." + std::string(part) + ".weight",
                                    rows, columns));
+      const std::string scales = scales_of(all.weights.back(), rows, columns);
+      if (scales.empty()) continue;
+      all.block_scales.push_back(scales);
+      all.block_rows = block_rows_;
+      all.block_columns = block_columns_;
+    }
+    if (!all.block_scales.empty() && all.block_scales.size() != count) {
+      refuse_decoder(model_.path(),
+                     "some of " + in_quotes(prefix + std::string(part)) + " are in FP8",
+                     "use a model whose experts are of one type");
     }
     return all;
   }
@@ -190,6 +206,22 @@ class TensorFinder {
   }
 
  private:
+  /// The name of the scales of numbers in FP8 (DeepSeek V3's files); empty: it has none.
+  std::string scales_of(const std::string& weight, std::uint64_t rows, std::uint64_t columns) {
+    if (block_rows_ == 0 || model_.find(weight)->type.name() != "F8_E4M3") return {};
+    const auto blocks = [](std::uint64_t extent, std::uint64_t block) {
+      return (extent + block - 1) / block;
+    };
+    return matrix(weight + "_scale_inv", blocks(rows, block_rows_),
+                  blocks(columns, block_columns_));
+  }
+  void find_scales(MatrixSpec& product, std::uint64_t tensor_rows) {
+    product.scales = scales_of(product.weight, tensor_rows, product.columns);
+    if (product.scales.empty()) return;
+    product.block_rows = block_rows_;
+    product.block_columns = block_columns_;
+  }
+
   // transformers' modeling_mistral3.py and modeling_gemma3.py, and its older names, which files
   // have: the decoder of a model with an encoder of images.
   std::string name_in_file(const std::string& name) const {
@@ -236,6 +268,8 @@ class TensorFinder {
   const ModelFile& model_;
   bool is_gguf_;
   bool is_part_;
+  std::uint64_t block_rows_;
+  std::uint64_t block_columns_;
   std::unordered_set<std::string> used_;
   std::vector<std::string> left_out_;
 };
@@ -427,7 +461,7 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   const bool is_gguf = model.format() == ModelFormat::gguf;
   const TensorNames& names = is_gguf ? gguf_names : config_names;
   const auto whole = [](std::string_view name) { return std::string(name) + ".weight"; };
-  TensorFinder find(model, tensors.is_part);
+  TensorFinder find(model, tensors);
   spec.has_row_norms = tensors.kind->has_row_norms;
   spec.has_layer_norms = tensors.kind->is_parallel;
   spec.is_parallel = tensors.kind->is_parallel;
@@ -440,6 +474,9 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   spec.output_norm = find.vector(whole(names.output_norm), spec.embedding);
   const std::string output(spec.is_tied ? names.embedding : names.output);
   spec.output = find.product(output, spec.vocabulary, spec.embedding, Bias::never);
+  if (spec.is_tied && !spec.output.scales.empty()) {
+    refuse_decoder(model.path(), "the embedding is in FP8", "use a model whose embedding is not");
+  }
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     name_layer(find, names, tensors, spec, number, spec.layers[number]);
   }

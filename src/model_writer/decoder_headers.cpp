@@ -295,6 +295,13 @@ std::string decoder_config(const DecoderPlan& plan) {
     add("moe_intermediate_size", std::to_string(plan.feed_forward));
     add("norm_topk_prob", decoder.is_tied ? "true" : "false");  // so that there are both
   }
+  if (plan.has_scales) {
+    const std::string block = std::to_string(DecoderPlan::scale_block);
+    add("quantization_config",
+        R"({"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", )"
+        R"("weight_block_size": [)" +
+            block + ", " + block + "]}");
+  }
   const std::string window = decoder.window > 0 ? std::to_string(decoder.window) : "null";
   if (plan.kind->has_embedding_scale) add("query_pre_attn_scalar", "40");  // not the head's size
   if (plan.kind->has_multipliers) {

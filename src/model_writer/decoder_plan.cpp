@@ -16,6 +16,7 @@ namespace hiptool::model_writer {
 namespace {
 
 constexpr std::uint64_t matrices_per_layer = 7;
+constexpr std::string_view scaled_type = "F8_E4M3";
 
 [[noreturn]] void refuse_decoder_plan(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::invalid_argument, "make-model", message, hint);
@@ -74,7 +75,23 @@ class DecoderTensorList {
       : options_(options), types_(types), tensors_(tensors) {}
 
   void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    add_matrix(name, rows, columns, magnitude_of(columns));
+    const int magnitude = magnitude_of(columns);
+    if (!is_scaled(types_[matrices_ % types_.size()])) {
+      add_matrix(name, rows, columns, magnitude);
+      return;
+    }
+    // A scale is from 1 to 2 times the power of two that codes lack.
+    constexpr int of_codes = 3;
+    add_matrix(name, rows, columns, of_codes);
+    const auto blocks = [](std::uint64_t extent) {
+      return (extent + DecoderPlan::scale_block - 1) / DecoderPlan::scale_block;
+    };
+    add_vector(name + "_scale_inv", blocks(rows) * blocks(columns), magnitude - of_codes - 1, true);
+    tensors_.back().shape = {blocks(rows), blocks(columns)};
+  }
+  /// One that no file has in FP8.
+  void plain_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+    add_plain(name, rows, columns, magnitude_of(columns));
   }
   /// One tensor for all experts, as GGUF has them.
   void experts(const std::string& name, std::uint64_t count, std::uint64_t rows,
@@ -106,7 +123,7 @@ class DecoderTensorList {
     add_vector(name, count, magnitude, is_positive);
   }
   void embedding(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    add_matrix(name, rows, columns, -1);
+    add_plain(name, rows, columns, -1);
   }
   /// Elements from 1 to 2.
   void norm(const std::string& name, std::uint64_t count) { add_vector(name, count, 0, true); }
@@ -120,6 +137,18 @@ class DecoderTensorList {
   }
 
   bool is_gguf() const { return options_.format == ModelFormat::gguf; }
+  bool is_scaled(const PlannedType& type) const { return !is_gguf() && type.name == scaled_type; }
+
+  void add_plain(const std::string& name, std::uint64_t rows, std::uint64_t columns,
+                 int magnitude) {
+    add_matrix(name, rows, columns, magnitude);
+    PlannedTensor& tensor = tensors_.back();
+    if (is_gguf() || tensor.type != scaled_type) return;
+    tensors_.pop_back();
+    PlannedTensor& plain = add(name, "BF16", 2, magnitude, false);
+    plain.size_bytes = rows * columns * 2;
+    plain.shape = {rows, columns};
+  }
 
   void add_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns,
                   int magnitude) {
@@ -181,7 +210,7 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                                        : is_packed   ? "mlp.router"
                                        : is_numbered ? "block_sparse_moe.gate"
                                                      : "mlp.gate");
-  list.matrix(router + ".weight", plan.experts, width);
+  list.plain_matrix(router + ".weight", plan.experts, width);
   if (has_bias) list.bias(router + ".bias", plan.experts);
   if (plan.has_sigmoid_shares) {
     list.bias(prefix + (is_gguf ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias"),
@@ -353,6 +382,7 @@ void plan_latents(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
     plan.experts = 12;
     plan.groups = 4;
     plan.groups_used = 2;
+    if (plan.has_scales) plan.expert_feed_forward = 139;
   }
   if (plan.decoder.is_tied) plan.query_latent = 0;
   if (plan.decoder.is_tied && !plan.has_sigmoid_shares) plan.groups = plan.groups_used = 1;
@@ -374,8 +404,8 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
   }
   list.norm(is_gguf ? "output_norm.weight" : part + "model.norm.weight", plan.embedding);
   if (!plan.decoder.is_tied) {
-    list.matrix(is_gguf ? "output.weight" : part + "lm_head.weight", plan.vocabulary,
-                plan.embedding);
+    list.plain_matrix(is_gguf ? "output.weight" : part + "lm_head.weight", plan.vocabulary,
+                      plan.embedding);
   }
   if (is_gguf) add_divisors(list, plan);
   return tensors;
@@ -397,6 +427,12 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   const bool is_gguf = options.format == ModelFormat::gguf;
   check_types(types, options.format);
   if (plan.kind->plain_period > 0) plan.layers = 5;  // the fourth does not turn
+  plan.has_scales = !is_gguf && std::ranges::any_of(types, [](const PlannedType& type) {
+    return type.name == scaled_type;
+  });
+  if (plan.has_scales && plan.kind->has_packed_experts) {
+    refuse_decoder_plan(plan.decoder.architecture + " has no matrices in F8_E4M3", "use BF16");
+  }
   std::uint64_t block = 1;
   for (const PlannedType& type : types) block = std::max(block, type.elements);
   if (plan.decoder.size_bytes > 0) {
@@ -412,6 +448,11 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   } else {
     if (plan.kind->has_packed_experts) block = std::max<std::uint64_t>(block, 32);
     shape_for_blocks(plan, block);
+    if (plan.has_scales) {
+      // So that blocks are cut, below and at the right.
+      plan.embedding = 200;
+      plan.feed_forward = 263;
+    }
   }
   if (plan.kind->has_latents) plan_latents(plan, is_gguf, block);
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;

@@ -37,6 +37,7 @@ struct DecoderPlan {
   std::uint32_t groups_used = 1;
   bool has_sigmoid_shares = false;
   bool has_split_keys = false;  ///< matrices of keys and values in a GGUF are two
+  bool has_scales = false;      ///< of matrices in FP8, for blocks of scale_block x scale_block
   std::uint32_t vocabulary = 331;
   std::uint32_t layers = 3;
   std::uint32_t context = 64;           ///< tokens
@@ -59,10 +60,12 @@ struct DecoderPlan {
 
   /// Where layers have windows in longer periods, so that the last of three layers has none.
   static constexpr std::uint32_t own_period = 3;
+  static constexpr std::uint32_t scale_block = 128;
 };
 
-/// Matrices take the types in turn; norms and biases are F32. The values are those of
-/// weight_pattern() with tensor_seed(options.seed, number of the tensor). Throws
+/// Matrices take the types in turn; norms and biases are F32. In safetensors a matrix in F8_E4M3
+/// has scales behind it, and embedding, output and routers are BF16 in its place. The values are
+/// those of weight_pattern() with tensor_seed(options.seed, number of the tensor). Throws
 /// Error(invalid_argument) for types that are not weights and for unknown architectures.
 DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types);
 

@@ -41,11 +41,13 @@ std::vector<std::string> tensors_of(const DecoderSpec& spec, const DecoderLayer&
   for (const MatrixSpec* matrix : model::matrices_of(layer)) {
     all.push_back(matrix->weight);
     all.push_back(matrix->bias);
+    all.push_back(matrix->scales);
   }
   for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
     all.insert(all.end(), experts->weights.begin(), experts->weights.end());
     all.push_back(experts->bias);
     all.push_back(experts->scales);
+    all.insert(all.end(), experts->block_scales.begin(), experts->block_scales.end());
   }
   std::erase(all, std::string());
   return all;
@@ -91,7 +93,9 @@ DecoderPlaces find_places(std::span<const Backend> backends, const DecoderSpec& 
   }
   places.output_norm = place_of(backends, find, spec.output_norm);
   std::vector<std::string> output{spec.output.weight};
-  if (!spec.output.bias.empty()) output.push_back(spec.output.bias);
+  for (const std::string* more : {&spec.output.bias, &spec.output.scales}) {
+    if (!more->empty()) output.push_back(*more);
+  }
   places.output = place_of_all(backends, find, output, "the output");
   return places;
 }

@@ -12,6 +12,7 @@
 #include "hiptool/ops.hpp"
 #include "model/decoder_parts.hpp"
 #include "runtime/decoder_places.hpp"
+#include "runtime/decoder_scales.hpp"
 
 namespace hiptool::runtime {
 namespace {
@@ -29,12 +30,7 @@ class PartFinder {
 
   ops::QuantisedTensor matrix(const std::string& tensor, std::uint64_t rows,
                               std::uint64_t columns) const {
-    const Weight weight = find_(tensor, backend_.device());
-    std::uint64_t elements = 1;
-    for (const std::uint64_t extent : weight.shape) elements *= extent;
-    if (elements != rows * columns) {
-      refuse_size(tensor, std::to_string(rows) + " x " + std::to_string(columns) + " elements");
-    }
+    const Weight weight = sized(tensor, rows, columns);
     try {
       return {weight.bytes, weight.type, rows, columns};
     } catch (const Error& error) {
@@ -77,27 +73,69 @@ class PartFinder {
     if (!tensor.empty()) matrix(tensor, 1, count);
   }
   void check_product(const MatrixSpec& spec) const {
-    matrix(spec.weight, spec.tensor_rows > 0 ? spec.tensor_rows : spec.rows, spec.columns);
+    const std::uint64_t rows = spec.tensor_rows > 0 ? spec.tensor_rows : spec.rows;
+    if (spec.scales.empty()) {
+      matrix(spec.weight, rows, spec.columns);
+    } else {
+      check_scaled(spec.weight, spec.scales, scaled_shape(spec, rows));
+    }
     check_vector(spec.bias, spec.rows);
   }
   void check_expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
-    if (spec.scales.empty()) {
-      expert_matrices(spec, experts);
-    } else {
+    for (std::size_t i = 0; i < spec.block_scales.size(); ++i) {
+      check_scaled(spec.weights.at(i), spec.block_scales[i], scaled_shape(spec, spec.rows));
+    }
+    if (!spec.scales.empty()) {
       packed(spec, experts);
+    } else if (spec.block_scales.empty()) {
+      expert_matrices(spec, experts);
     }
     check_vector(spec.bias, experts * spec.row_step * spec.rows);
   }
 
  private:
+  Weight sized(const std::string& tensor, std::uint64_t rows, std::uint64_t columns) const {
+    Weight weight = find_(tensor, backend_.device());
+    std::uint64_t elements = 1;
+    for (const std::uint64_t extent : weight.shape) elements *= extent;
+    if (elements == rows * columns) return weight;
+    refuse_size(tensor, std::to_string(rows) + " x " + std::to_string(columns) + " elements");
+  }
+
+  template <class Spec>
+  static ScaledShape scaled_shape(const Spec& spec, std::uint64_t rows) {
+    return {rows, spec.columns, spec.block_rows, spec.block_columns};
+  }
+  Buffer codes(const std::string& tensor, const ScaledShape& shape) const {
+    const Weight weight = sized(tensor, shape.rows, shape.columns);
+    if (weight.type.name() == "F8_E4M3") return weight.bytes;
+    refuse_size(tensor, "type F8_E4M3");
+  }
+  void check_scaled(const std::string& tensor, const std::string& scales,
+                    const ScaledShape& shape) const {
+    if (shape.block_rows == 0 || shape.block_columns == 0) refuse_size(tensor, "blocks");
+    codes(tensor, shape);
+    check_vector(scales, shape.row_blocks() * shape.column_blocks());
+  }
+  ops::QuantisedTensor scaled(const std::string& tensor, const std::string& scales,
+                              const ScaledShape& shape) const {
+    const std::uint64_t blocks = shape.row_blocks() * shape.column_blocks();
+    return expand_scaled(backend_, codes(tensor, shape), vector(scales, blocks), shape);
+  }
+  ops::QuantisedTensor whole_matrix(const MatrixSpec& spec, std::uint64_t rows) const {
+    if (spec.scales.empty()) return matrix(spec.weight, rows, spec.columns);
+    return scaled(spec.weight, spec.scales, scaled_shape(spec, rows));
+  }
+
   // Rows that begin where kernels cannot read are copied.
   ops::QuantisedTensor part(const MatrixSpec& spec) const {
-    if (spec.tensor_rows == 0) return matrix(spec.weight, spec.rows, spec.columns);
-    const ops::QuantisedTensor whole = matrix(spec.weight, spec.tensor_rows, spec.columns);
+    if (spec.tensor_rows == 0) return whole_matrix(spec, spec.rows);
+    const ops::QuantisedTensor whole = whole_matrix(spec, spec.tensor_rows);
     constexpr std::uint64_t alignment = 16;
     const std::uint64_t begin = spec.first_row * whole.row_bytes();
     Buffer rows = whole.blocks().view(begin, spec.rows * whole.row_bytes());
-    if (begin % alignment != 0) {
+    // Of an expanded tensor only these rows are kept.
+    if (begin % alignment != 0 || !spec.scales.empty()) {
       Buffer copy(backend_.device(), rows.size_bytes());
       copy_d2d(copy, rows, backend_.stream());
       rows = copy;
@@ -125,8 +163,11 @@ class PartFinder {
                                                     std::uint64_t experts) const {
     const std::uint64_t rows = spec.rows * (experts / spec.weights.size());
     std::vector<ops::QuantisedTensor> matrices;
-    for (const std::string& tensor : spec.weights) {
-      matrices.push_back(matrix(tensor, rows, spec.columns));
+    for (std::size_t i = 0; i < spec.weights.size(); ++i) {
+      matrices.push_back(
+          spec.block_scales.empty()
+              ? matrix(spec.weights[i], rows, spec.columns)
+              : scaled(spec.weights[i], spec.block_scales.at(i), scaled_shape(spec, rows)));
     }
     return matrices;
   }

@@ -86,7 +86,7 @@ struct DecoderWeights {
 void check_weights(std::span<const Backend> backends, const DecoderPlaces& places,
                    const DecoderSpec& spec, const FindWeight& find);
 
-/// Queues the conversion of vectors that are not F32.
+/// Queues the conversion of vectors that are not F32, and of matrices with scales of blocks.
 DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlaces& places,
                             const DecoderSpec& spec, const FindWeight& find);
 

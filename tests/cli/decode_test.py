@@ -253,7 +253,7 @@ class Decode(CliTest):
 
     def test_what_cannot_be_decoded(self):
         decoder = self.make("m.gguf", "--architecture", "llama")
-        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E4M3")
+        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E5M2")
         other = self.make("other.gguf", "--size", "1M")
         whole = pathlib.Path(decoder).read_bytes()
         truncated = str(self.folder / "truncated.gguf")
@@ -274,7 +274,7 @@ class Decode(CliTest):
                 (2, "temperature of nan", decoder, "--decode", "1", "--temperature", "nan"),
                 (2, "top-p of 0", decoder, "--decode", "1", "--temperature", "1", "--top-p", "0"),
                 (2, "for --top-k", decoder, "--decode", "1", "--temperature", "1", "--top-k", "0"),
-                (4, "no kernels for weights of type 'F8_E4M3'", small, "--decode", "1"),
+                (4, "no kernels for weights of type 'F8_E5M2'", small, "--decode", "1"),
                 (4, "has the shape", other, "--decode", "1"),
                 (4, "general.architecture", unknown, "--decode", "1"),
                 (4, "truncated.gguf", truncated, "--decode", "1")]:

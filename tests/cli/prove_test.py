@@ -473,7 +473,7 @@ class Prove(CliTest):
 
     def test_what_cannot_be_proved(self):
         decoder = self.make("m.gguf", "--architecture", "llama")
-        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E4M3")
+        small = self.make("m.safetensors", "--architecture", "llama", "--dtype", "F8_E5M2")
         other = self.make("other.gguf", "--size", "1M")
         for code, part, path, *words in [
                 (2, "token 331 is not in", decoder, "--prove", "--prompt-ids", "1,331"),
@@ -487,7 +487,7 @@ class Prove(CliTest):
                 (2, "two runs", decoder, "--prove", "--write-golden", "a", "--check-golden", "b"),
                 (2, "of all layers", decoder, "--prove", "--layers", "1", "--check-golden", "b"),
                 (2, "applies only to --prove", decoder, "--write-golden", "a"),
-                (4, "no kernels for weights of type 'F8_E4M3'", small, "--prove"),
+                (4, "no kernels for weights of type 'F8_E5M2'", small, "--prove"),
                 (4, "has the shape", other, "--prove")]:
             with self.subTest(part=part):
                 device = () if "--write-golden" in words else ("--device", "cpu")

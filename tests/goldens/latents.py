@@ -20,6 +20,7 @@ CASES = [
     ("gguf", "deepseek2", "yarn", 0, False, "Q4_K", 12),
     ("safetensors", "deepseek2", "yarn", 0, False, "F32", 12),
     ("safetensors", "deepseek2", "none", 0, True, "BF16", 40),
+    ("safetensors", "deepseek2", "yarn", 0, False, "F8_E4M3", 12),
     ("safetensors", "deepseek_v2", "yarn", 0, False, "F32", 12),
     ("safetensors", "deepseek_v2", "none", 0, True, "F16", 12),
 ]
@@ -75,7 +76,7 @@ def make_latents(form, tied, name, make, size, kind):
 def make_routes(form, architecture, tied, name, make, size):
     """Router, shared experts and the others."""
     count, width, height = size["experts"], size["embedding"], size["expert"]
-    state = {name + "gate.weight": make.matrix(count, width)}
+    state = {name + "gate.weight": make.matrix(count, width, plain=True)}
     if has_sigmoids(form, architecture, tied):
         state[name + "gate.e_score_correction_bias"] = make.vector(count, -2, False)
     shared = size["shared"] * height

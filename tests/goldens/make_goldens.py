@@ -26,6 +26,7 @@ except ImportError as error:
 if int(transformers.__version__.split(".")[0]) < 5:
     skip(f"transformers {transformers.__version__} has no rope_parameters; this needs 5 or later")
 import latents  # noqa: E402 (it needs numpy)
+import mixtures  # noqa: E402 (likewise)
 import quantised  # noqa: E402 (it skips without gguf)
 from lifted import SINGLE, doubles, keep_scale  # noqa: E402 (it needs torch)
 
@@ -34,6 +35,8 @@ SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 163, "voc
          "layers": 3, "context": 64, "original": 32, "factor": 4.0, "experts": 7, "used": 3}
 BETA_FAST, BETA_SLOW, EPSILON = 4.0, 0.25, 1e-3
 WIDTHS = {1: {}, 32: {"head": 32, "ff": 160}}   # by the elements of a block
+SCALE_BLOCK = 128   # rows and columns of FP8 with a scale
+SCALED = {"embedding": 200, "ff": 263}   # of which some are cut
 WIDE = {"embedding": 256, "head": 128, "ff": 768}   # for longer blocks
 PERIOD = 3   # the last of so many layers has no window, where an architecture has such periods
 STEP = 5   # every fifth logit is kept
@@ -65,12 +68,14 @@ CASES = [
     ("safetensors", "qwen2", "none", 5, False, "F32", 12),
     ("safetensors", "qwen3", "none", 0, False, "F32", 12),
     ("safetensors", "qwen3", "yarn", 5, True, "F64", 12),
+    ("safetensors", "qwen3", "none", 0, True, "F8_E4M3", 12),
     ("gguf", "qwen3moe", "none", 0, False, "F32", 12),
     ("gguf", "qwen3moe", "yarn", 0, True, "Q4_K", 12),
     ("gguf", "qwen3moe", "none", 0, False, "F32", 1),
     ("gguf", "qwen3moe", "none", 0, False, "Q8_0", 200),
     ("safetensors", "qwen3moe", "none", 0, False, "F32", 12),   # weights not normalised
     ("safetensors", "qwen3moe", "none", 5, True, "BF16", 12),
+    ("safetensors", "qwen3moe", "none", 0, False, "F8_E4M3", 40),
     ("gguf", "gemma3", "none", 5, True, "F32", 12),
     ("gguf", "gemma3", "linear", 5, True, "Q5_K", 12),
     ("gguf", "gemma3", "none", 5, True, "F32", 1),
@@ -88,6 +93,7 @@ CASES = [
     ("gguf", "phi3", "longrope", 5, False, "F16", 40),
     ("safetensors", "phi3", "longrope", 5, True, "F32", 12),
     ("safetensors", "phi3", "longrope", 0, False, "F32", 40),
+    ("safetensors", "phi3", "none", 0, False, "F8_E4M3", 12),
     ("gguf", "mixtral", "none", 0, False, "F32", 12),
     ("gguf", "mixtral", "none", 0, False, "Q5_0", 200),
     ("safetensors", "mixtral", "none", 5, False, "BF16", 12),
@@ -171,12 +177,24 @@ class Tensors:
     def __init__(self, kind):
         self.kind, self.count = kind, 0
 
-    def matrix(self, rows, columns, magnitude=None):
+    def matrix(self, rows, columns, magnitude=None, plain=False):
+        """`plain`: never in FP8, of which each block has a scale."""
         if magnitude is None:
             magnitude = math.floor(-math.log2(columns) / 2 - 0.6 + 0.5)
-        values = tensor_values(self.count, rows * columns, self.kind, magnitude)
+        if self.kind == "F8_E4M3" and not plain:
+            return self.scaled(rows, columns, magnitude)
+        kind = "BF16" if self.kind == "F8_E4M3" else self.kind
+        values = tensor_values(self.count, rows * columns, kind, magnitude)
         self.count += 1
         return values.reshape(rows, columns)
+
+    def scaled(self, rows, columns, magnitude):
+        down, along = (-(-extent // SCALE_BLOCK) for extent in (rows, columns))
+        codes = tensor_values(self.count, rows * columns, self.kind, 3).reshape(rows, columns)
+        scales = tensor_values(self.count + 1, down * along, "F32", magnitude - 4, True)
+        self.count += 2
+        scales = scales.reshape(down, along).repeat(SCALE_BLOCK, axis=0)
+        return codes * scales.repeat(SCALE_BLOCK, axis=1)[:rows, :columns]
 
     def packed(self, count, rows, columns):
         """Codes of MXFP4, two in a byte, then their exponents."""
@@ -203,6 +221,9 @@ def natural_order(rows, heads):
 
 def sizes_of(kind, architecture):
     block = quantised.block_elements(kind)
+    if kind == "F8_E4M3":
+        more = latents.sizes_of(block) if architecture in latents.ARCHITECTURES else {}
+        return SIZES | more | SCALED | ({"expert": 139} if more else {})
     if architecture == "smollm3":
         return SIZES | WIDTHS.get(block, WIDE) | {"layers": 5}   # the fourth does not turn
     if architecture in latents.ARCHITECTURES:
@@ -210,40 +231,11 @@ def sizes_of(kind, architecture):
     return SIZES | WIDTHS.get(max(block, 32) if architecture == "gpt-oss" else block, WIDE)
 
 
-def make_biased_experts(form, name, make, size):
-    """Of gpt-oss, as transformers has them in memory: columns first, gate and up in turn."""
-    count, width, height = size["experts"], size["embedding"], size["ff"]
-    if form == "gguf":
-        gate, up, down = ((make.matrix(count * rows, columns).reshape(count, rows, columns),
-                           make.vector(count * rows, -2, False).reshape(count, rows))
-                          for rows, columns in ((height, width), (height, width), (width, height)))
-        both = [numpy.stack(pair, axis=2).reshape(count, 2 * height, *pair[0].shape[2:])
-                for pair in zip(gate, up)]
-    else:
-        both, down = ((make.packed(count, rows, columns),
-                       make.vector(count * rows, -2, False).reshape(count, rows))
-                      for rows, columns in ((2 * height, width), (width, height)))
-    return {name + "gate_up_proj": both[0].swapaxes(1, 2), name + "gate_up_proj_bias": both[1],
-            name + "down_proj": down[0].swapaxes(1, 2), name + "down_proj_bias": down[1]}
-
-
-def make_experts(form, architecture, name, make, size):
-    """Router and experts, as transformers has them in memory."""
-    count, width, height = size["experts"], size["embedding"], size["ff"]
-    router = make.matrix(count, width)
-    if architecture == "gpt-oss":
-        return {name + "router.weight": router, name + "router.bias": make.vector(count, -2, False),
-                **make_biased_experts(form, name + "experts.", make, size)}
-    gate, up, down = latents.make_parts(form, make, count, width, height)
-    return {name + "gate.weight": router,
-            name + "experts.gate_up_proj": numpy.concatenate([gate, up], axis=1),
-            name + "experts.down_proj": down}
-
-
 def make_weights(form, architecture, tied, kind, scaling):
     size, make, state = sizes_of(kind, architecture), Tensors(kind), {}
     queries, keys = size["heads"] * size["head"], size["kv_heads"] * size["head"]
-    state["model.embed_tokens.weight"] = make.matrix(size["vocabulary"], size["embedding"], -1)
+    state["model.embed_tokens.weight"] = make.matrix(size["vocabulary"], size["embedding"], -1,
+                                                        plain=True)
     for layer in range(size["layers"]):
         name = f"model.layers.{layer}."
         if architecture not in NO_PRE_NORMS:
@@ -286,7 +278,7 @@ def make_weights(form, architecture, tied, kind, scaling):
             state |= latents.make_routes(form, architecture, tied, name + "mlp.", make, size)
             continue
         if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
-            state |= make_experts(form, architecture, name + "mlp.", make, size)
+            state |= mixtures.make_experts(form, architecture, name + "mlp.", make, size)
             continue
         if architecture == "phi3":
             state[name + "mlp.gate_up_proj.weight"] = make.matrix(2 * size["ff"],
@@ -297,7 +289,7 @@ def make_weights(form, architecture, tied, kind, scaling):
         state[name + "mlp.down_proj.weight"] = make.matrix(size["embedding"], size["ff"])
     state["model.norm.weight"] = make.vector(size["embedding"])
     output = state["model.embed_tokens.weight"]
-    state["lm_head.weight"] = output if tied else make.matrix(*output.shape)
+    state["lm_head.weight"] = output if tied else make.matrix(*output.shape, plain=True)
     if form == "gguf" and architecture in ("gemma2", "gemma3"):
         # The converter adds the 1 that transformers adds when it computes.
         state |= {name: values - 1 for name, values in state.items() if "norm" in name}

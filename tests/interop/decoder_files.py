@@ -4,12 +4,12 @@
 
 Usage: decoder_files.py DECODER_LOGITS [MODEL_TYPE...]. It needs gguf, safetensors, torch and
 transformers. Models of odd sizes with random weights are saved as a Hugging Face folder by
-transformers (gpt-oss,
-whose experts it does not save in MXFP4, by safetensors, and read back by transformers) and as a
-GGUF by gguf.GGUFWriter, with the names of gguf's own tables: nothing here knows what make-model
-writes. For prompts of 1, 12 and 200 tokens, of which the longer ones pass the window's edge, the
-logits of the float64 reference are compared with those of transformers in float64, the cpu
-platform's with the reference's, chunks of any length bit for bit, and every layer by the proof.
+transformers (gpt-oss, whose experts it does not save in MXFP4, by safetensors, and read back by
+transformers), some of them in FP8 as well, and as a GGUF by gguf.GGUFWriter, with the names of
+gguf's own tables: nothing here knows what make-model writes. For prompts of 1, 12 and 200 tokens,
+of which the longer ones pass the window's edge, the logits of the float64 reference are compared
+with those of transformers in float64, the cpu platform's with the reference's, chunks of any length
+bit for bit, and every layer by the proof.
 """
 import importlib.util
 import json
@@ -31,6 +31,7 @@ try:
 except ImportError as error:
     skip(f"{error.name} is not installed")
 import make_goldens  # noqa: E402 (it skips without these packages)
+import scaled_files  # noqa: E402 (it needs torch)
 
 BOUND, DEVICE_BOUND = 2e-6, 1e-5   # standard deviations of the logits
 PROMPTS = (1, 12, 200)
@@ -412,11 +413,13 @@ def main():
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
         for name in sys.argv[2:] or CONFIGS:
-            for form in ("folder", "gguf"):
+            for form in ("folder", "gguf") + (("fp8",) if name in scaled_files.SCALES else ()):
                 with make_goldens.doubles():
                     model = make_model(name, truncates=form == "gguf").double().eval()
-                file = folder / (f"{name}.gguf" if form == "gguf" else name)
+                file = folder / {"gguf": f"{name}.gguf", "folder": name, "fp8": name + "-fp8"}[form]
                 (save_gguf if form == "gguf" else save_folder)(model, file)
+                if form == "fp8":
+                    scaled_files.scale_folder(model, file)
                 if form == "folder" and name == "gpt_oss":
                     findings += read_again(model, file)
                 findings += compare(program, model, file, f"{name} {form}")

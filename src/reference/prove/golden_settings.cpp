@@ -66,6 +66,12 @@ class Description {
     add(matrix.bias);
     add(matrix.rows);
     add(matrix.columns);
+    if (!matrix.scales.empty()) add_blocks(matrix.scales, matrix.block_rows, matrix.block_columns);
+  }
+  void add_blocks(std::string_view scales, std::uint64_t rows, std::uint64_t columns) {
+    add(scales);
+    add(rows);
+    add(columns);
   }
   void add(const RopeSpec& rope, std::uint64_t original_context) {
     add(static_cast<std::uint64_t>(rope.pairs));
@@ -130,6 +136,9 @@ class Description {
       if (!matrices->scales.empty()) add(matrices->scales);
       add(matrices->rows);
       add(matrices->columns);
+      for (const std::string& name : matrices->block_scales) {
+        add_blocks(name, matrices->block_rows, matrices->block_columns);
+      }
     }
     if (experts.has_shares()) {
       add(std::uint64_t{experts.share == ExpertShare::sigmoid});
@@ -207,6 +216,11 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
   if (spec.attention_softcap != 0) all["attention softcap"] = text_of(spec.attention_softcap);
   if (spec.logit_softcap != 0) all["logit softcap"] = text_of(spec.logit_softcap);
   if (spec.temperature_scale != 0) all["temperature scale"] = text_of(spec.temperature_scale);
+  if (!spec.layers.empty() && !spec.layers.back().attention_output.scales.empty()) {
+    const MatrixSpec& matrix = spec.layers.back().attention_output;
+    all["scale blocks"] =
+        std::to_string(matrix.block_rows) + "x" + std::to_string(matrix.block_columns);
+  }
   if (!spec.layers.empty() && spec.layers.back().has_latent()) {
     const LatentSpec& latent = spec.layers.back().latent;
     all["latent length"] = std::to_string(latent.length);

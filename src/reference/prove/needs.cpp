@@ -6,6 +6,7 @@
 
 #include "hiptool/error.hpp"
 #include "hiptool/model_runtime.hpp"
+#include "model/decoder_parts.hpp"
 #include "model/element_types.hpp"
 #include "reference/prove/reference_decoder.hpp"
 #include "reference/prove/values.hpp"
@@ -66,6 +67,7 @@ Provability provability(const ModelFile& model) {
     const std::string_view type = tensor.type.name();
     if (type == "U8") continue;  // codes and exponents of experts, which the description checks
     if (has_values(tensor.type) && model::find_gguf_type(type) != nullptr) continue;
+    if (model::has_block_scales(model, tensor)) continue;
     return {std::nullopt, "tensor '" + tensor.name + "' is of type " + std::string(type) +
                               ", for which there are no kernels"};
   }
@@ -77,7 +79,8 @@ Provability provability(const ModelFile& model) {
     options.context_tokens = tokens;
     const std::uint64_t threads = std::max(1u, std::thread::hardware_concurrency());
     const auto weights = static_cast<double>(model.parameters());
-    return {Needs{ModelRuntime::memory_bytes(spec, options), host_bytes_of(spec, tokens, threads),
+    return {Needs{ModelRuntime::memory_bytes(spec, options) + model::expanded_bytes(spec),
+                  host_bytes_of(spec, tokens, threads),
                   weights * prove_time_s / static_cast<double>(threads),
                   weights * golden_time_s / static_cast<double>(threads)},
             {}};

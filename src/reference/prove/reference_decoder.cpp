@@ -68,6 +68,7 @@ void ReferenceDecoder::check_weights() const {
   const auto check_matrix = [&](const MatrixSpec& matrix) {
     weights_.check(matrix.weight, matrix.columns);
     check_vector(matrix.bias);
+    check_vector(matrix.scales);
   };
   weights_.check(spec_.embedding_tensor, spec_.embedding);
   check_matrix(spec_.output);
@@ -81,6 +82,7 @@ void ReferenceDecoder::check_weights() const {
       if (experts->scales.empty()) {
         for (const std::string& tensor : experts->weights) weights_.check(tensor, experts->columns);
       }
+      for (const std::string& tensor : experts->block_scales) check_vector(tensor);
       check_vector(experts->bias);
     }
     for (const model::VectorPart& part : model::vectors_of(spec_, layer)) {

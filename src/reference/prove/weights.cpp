@@ -85,6 +85,9 @@ struct Weights::Rows {
   std::uint64_t row_step = 1;
   const TensorInfo* scales = nullptr;  // of packed experts: a byte for each 16 of the rows
   const base::File* scales_file = nullptr;
+  std::vector<double> block_scales;  // of numbers in FP8: rows of blocks, one after the other
+  std::uint64_t block_rows = 0;
+  std::uint64_t block_columns = 0;
 
   /// Of this matrix, from the first row to the last, with the rows of the tensor between them.
   std::vector<std::byte> read(std::uint64_t first, std::uint64_t count) const {
@@ -124,6 +127,26 @@ struct Weights::Rows {
         (*read_values)(own, numbers);
       } else {
         packed_to_doubles(own, exponents.subspan(at / 16, own.size() / 16), numbers);
+      }
+    }
+  }
+  /// Of such a piece, whose first row is that one of the matrix.
+  void scale(std::uint64_t row, std::size_t count, std::uint64_t column,
+             std::vector<double>& piece) const {
+    if (block_scales.empty()) return;
+    const std::uint64_t blocks_of_row = (columns + block_columns - 1) / block_columns;
+    const std::uint64_t end = column + piece.size() / count;
+    double* number = piece.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t of_tensor = first_row + (row + i) * row_step;
+      const std::uint64_t first_block = of_tensor / block_rows * blocks_of_row;
+      for (std::uint64_t at = column; at < end;) {
+        const std::uint64_t block = at / block_columns;
+        const double scale = block_scales[static_cast<std::size_t>(first_block + block)];
+        for (const std::uint64_t past = std::min(end, (block + 1) * block_columns); at < past;
+             ++at) {
+          *number++ *= scale;
+        }
       }
     }
   }
@@ -189,6 +212,14 @@ Weights::Rows Weights::packed_rows_of(const ExpertMatrices& matrices) const {
           1,
           &scales,
           &files_[scales.file]};
+}
+
+void Weights::give_scales(Rows& rows, const std::string& scales, std::uint64_t block_rows,
+                          std::uint64_t block_columns) const {
+  if (scales.empty()) return;
+  rows.block_scales = vector(scales);
+  rows.block_rows = block_rows;
+  rows.block_columns = block_columns;
 }
 
 void Weights::require_finite(const std::string& tensor, const std::vector<double>& values,
@@ -297,6 +328,7 @@ std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const d
   }
   Rows rows = rows_of(matrix.weight, matrix.columns);
   rows.first_row = matrix.first_row;
+  give_scales(rows, matrix.scales, matrix.block_rows, matrix.block_columns);
   add_product(rows, height, inputs, outputs, squares, squared);
   return outputs;
 }
@@ -325,6 +357,9 @@ std::vector<double> Weights::expert_product(const ExpertMatrices& matrices, std:
     if (is_stacked) rows.first_row = expert * matrices.rows * matrices.row_step;
     rows.first_row += matrices.first_row;
     rows.row_step = matrices.row_step;
+    if (!matrices.block_scales.empty()) {
+      give_scales(rows, matrices.block_scales[expert], matrices.block_rows, matrices.block_columns);
+    }
     std::vector<double> own_inputs;
     std::vector<double> own(slots.size() * height);
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -402,6 +437,7 @@ void Weights::add_product(const Rows& rows, std::size_t height, std::span<const 
       for (std::size_t column = 0; column < columns; column += RowProducts::piece_columns) {
         rows.to_piece(bytes, exponents, first - chunk * step, count, column, piece);
         require_finite(rows, piece, first, column);
+        rows.scale(first, count, column, piece);
         products.add(piece, count);
       }
       for (std::size_t token = 0; token < tokens; ++token) {

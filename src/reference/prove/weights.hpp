@@ -65,6 +65,8 @@ class Weights {
   class Seen;   // digests of the bytes that were read
   Rows rows_of(const std::string& tensor, std::uint64_t columns) const;
   Rows packed_rows_of(const ExpertMatrices& matrices) const;
+  void give_scales(Rows& rows, const std::string& scales, std::uint64_t block_rows,
+                   std::uint64_t block_columns) const;
   void add_product(const Rows& rows, std::size_t height, std::span<const double> inputs,
                    std::span<double> outputs, std::vector<double>* squares,
                    std::size_t squared) const;

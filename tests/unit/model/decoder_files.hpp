@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -152,17 +153,20 @@ struct ConfigFolder {
       {"model.layers.0.mlp.down_proj.weight", {12, 20}}};
 
   std::string dtype = "F32";
+  std::map<std::string, std::string> dtypes;  ///< of tensors with another one
 
   DecoderSpec read() const {
     const TemporaryFolder folder;
-    const std::size_t element_bytes = dtype == "F32" ? 4 : 2;
     nlohmann::json header = nlohmann::json::object();
     std::size_t offset = 0;
     for (const auto& [name, shape] : tensors) {
+      const auto own = dtypes.find(name);
+      const std::string& type = own != dtypes.end() ? own->second : dtype;
+      const std::size_t element_bytes = type == "F32" ? 4 : type.starts_with("F8") ? 1 : 2;
       std::size_t elements = 1;
       for (const std::uint64_t extent : shape) elements *= extent;
       const std::size_t end = offset + elements * element_bytes;
-      header[name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {offset, end}}};
+      header[name] = {{"dtype", type}, {"shape", shape}, {"data_offsets", {offset, end}}};
       offset = end;
     }
     write_file(folder / "model.safetensors", safetensors(header.dump(), offset));

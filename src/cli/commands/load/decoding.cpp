@@ -8,6 +8,7 @@
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
+#include "model/decoder_parts.hpp"
 
 namespace hiptool::cli {
 
@@ -23,6 +24,7 @@ Error unusable_model(const ModelFile& model, const std::string& reason) {
 
 void require_weight_types(const ModelFile& model) {
   for (const TensorInfo& tensor : model.tensors()) {
+    if (model::has_block_scales(model, tensor)) continue;
     try {
       ops::QuantisedTensor::require_type(tensor.type);
     } catch (const Error& error) {
