@@ -231,8 +231,8 @@ struct DecoderSpec {
   /// llama (mistral, mixtral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs),
   /// gemma2, gemma3 (gemma3_text of configs), gpt-oss (gpt_oss of configs), phi3, smollm3, granite,
   /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4, cohere2,
-  /// deepseek2 (deepseek_v2, deepseek_v3 and kimi_k2 of configs). Of mistral3 and gemma3 folders
-  /// with an encoder of images the text decoder.
+  /// deepseek2 (deepseek_v2, deepseek_v3 and kimi_k2 of configs), glm4moe (glm4_moe of configs). Of
+  /// mistral3 and gemma3 folders with an encoder of images the text decoder.
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

@@ -13,7 +13,7 @@ constexpr DecoderBiases of_all_experts{Bias::always, Bias::always, Bias::never, 
 constexpr DecoderBiases of_qkv{Bias::always, Bias::never, Bias::never};
 
 // llama.cpp's src/models and Hugging Face transformers' configuration_*.py and modeling_*.py.
-constexpr std::array<DecoderArchitecture, 20> architectures{{
+constexpr std::array<DecoderArchitecture, 21> architectures{{
     {.gguf = "llama",
      .config = "llama",
      .gguf_pairs = RopePairs::neighbours,
@@ -191,6 +191,7 @@ constexpr std::array<DecoderArchitecture, 20> architectures{{
      .needs_kv_heads = false,
      .has_experts = true,
      .has_latents = true,
+     .has_shares = true,
      .has_sigmoid_shares = true},
     {.gguf = "",
      .config = "kimi_k2",
@@ -198,13 +199,30 @@ constexpr std::array<DecoderArchitecture, 20> architectures{{
      .needs_kv_heads = false,
      .has_experts = true,
      .has_latents = true,
+     .has_shares = true,
      .has_sigmoid_shares = true},
     {.gguf = "",
      .config = "deepseek_v2",
      .has_attention_bias_key = true,
      .needs_kv_heads = false,
      .has_experts = true,
-     .has_latents = true},
+     .has_latents = true,
+     .has_shares = true},
+    {.gguf = "glm4moe",
+     .config = "glm4_moe",
+     .gguf_biases = {Bias::where_stored, Bias::never, Bias::never},
+     .has_attention_bias_key = true,
+     .has_output_bias_key = false,
+     .has_head_norms = true,
+     .has_optional_head_norms = true,
+     .has_experts = true,
+     .gguf_feed_forward_norm = "post_attention_norm",
+     .has_partial_rope = true,
+     .config_partial_rope = 0.5,
+     .has_shares = true,
+     .has_further_layers = true,
+     .has_sigmoid_shares = true,
+     .config_norm_epsilon = 1e-5},
 }};
 
 const DecoderArchitecture* find_named(std::string_view DecoderArchitecture::*member,

@@ -41,7 +41,9 @@ struct DecoderArchitecture {
   DecoderBiases config_biases = {};
   bool has_attention_bias_key = false;   ///< attention_bias of config.json: of q, k, v and output
   bool has_mlp_bias_key = false;         ///< mlp_bias of config.json
+  bool has_output_bias_key = true;       ///< attention_bias is of the output as well
   bool has_head_norms = false;           ///< q_norm and k_norm
+  bool has_optional_head_norms = false;  ///< use_qk_norm of config.json; of a GGUF where stored
   bool needs_kv_heads = true;            ///< of config.json; else as many as heads
   std::uint64_t config_head_length = 0;  ///< where config.json lacks it; 0: embedding / heads
   ConfigWindow config_window = ConfigWindow::none;
@@ -63,6 +65,7 @@ struct DecoderArchitecture {
   RopePairs config_pairs = RopePairs::halves;
   double config_rope_base = 10000;         ///< where config.json lacks it
   bool has_partial_rope = false;           ///< partial_rotary_factor of config.json
+  double config_partial_rope = 1;          ///< where config.json lacks it
   bool has_fused_matrices = false;         ///< q, k and v in one tensor, gate and up in another
   bool may_have_experts = false;           ///< where a GGUF names their number
   bool has_numbered_expert_names = false;  ///< w1, w2 and w3 in safetensors
@@ -76,8 +79,11 @@ struct DecoderArchitecture {
   std::uint64_t gguf_window_layers = 0;    ///< and has so many layers; 0: however many
   bool is_parallel = false;  ///< attention and MLP side by side behind layer norms; scaled logits
   bool has_temperature = false;  ///< queries grow with the position
-  bool has_latents = false;      ///< LatentSpec; and experts that are shared
-  /// Of config.json with latents: shares of experts are sigmoids, plus a bias where they choose.
+  bool has_latents = false;      ///< LatentSpec
+  /// Leading layers without experts, shared experts, shares and groups of experts.
+  bool has_shares = false;
+  bool has_further_layers = false;  ///< a GGUF counts layers of further tokens among its own
+  /// Of config.json with shares: they are sigmoids, plus a bias where they choose.
   bool has_sigmoid_shares = false;
   /// Where config.json lacks them; 0: it may not.
   double config_norm_epsilon = 1e-6;

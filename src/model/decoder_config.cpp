@@ -137,13 +137,15 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
 }
 
 void read_partial_rope(ConfigFields& fields, const DecoderArchitecture& kind,
-                       std::uint64_t key_length, RopeSpec& rope) {
-  const double part = fields.number("partial_rotary_factor").value_or(1);
-  if (part == 1) return;
+                       std::uint64_t key_length, std::optional<double> absent, RopeSpec& rope) {
+  const auto given = fields.number("partial_rotary_factor");
+  if (!given && !absent) return;
+  const double part = given ? *given : *absent;
   if (!kind.has_partial_rope) {
+    if (part == 1) return;
     fields.refuse("partial_rotary_factor", "which this architecture does not have");
   }
-  if (!(part > 0 && part < 1)) fields.refuse("partial_rotary_factor", "which is not a share");
+  if (!(part > 0 && part <= 1)) fields.refuse("partial_rotary_factor", "which is not a share");
   rope.dimensions = static_cast<std::uint64_t>(part * static_cast<double>(key_length));
 }
 
@@ -153,7 +155,7 @@ void read_rope_object(ConfigFields& config, const DecoderArchitecture& kind,
   if (!object.is_object()) config.refuse(name, "not an object");
   ConfigFields fields(object, path, name + ".");
   rope.base = fields.positive("rope_theta", rope.base);
-  read_partial_rope(fields, kind, spec.key_length, rope);
+  read_partial_rope(fields, kind, spec.key_length, std::nullopt, rope);
   if (kind.has_temperature) {
     spec.temperature_scale = fields.number("llama_4_scaling_beta").value_or(0);
     fields.find("max_position_embeddings");  // a copy of the outer one
@@ -203,7 +205,7 @@ void read_rope_fields(ConfigFields& config, const DecoderArchitecture& kind,
   rope.pairs = kind.config_pairs;
   if (rope.dimensions == 0) rope.dimensions = spec.key_length;
   rope.base = config.positive("rope_theta", kind.config_rope_base);
-  read_partial_rope(config, kind, spec.key_length, rope);
+  read_partial_rope(config, kind, spec.key_length, kind.config_partial_rope, rope);
   rope.original_context = config.count("original_max_position_embeddings").value_or(0);
   const bool is_new = config.find("rope_parameters") != nullptr;
   const std::string name = is_new ? "rope_parameters" : "rope_scaling";
@@ -288,7 +290,7 @@ DecoderBiases read_biases(ConfigFields& config, const DecoderArchitecture& kind)
   DecoderBiases biases = kind.config_biases;
   if (kind.has_attention_bias_key) {
     biases.qkv = where(config.flag("attention_bias", biases.qkv == Bias::always));
-    biases.attention_output = biases.qkv;
+    if (kind.has_output_bias_key) biases.attention_output = biases.qkv;
   }
   if (kind.has_mlp_bias_key) biases.feed_forward = where(config.flag("mlp_bias", false));
   return biases;
@@ -321,7 +323,7 @@ void read_experts(ConfigFields& config, const DecoderArchitecture& kind, Decoder
     read_mixtral_experts(config, spec);
     return;
   }
-  if (kind.has_latents) {
+  if (kind.has_shares) {
     read_config_shares(config, kind, spec);
     return;
   }
@@ -467,7 +469,8 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);
   if (is_part && ConfigFields(json, path).flag("tie_word_embeddings", false)) spec.is_tied = true;
   DecoderTensors tensors{kind, read_biases(config, *kind), is_part};
-  if (kind->has_latents) tensors.further_layers = read_further_layers(config);
+  if (kind->has_shares) tensors.further_layers = read_further_layers(config);
+  if (kind->has_optional_head_norms) tensors.lacks_head_norms = !config.flag("use_qk_norm", false);
   read_block_scales(is_part ? json["text_config"] : json, config, path, tensors);
   if (config.number("pretraining_tp").value_or(1) < 1) {
     config.refuse("pretraining_tp", "which must be at least 1");  // only splits the products

@@ -369,13 +369,13 @@ void read_latent_keys(DecoderKeys& keys, DecoderSpec& spec) {
 
 // llama.cpp's llama-graph.cpp (build_moe_ffn): groups are as good as their two best experts,
 // whatever makes the shares.
-void read_share_keys(DecoderKeys& keys, DecoderSpec& spec) {
+void read_share_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t dense = keys.count("leading_dense_block_count").value_or(0);
   const std::uint64_t shared = keys.count("expert_shared_count", most_experts).value_or(0);
   constexpr std::uint64_t softmax = 1;
   constexpr std::uint64_t sigmoid = 2;
   std::uint64_t function = keys.count("expert_gating_func").value_or(0);
-  if (function == 0) function = softmax;  // files of DeepSeek V2 lack the key
+  if (function == 0) function = kind.has_latents ? softmax : sigmoid;  // DeepSeek V2's lack it
   if (function != softmax && function != sigmoid) {
     keys.refuse("expert_gating_func", "which is not known", "use 1 (softmax) or 2 (sigmoid)");
   }
@@ -419,8 +419,8 @@ void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, Decode
       keys.refuse("expert_feed_forward_length", "which must be at least 1");
     }
   }
-  if (kind.has_latents) {
-    read_share_keys(keys, spec);
+  if (kind.has_shares) {
+    read_share_keys(keys, kind, spec);
     return;
   }
   if (const double scale = keys.number("expert_weights_scale").value_or(0);
@@ -471,7 +471,11 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
         hint);
   }
   DecoderKeys keys(model, spec.architecture);
-  spec.layers.resize(static_cast<std::size_t>(keys.required_count("block_count", most_layers)));
+  const std::uint64_t blocks = keys.required_count("block_count", most_layers);
+  constexpr std::string_view further = "nextn_predict_layers";
+  const std::uint64_t left_out = kind->has_further_layers ? keys.count(further).value_or(0) : 0;
+  if (left_out >= blocks) keys.refuse(further, "which leaves no layer");
+  spec.layers.resize(static_cast<std::size_t>(blocks - left_out));
   spec.embedding = keys.required_count("embedding_length");
   spec.vocabulary = read_vocabulary(model, keys);
   spec.context_length = keys.count("context_length").value_or(0);
@@ -490,7 +494,7 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
   read_scales(keys, *kind, spec);
   check_neutral(model, *kind, keys);
   keys.refuse_others();
-  return {kind, kind->gguf_biases};
+  return {.kind = kind, .biases = kind->gguf_biases, .further_layers = left_out};
 }
 
 }  // namespace hiptool::model

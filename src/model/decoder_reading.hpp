@@ -22,6 +22,7 @@ struct DecoderTensors {
   DecoderBiases biases = {};
   bool is_part = false;  ///< of a model with an encoder of images, whose tensors are not used
   std::uint64_t further_layers = 0;  ///< behind those that are computed, which change no logits
+  bool lacks_head_norms = false;     ///< of config.json, where they are optional
   /// Of the scales of numbers in FP8; 0: such numbers have none.
   std::uint64_t block_rows = 0;
   std::uint64_t block_columns = 0;

@@ -411,7 +411,9 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
   } else {
     name_projections(find, names, tensors, spec, prefix, layer);
   }
-  if (tensors.kind->has_head_norms) {
+  const bool is_stored =
+      find.is_gguf() ? find.has(name(names.q_norm) + ".weight") : !tensors.lacks_head_norms;
+  if (tensors.kind->has_head_norms && (is_stored || !tensors.kind->has_optional_head_norms)) {
     const bool is_row = spec.has_row_norms;
     layer.q_norm = find.vector(name(names.q_norm) + ".weight",
                                is_row ? layer.heads * spec.key_length : spec.key_length);

@@ -46,7 +46,7 @@ void write_rope_keys(GgufHeader& header, const DecoderPlan& plan, const std::str
   const RopeScaling scaling = plan.decoder.rope;
   if (scaling == RopeScaling::none || scaling == RopeScaling::llama3) return;
   // As converters do: of phi3 the factors are enough.
-  if (!plan.kind->has_partial_rope) header.pair(prefix + "rope.scaling.type", to_string(scaling));
+  if (!plan.kind->has_fused_matrices) header.pair(prefix + "rope.scaling.type", to_string(scaling));
   if (scaling != RopeScaling::longrope) {
     header.real(prefix + "rope.scaling.factor", static_cast<float>(plan.factor));
   } else {
@@ -98,6 +98,9 @@ void write_latent_keys(GgufHeader& header, const DecoderPlan& plan, const std::s
   }
   header.pair(attention + "key_length" + kind, plan.head_length);
   header.pair(attention + "value_length" + kind, plan.value_length);
+}
+
+void write_share_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
   header.pair(prefix + "leading_dense_block_count", plan.dense_layers);
   header.pair(prefix + "expert_shared_count", plan.shared_experts);
   header.pair(prefix + "expert_gating_func", plan.has_sigmoid_shares ? 2u : 1u);
@@ -141,7 +144,7 @@ std::string rope_config(const DecoderPlan& plan) {
     text.append(", \"").append(name).append("\": ").append(value);
   };
   const RopeScaling scaling = plan.decoder.rope;
-  if (plan.kind->has_partial_rope) add("partial_rotary_factor", "0.75");
+  if (plan.kind->has_partial_rope) add("partial_rotary_factor", number_text(plan.turned_part()));
   if (scaling == RopeScaling::none) {
     add("rope_type", "\"default\"");
     return text + "}";
@@ -175,13 +178,21 @@ std::string rope_config(const DecoderPlan& plan) {
 using AddMember = std::function<void(std::string_view name, const std::string& value)>;
 
 void add_latents(const DecoderPlan& plan, const AddMember& add) {
-  const bool is_sigmoid = plan.has_sigmoid_shares;
   add("num_key_value_heads", std::to_string(plan.heads));
   add("qk_nope_head_dim", std::to_string(plan.head_length - plan.turned));
   add("qk_rope_head_dim", std::to_string(plan.turned));
   add("v_head_dim", std::to_string(plan.value_length));
   add("kv_lora_rank", std::to_string(plan.latent));
   add("q_lora_rank", plan.query_latent > 0 ? std::to_string(plan.query_latent) : "null");
+  const bool is_sigmoid = plan.has_sigmoid_shares;
+  add("scoring_func", is_sigmoid ? "\"sigmoid\"" : "\"softmax\"");
+  add("topk_method", is_sigmoid        ? "\"noaux_tc\""
+                     : plan.groups > 1 ? "\"group_limited_greedy\""
+                                       : "\"greedy\"");
+}
+
+void add_shares(const DecoderPlan& plan, const AddMember& add) {
+  const bool is_sigmoid = plan.has_sigmoid_shares;
   add("first_k_dense_replace", std::to_string(plan.dense_layers));
   add("n_routed_experts", std::to_string(plan.experts));
   add("n_shared_experts", std::to_string(plan.shared_experts));
@@ -189,10 +200,6 @@ void add_latents(const DecoderPlan& plan, const AddMember& add) {
   add("moe_intermediate_size", std::to_string(plan.expert_feed_forward));
   add("n_group", std::to_string(plan.groups));
   add("topk_group", std::to_string(plan.groups_used));
-  add("scoring_func", is_sigmoid ? "\"sigmoid\"" : "\"softmax\"");
-  add("topk_method", is_sigmoid        ? "\"noaux_tc\""
-                     : plan.groups > 1 ? "\"group_limited_greedy\""
-                                       : "\"greedy\"");
   add("norm_topk_prob", is_sigmoid ? "true" : "false");
   add("routed_scaling_factor", number_text(double{share_scale}));
 }
@@ -206,7 +213,7 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   header.pair("general.architecture", architecture);
   header.pair("general.name", name_of_made_models);
   header.pair("general.quantization_version", 2);
-  header.pair(prefix + "block_count", plan.layers);
+  header.pair(prefix + "block_count", plan.layers + (plan.kind->has_further_layers ? 1u : 0u));
   header.pair(prefix + "context_length", plan.context);
   header.pair(prefix + "embedding_length", plan.embedding);
   header.pair(prefix + "feed_forward_length", plan.feed_forward);
@@ -216,7 +223,7 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
     // That of llama is feed_forward_length.
     if (!plan.kind->has_numbered_expert_names) {
       header.pair(prefix + "expert_feed_forward_length",
-                  plan.kind->has_latents ? plan.expert_feed_forward : plan.feed_forward);
+                  plan.kind->has_shares ? plan.expert_feed_forward : plan.feed_forward);
     }
   }
   header.pair(prefix + "attention.head_count", plan.heads);
@@ -228,6 +235,8 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
     header.pair(prefix + "attention.key_length", plan.head_length);
     header.pair(prefix + "attention.value_length", plan.head_length);
   }
+  if (plan.kind->has_shares) write_share_keys(header, plan, prefix);
+  if (plan.kind->has_further_layers) header.pair(prefix + "nextn_predict_layers", 1u);
   header.real(prefix + (plan.kind->is_parallel ? "attention.layer_norm_epsilon"
                                                : "attention.layer_norm_rms_epsilon"),
               norm_epsilon);
@@ -275,6 +284,12 @@ std::string decoder_config(const DecoderPlan& plan) {
     add("num_key_value_heads", std::to_string(plan.kv_heads));
     add("head_dim", std::to_string(plan.head_length));
   }
+  if (plan.kind->has_shares) add_shares(plan, add);
+  if (plan.kind->has_further_layers) add("num_nextn_predict_layers", "1");
+  if (!plan.kind->has_output_bias_key) add("attention_bias", "true");
+  if (plan.kind->has_optional_head_norms) {
+    add("use_qk_norm", plan.has_head_norms() ? "true" : "false");
+  }
   add("vocab_size", std::to_string(plan.vocabulary));
   add("max_position_embeddings", std::to_string(plan.context));
   add(plan.kind->is_parallel ? "layer_norm_eps" : "rms_norm_eps", "0.001");
@@ -289,7 +304,7 @@ std::string decoder_config(const DecoderPlan& plan) {
   } else if (plan.kind->has_numbered_expert_names) {
     add("num_local_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
-  } else if (plan.kind->has_experts && !plan.kind->has_latents) {
+  } else if (plan.kind->has_experts && !plan.kind->has_shares) {
     add("num_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
     add("moe_intermediate_size", std::to_string(plan.feed_forward));

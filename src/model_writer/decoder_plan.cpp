@@ -202,7 +202,7 @@ void add_shared_experts(DecoderTensorList& list, const DecoderPlan& plan, bool i
 void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                  const std::string& prefix) {
   const std::uint64_t width = plan.embedding;
-  const std::uint64_t ff = plan.kind->has_latents ? plan.expert_feed_forward : plan.feed_forward;
+  const std::uint64_t ff = plan.kind->has_shares ? plan.expert_feed_forward : plan.feed_forward;
   const bool has_bias = plan.kind->config_biases.experts == model::Bias::always;
   const bool is_packed = plan.kind->has_packed_experts && !is_gguf;
   const bool is_numbered = plan.kind->has_numbered_expert_names;
@@ -216,7 +216,7 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     list.bias(prefix + (is_gguf ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias"),
               plan.experts);
   }
-  if (plan.kind->has_latents) add_shared_experts(list, plan, is_gguf, prefix);
+  if (plan.kind->has_shares) add_shared_experts(list, plan, is_gguf, prefix);
   if (is_gguf) {
     const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
       list.experts(prefix + name + ".weight", plan.experts, rows, columns);
@@ -300,12 +300,12 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     list.matrix(k + ".weight", keys, plan.embedding);
     list.matrix(v + ".weight", keys, plan.embedding);
   }
-  if (plan.kind->config_biases.qkv == model::Bias::always) {
+  if (plan.has_qkv_bias()) {
     list.bias(q + ".bias", queries);
     list.bias(k + ".bias", keys);
     list.bias(v + ".bias", keys);
   }
-  if (plan.kind->has_head_norms) {
+  if (plan.has_head_norms()) {
     const bool is_row = plan.kind->has_row_norms;
     list.norm(name("attn_q_norm", "self_attn.q_norm") + ".weight",
               is_row ? queries : plan.head_length);
@@ -332,7 +332,7 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                   ".weight",
               plan.embedding);
   }
-  if (plan.kind->has_experts && !(plan.kind->has_latents && number < plan.dense_layers)) {
+  if (plan.kind->has_experts && !(plan.kind->has_shares && number < plan.dense_layers)) {
     add_experts(list, plan, is_gguf, prefix);
     return;
   }
@@ -366,6 +366,25 @@ void shape_for_blocks(DecoderPlan& plan, std::uint64_t block) {
     plan.head_length = 128;
     plan.feed_forward = 768;
   }
+}
+
+// GLM-4.5; a GGUF has no groups, which its converter does not write.
+void plan_shares(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
+  plan.has_sigmoid_shares = true;
+  if (plan.decoder.size_bytes > 0) return;
+  plan.expert_feed_forward = plan.has_scales ? 139 : block > 32 ? 256 : block > 1 ? 64 : 51;
+  plan.experts = 12;
+  plan.groups = is_gguf ? 1 : 4;
+  plan.groups_used = is_gguf ? 1 : 2;
+}
+
+// A layer that predicts further tokens, with two of its tensors.
+void add_further_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf) {
+  const std::string prefix =
+      (is_gguf ? "blk." : "model.layers.") + std::to_string(plan.layers) + ".";
+  const std::string part = prefix + (is_gguf ? "nextn." : "");
+  list.norm(part + "enorm.weight", plan.embedding);
+  list.matrix(part + "eh_proj.weight", plan.embedding, 2 * std::uint64_t{plan.embedding});
 }
 
 // DeepSeek V3; in a GGUF whose output is its embedding, V2-Lite. Its own sizes are odd as well.
@@ -408,6 +427,7 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
                       plan.embedding);
   }
   if (is_gguf) add_divisors(list, plan);
+  if (plan.kind->has_further_layers) add_further_layer(list, plan, is_gguf);
   return tensors;
 }
 
@@ -454,7 +474,11 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
       plan.feed_forward = 263;
     }
   }
-  if (plan.kind->has_latents) plan_latents(plan, is_gguf, block);
+  if (plan.kind->has_latents) {
+    plan_latents(plan, is_gguf, block);
+  } else if (plan.kind->has_shares) {
+    plan_shares(plan, is_gguf, block);
+  }
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
   plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
   plan.tensors = decoder_tensors(plan, options, types);

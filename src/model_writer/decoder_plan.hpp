@@ -25,7 +25,8 @@ struct DecoderPlan {
   std::uint32_t feed_forward = 163;
   std::uint32_t experts = 7;  ///< where the architecture has some
   std::uint32_t experts_used = 3;
-  /// Those below where it has latents; heads have head_length elements, of which `turned` rotate.
+  /// Those below where it has latents or shares; heads have head_length elements, of which with
+  /// latents `turned` rotate.
   std::uint32_t turned = 8;
   std::uint32_t value_length = 20;
   std::uint32_t latent = 36;
@@ -48,7 +49,18 @@ struct DecoderPlan {
   /// Elements of a head that are turned.
   std::uint32_t rotary() const {
     if (kind->has_latents) return turned;
-    return kind->has_partial_rope ? head_length / 4 * 3 : head_length;
+    return static_cast<std::uint32_t>(turned_part() * head_length);
+  }
+  /// Of a head; phi3 has one only where its files say so.
+  double turned_part() const {
+    if (!kind->has_partial_rope) return 1;
+    return kind->config_partial_rope < 1 ? kind->config_partial_rope : 0.75;
+  }
+  bool has_qkv_bias() const {
+    return kind->config_biases.qkv == model::Bias::always || !kind->has_output_bias_key;
+  }
+  bool has_head_norms() const {
+    return kind->has_head_norms && !(kind->has_optional_head_norms && decoder.is_tied);
   }
   /// A Hugging Face folder has it behind an encoder of images, which is left out here.
   bool is_part() const { return kind->has_temperature; }

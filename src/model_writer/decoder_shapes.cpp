@@ -24,7 +24,7 @@ struct DecoderShape {
 
 // Below the first three: config.json of SmolLM2 135M and 360M, Llama 3.2 1B and 3B, Llama 3.1 8B,
 // 70B and 405B; Mistral 7B v0.3, Nemo and Large 2407; Qwen2.5 0.5B to 72B; Qwen3 0.6B to 32B,
-// 30B-A3B and 235B-A22B, DeepSeek V3, all on Hugging Face.
+// 30B-A3B and 235B-A22B, DeepSeek V3, GLM-4.5-Air, all on Hugging Face.
 constexpr std::array shapes{
     DecoderShape{"", 256, 4, 4, 2, 64, 768, 2048},
     DecoderShape{"", 512, 8, 8, 4, 64, 1536, 8192},
@@ -54,7 +54,8 @@ constexpr std::array shapes{
     DecoderShape{"qwen3", 5120, 64, 64, 8, 128, 25600, 151936},
     DecoderShape{"qwen3moe", 2048, 48, 32, 4, 128, 768, 151936, 128, 8},
     DecoderShape{"qwen3moe", 4096, 94, 64, 4, 128, 1536, 151936, 128, 8},
-    DecoderShape{"deepseek2", 7168, 61, 128, 128, 192, 18432, 129280, 256, 8}};
+    DecoderShape{"deepseek2", 7168, 61, 128, 128, 192, 18432, 129280, 256, 8},
+    DecoderShape{"glm4moe", 4096, 46, 96, 8, 128, 10944, 151552, 128, 8}};
 
 bool fits(const DecoderShape& shape, const std::string& architecture, std::uint64_t block) {
   const bool has_name = shape.architecture.empty() || shape.architecture == architecture;
@@ -79,6 +80,14 @@ void give_latents(DecoderPlan& plan) {
   plan.groups_used = is_v3 ? 4 : 2;
 }
 
+// Of GLM-4.5-Air by its experts.
+void give_shares(DecoderPlan& plan, bool is_published) {
+  plan.dense_layers = 1;
+  plan.expert_feed_forward = is_published ? 1408 : plan.feed_forward;
+  plan.shared_experts = 1;
+  plan.groups = plan.groups_used = 1;
+}
+
 void give_shape(DecoderPlan& plan, const DecoderShape& shape) {
   plan.embedding = shape.embedding;
   plan.layers = shape.layers;
@@ -89,7 +98,11 @@ void give_shape(DecoderPlan& plan, const DecoderShape& shape) {
   plan.vocabulary = shape.vocabulary;
   if (shape.experts > 0) plan.experts = shape.experts;
   if (shape.experts > 0) plan.experts_used = shape.experts_used;
-  if (plan.kind->has_latents) give_latents(plan);
+  if (plan.kind->has_latents) {
+    give_latents(plan);
+  } else if (plan.kind->has_shares) {
+    give_shares(plan, shape.experts > 0);
+  }
   plan.context = context_of_shapes;
   plan.original_context = static_cast<std::uint32_t>(context_of_shapes / plan.factor);
 }

@@ -48,7 +48,8 @@ def make_parts(form, make, count, width, height):
 
 
 def has_sigmoids(form, architecture, tied):
-    return architecture == "deepseek2" and not (form == "gguf" and tied)
+    return architecture == "glm4moe" or architecture == "deepseek2" and not (form == "gguf"
+                                                                             and tied)
 
 
 def make_latents(form, tied, name, make, size, kind):

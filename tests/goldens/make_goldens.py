@@ -122,7 +122,7 @@ CASES = [
     ("safetensors", "cohere2", "linear", 5, True, "F32", 12),
 ]
 NAMES = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss",
-         "mistral3": "ministral3"}   # where transformers has another one
+         "mistral3": "ministral3", "glm4moe": "glm4_moe"}   # where transformers has another one
 REORDERED = ("llama", "mixtral", "smollm3", "granite", "mistral3")   # q and k of a GGUF
 POST_NORMS = ("gemma2", "gemma3", "olmo2", "olmo3", "exaone4")
 NO_PRE_NORMS = ("olmo2", "olmo3", "exaone4")
@@ -130,7 +130,7 @@ MULTIPLIERS = {"embedding_multiplier": 3.5, "attention_multiplier": 0.3,
                "residual_multiplier": 0.22, "logits_scaling": 1.75}   # of granite
 CAPS = {"attn_logit_softcapping": 2.5, "final_logit_softcapping": 3.0}   # of gemma2
 TEMPERATURE = 0.375   # of mistral3
-CASES += latents.CASES
+CASES += latents.CASES + mixtures.CASES
 # Each quantised type, in the architectures in turn.
 CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
           for at, kind in enumerate(quantised.TYPES)]
@@ -223,7 +223,10 @@ def sizes_of(kind, architecture):
     block = quantised.block_elements(kind)
     if kind == "F8_E4M3":
         more = latents.sizes_of(block) if architecture in latents.ARCHITECTURES else {}
+        more = mixtures.sizes_of_glm(block) if architecture == "glm4moe" else more
         return SIZES | more | SCALED | ({"expert": 139} if more else {})
+    if architecture == "glm4moe":
+        return SIZES | WIDTHS.get(block, WIDE) | mixtures.sizes_of_glm(block)
     if architecture == "smollm3":
         return SIZES | WIDTHS.get(block, WIDE) | {"layers": 5}   # the fourth does not turn
     if architecture in latents.ARCHITECTURES:
@@ -253,13 +256,14 @@ def make_weights(form, architecture, tied, kind, scaling):
             if form == "gguf" and architecture in REORDERED and part != "v":
                 weight = natural_order(weight, height // size["head"])
             state[name + f"self_attn.{part}_proj.weight"] = weight
-        if architecture in ("qwen2", "gpt-oss"):
+        if architecture in ("qwen2", "gpt-oss", "glm4moe"):
             for part, height in rows.items():
                 state[name + f"self_attn.{part}_proj.bias"] = make.vector(height, -2, False)
         if architecture in ("olmo2", "olmo3"):
             state[name + "self_attn.q_norm.weight"] = make.vector(queries)
             state[name + "self_attn.k_norm.weight"] = make.vector(keys)
-        if architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4"):
+        if (architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4")
+                or architecture == "glm4moe" and not tied):
             state[name + "self_attn.q_norm.weight"] = make.vector(size["head"])
             state[name + "self_attn.k_norm.weight"] = make.vector(size["head"])
         state[name + "self_attn.o_proj.weight"] = make.matrix(
@@ -274,7 +278,7 @@ def make_weights(form, architecture, tied, kind, scaling):
             for part in parts:
                 state[name + f"{part}_feedforward_layernorm.weight"] = make.vector(
                     size["embedding"])
-        if architecture in latents.ARCHITECTURES and layer >= size["dense"]:
+        if (architecture in (*latents.ARCHITECTURES, "glm4moe") and layer >= size["dense"]):
             state |= latents.make_routes(form, architecture, tied, name + "mlp.", make, size)
             continue
         if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
@@ -306,8 +310,8 @@ def rotary_of(architecture, size):
 
 def rope_parameters(form, architecture, scaling):
     plain = {"rope_theta": 10000.0 if architecture == "llama" else 1e6, "rope_type": "default"}
-    if architecture == "phi3":
-        plain["partial_rotary_factor"] = 0.75
+    if architecture in ("phi3", "glm4moe"):
+        plain["partial_rotary_factor"] = 0.75 if architecture == "phi3" else 0.5
     if scaling == "none" or (form == "gguf" and scaling in ("llama3", "longrope")):
         return plain
     found = plain | {"rope_type": scaling, "factor": SIZES["factor"]}
@@ -383,6 +387,8 @@ def make_config(form, architecture, scaling, window, tied, size):
     if name == "qwen3_moe":
         fields |= {"num_experts": size["experts"], "num_experts_per_tok": size["used"],
                    "moe_intermediate_size": size["ff"], "norm_topk_prob": form == "gguf" or tied}
+    if architecture == "glm4moe":
+        fields |= mixtures.fields_of_glm(form, tied, size)
     if architecture in latents.ARCHITECTURES:
         name, more = latents.fields_of(form, architecture, tied, size)
         del fields["head_dim"]

@@ -3,6 +3,33 @@
 import latents
 import numpy
 
+EXPERT = {1: 51, 32: 64}   # rows of an expert of glm4moe by the elements of a block
+# as CASES of make_goldens.py
+CASES = [
+    ("gguf", "glm4moe", "none", 0, False, "F32", 12),
+    ("gguf", "glm4moe", "yarn", 0, True, "BF16", 12),   # without norms of heads
+    ("gguf", "glm4moe", "none", 0, False, "F32", 1),
+    ("gguf", "glm4moe", "none", 0, False, "Q8_0", 200),
+    ("safetensors", "glm4moe", "none", 0, False, "F32", 12),
+    ("safetensors", "glm4moe", "yarn", 0, True, "BF16", 40),
+    ("safetensors", "glm4moe", "none", 0, False, "F8_E4M3", 12),
+]
+
+
+def sizes_of_glm(block):
+    return latents.ROUTES | {"expert": EXPERT.get(block, 256)}
+
+
+def fields_of_glm(form, tied, size):
+    """Members of its configuration; converters write no groups."""
+    return {"attention_bias": True, "use_qk_norm": not tied, "norm_topk_prob": True,
+            "first_k_dense_replace": size["dense"], "n_routed_experts": size["experts"],
+            "n_shared_experts": size["shared"], "num_experts_per_tok": size["used"],
+            "moe_intermediate_size": size["expert"],
+            "routed_scaling_factor": latents.SHARE_SCALE,
+            "n_group": 1 if form == "gguf" else size["groups"],
+            "topk_group": 1 if form == "gguf" else size["open"]}
+
 
 def make_biased_experts(form, name, make, size):
     """Of gpt-oss, as transformers has them in memory: columns first, gate and up in turn."""

@@ -111,6 +111,13 @@ CONFIGS = {
                     "topk_group": 1, "n_shared_experts": 2, "first_k_dense_replace": 1,
                     "routed_scaling_factor": 1.0, "topk_method": "greedy",
                     "rope_parameters": {"rope_type": "default", "rope_theta": 5e4}},
+    "glm4_moe": {"hidden_size": 90, "head_dim": 28, "intermediate_size": 77, "pad_token_id": 0,
+                 "moe_intermediate_size": 51, "n_routed_experts": 10, "num_experts_per_tok": 3,
+                 "n_group": 1, "topk_group": 1, "n_shared_experts": 1, "first_k_dense_replace": 2,
+                 "routed_scaling_factor": 2.5, "norm_topk_prob": True, "use_qk_norm": True,
+                 "attention_bias": True, "tie_word_embeddings": False,
+                 "rope_parameters": {"rope_type": "default", "rope_theta": 5e4,
+                                     "partial_rotary_factor": 0.5}},
 }
 GEMMAS = ("gemma2", "gemma3_text")
 REORDERED = ("mixtral", "smollm3", "granite", "ministral3")   # q and k of a GGUF
@@ -215,7 +222,7 @@ ARCHITECTURES = {"qwen3_moe": ARCH.QWEN3MOE, "gemma3_text": ARCH.GEMMA3, "gpt_os
                  "granite": ARCH.GRANITE, "ministral3": ARCH.MISTRAL3, "olmo2": ARCH.OLMO2,
                  "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4,
                  "cohere2": ARCH.COHERE2, "deepseek_v3": ARCH.DEEPSEEK2,
-                 "deepseek_v2": ARCH.DEEPSEEK2}
+                 "deepseek_v2": ARCH.DEEPSEEK2, "glm4_moe": ARCH.GLM4_MOE}
 
 
 def reordered(rows, heads):
@@ -287,10 +294,25 @@ def add_latents(writer, config):
     writer.add_expert_feed_forward_length(config.moe_intermediate_size)
 
 
+def add_shares(writer, config):
+    writer.add_rope_dimension_count(int(config.rope_parameters["partial_rotary_factor"]
+                                        * config.head_dim))
+    writer.add_expert_count(config.n_routed_experts)
+    writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    writer.add_expert_shared_count(config.n_shared_experts)
+    writer.add_leading_dense_block_count(config.first_k_dense_replace)
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    writer.add_expert_weights_scale(config.routed_scaling_factor)
+    writer.add_expert_weights_norm(config.norm_topk_prob)
+    writer.add_nextn_predict_layers(1)
+    for name, shape in (("enorm", [90]), ("eh_proj", [90, 180])):
+        writer.add_tensor(f"blk.{LAYERS}.nextn.{name}.weight", numpy.ones(shape, numpy.float32))
+
+
 def save_gguf(model, path):
     config, architecture = model.config, ARCHITECTURES[model.config.model_type]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
-    writer.add_block_count(LAYERS)
+    writer.add_block_count(LAYERS + (config.model_type == "glm4_moe"))
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(config.intermediate_size)
@@ -360,6 +382,8 @@ def save_gguf(model, path):
     if config.model_type == "qwen3_moe":
         writer.add_expert_count(config.num_experts)
         writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    if config.model_type == "glm4_moe":
+        add_shares(writer, config)
     if "moe" in config.model_type or config.model_type == "gpt_oss":
         writer.add_expert_used_count(config.num_experts_per_tok)
     names = gguf.get_tensor_name_map(architecture, LAYERS)
