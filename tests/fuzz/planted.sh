@@ -12,8 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$top" && git ls-files -z -co --exclude-standard | xargs -0 tar -cf - --) | tar -xf - -C "$work"
 cd "$work"
-export TMPDIR=$work/inputs UBSAN_OPTIONS=halt_on_error=1
-mkdir "$TMPDIR"
+export UBSAN_OPTIONS=halt_on_error=1
 CXX=clang++-14 meson setup build --buildtype=plain -Doptimization=1 -Db_lundef=false \
   -Db_sanitize=address,undefined -Dfuzzing=true -Damd_kernels=disabled -Dnvidia_kernels=disabled \
   >/dev/null

@@ -15,12 +15,8 @@ programs=$(cd "${4:-$here}" && pwd)
 corpus=$(cd "${5:-$here/corpus}" && pwd)
 targets=$(ls "$corpus")
 
-# The targets of several files write them again for each input.
-memory=/dev/shm
-[ -w $memory ] || memory=${TMPDIR:-/tmp}
-TMPDIR=$(mktemp -d -p "$memory" hiptool-fuzz-XXXXXX)
-export TMPDIR
-trap 'rm -rf "$TMPDIR"' EXIT
+# Memory that stays in the processor's caches.
+export ASAN_OPTIONS=quarantine_size_mb=1:thread_local_quarantine_size_kb=64:malloc_context_size=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 for target in $targets; do
