@@ -118,7 +118,7 @@ struct ExpertsSpec {
   std::uint64_t group_best = 1;
   double scale = 1;
   std::uint64_t shared_feed_forward = 0;  ///< 0: none; else rows of an MLP that each token uses,
-  MatrixSpec shared_gate;                 ///< whose result is added to that of the experts
+  MatrixSpec shared_gate;  ///< of the shared expert, whose output is added to the experts' sum
   MatrixSpec shared_up;
   MatrixSpec shared_down;
 

@@ -62,7 +62,7 @@ struct ReadOptions {
 /// Options of load_model(). Objects that references refer to must outlive the call.
 struct LoadOptions {
   LoadSplit split;  ///< over several devices
-  /// Leaves memory free for a KV cache of so many tokens: only a plan in which it fits is loaded.
+  /// Leaves memory free for a KV cache of that many tokens: only a plan in which it fits is loaded.
   /// Layers then stay whole, with their part of the cache. 0: weights only. Not with proportions
   /// and not with arenas of the caller.
   std::uint64_t context_tokens = 0;

@@ -59,7 +59,7 @@ class HIPTOOL_API ModelRuntime {
     /// this exceeds RopeSpec::original_context, as llama.cpp does.
     std::uint64_t context_tokens = 2048;
     /// Tokens that go through a layer at a time, at least 1: longer inputs are divided. More need
-    /// more scratch memory, and results do not depend on it. Above most_chunk_tokens: so many.
+    /// more scratch memory, and results do not depend on it. At most most_chunk_tokens are used.
     std::uint64_t chunk_tokens = 128;
   };
   /// Scratch memory is for no more tokens, however long a context is.

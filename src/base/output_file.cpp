@@ -27,11 +27,15 @@ namespace {
 
 std::string reason_of(int number) { return std::generic_category().message(number); }
 
-std::string hint_of(int number) {
+std::string hint_of(int number, const std::filesystem::path& folder = {}) {
   switch (number) {
     case ENOSPC:
     case EDQUOT: return "free space on that file system or choose another folder";
-    case ENOENT: return "create the folder first";
+    case ENOENT: {  // also of a file system that takes no files, such as /proc
+      std::error_code ignored;
+      return std::filesystem::exists(folder, ignored) ? "choose another folder"
+                                                      : "create the folder first";
+    }
     case EACCES:
     case EROFS: return "choose a writable folder";
     default: return {};
@@ -90,7 +94,9 @@ OutputFile::OutputFile(const std::filesystem::path& named, std::uint64_t size_by
   name.append(".").append(std::to_string(now)).append(".part");
   temporary_ = folder / name;
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail(target, reason_of(errno), hint_of(errno));
+  if (const int number = errno; descriptor_ < 0) {
+    fail(target, reason_of(number), hint_of(number, folder));
+  }
   listed_.emplace(temporary_);
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/app.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/commands/child_commands.hpp"
 #include "cli/distinct_files.hpp"
@@ -53,9 +57,23 @@ void show_help(const Request& request, CommandTree& tree, const Environment& env
   }
 }
 
+// Formats that go to files alone lead to --export.
+OutputFormat parse_format_of(const Command& command, const std::string& word) {
+  try {
+    return parse_format(word, command.formats, "--format");
+  } catch (const Error& error) {
+    for (const OutputFormat format : command.export_formats) {
+      if (!base::equals_ignoring_case(word, to_string(format))) continue;
+      throw error.with_hint(
+          fmt::format("write it to a file with --export {}=FILE", to_string(format)));
+    }
+    throw;
+  }
+}
+
 std::optional<OutputFormat> choose_format(const Command& command, const CommonOptions& common,
                                           const Environment& environment) {
-  if (!common.format.empty()) return parse_format(common.format, command.formats, "--format");
+  if (!common.format.empty()) return parse_format_of(command, common.format);
   const std::string preset = environment.getenv("HIPTOOL_FORMAT").value_or("");
   if (!preset.empty()) return parse_format(preset, command.formats, "HIPTOOL_FORMAT");
   return std::nullopt;
@@ -90,7 +108,7 @@ machine::DeviceSelection select_devices(const Command& command, const CommonOpti
   return selection;
 }
 
-// Before any thread starts: setenv() is not safe beside getenv().
+// Before any thread starts: setenv() is not safe while another thread calls getenv().
 void hide_other_devices(machine::DeviceSelection& selection, const Environment& environment) {
   constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
   if (!environment.setenv) return;
@@ -162,7 +180,8 @@ int report_failure(const Error& error, Session& session) {
       session.output->write_exports(report);
     }
   } catch (const std::exception& exception) {
-    print_error(environment.console, as_error(exception));
+    const Error second = as_error(exception);
+    if (std::string_view(second.what()) != error.what()) print_error(environment.console, second);
   }
   if (session.early.wants_json) environment.console.out(report::to_json(report));
   return exit_code_of(error.code(), environment.signal());

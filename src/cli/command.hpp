@@ -78,11 +78,12 @@ struct Form {
   std::string arguments;  ///< the further ones: "OLD NEW"
   std::string summary;
   std::vector<Example> examples;
-  std::vector<std::string> options = {};  ///< "--effect": those of the command that it takes
+  std::vector<std::string> options =
+      {};  ///< of the command's options, those that it takes: "--effect"
 };
 
 /// Words that complete the values of an option ("--dtype") or argument ("NAME"). Others may be
-/// accepted; those of an option with a LIST are joined by commas.
+/// accepted; for an option with a LIST, several are joined by commas.
 struct CompletionWords {
   std::string name;
   std::vector<std::string> words;

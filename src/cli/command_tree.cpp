@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_tree.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/suggest.hpp"
 #include "base/text.hpp"
@@ -35,6 +41,23 @@ std::string name_of_subcommand(const CLI::App* subcommand) {
   return subcommand == nullptr ? std::string() : subcommand->get_name();
 }
 
+// For an option of other commands: "bench-copy and run-kernel have --samples".
+std::string hint_for_other_commands(const CLI::App& root, const std::string& name) {
+  std::vector<std::string> having;
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    std::vector<std::string> names;
+    collect_option_names(*command, names);
+    const bool has_name = std::find(names.begin(), names.end(), name) != names.end();
+    if (has_name) having.push_back(command->get_name());
+  }
+  if (having.empty()) return {};
+  const char* const verb = having.size() == 1 ? "has" : "have";
+  std::string last = std::move(having.back());
+  having.pop_back();
+  if (!having.empty()) last = fmt::format("{} and {}", fmt::join(having, ", "), last);
+  return fmt::format("{} {} {}", last, verb, name);
+}
+
 // `next` is the word that follows it, or empty.
 Error unknown_option(const CLI::App& root, const std::string& word, const std::string& next) {
   const CLI::App* subcommand = parsed_subcommand(root);
@@ -42,6 +65,7 @@ Error unknown_option(const CLI::App& root, const std::string& word, const std::s
   const std::string name = word.substr(0, equals);
   const std::string value = equals == std::string::npos ? next : word.substr(equals + 1);
   std::string hint = hint_for_option(name, value, name_of_subcommand(subcommand));
+  if (hint.empty()) hint = hint_for_other_commands(root, name);
   if (hint.empty()) {
     std::vector<std::string> candidates;
     if (subcommand != nullptr) collect_option_names(*subcommand, candidates);

@@ -15,7 +15,7 @@ namespace hiptool::cli {
 report::Run make_run(const Environment& environment, std::string_view command,
                      std::string_view status);
 
-/// Ends a run with its verdict and returns the exit code: that of the error if there is one, else 1
+/// Ends a run with its verdict and returns the exit code: the error's if there is one, else 1
 /// if there are failures, else 0. Wrong data outranks an error: then `is_wrong` alone decides.
 int finish_run(report::Run& run, const Environment& environment, const Error* error,
                const std::vector<report::Failure>& failures = {}, bool is_wrong = false);

@@ -38,7 +38,7 @@ struct OptionRule {
 };
 
 /// Throws Error(invalid_argument) for the first option that has no effect. One that lacks what it
-/// needs comes first: it is no reason to refuse another.
+/// needs comes first: it does not make another refused.
 void check_option_rules(const std::vector<OptionRule>& rules,
                         const std::vector<GivenOption>& given);
 

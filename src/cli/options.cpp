@@ -154,6 +154,14 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
       ->take_last();
 }
 
+std::vector<std::uint64_t> parse_sizes_of(const std::string& option, std::string_view text) {
+  try {
+    return parse_sizes(text);
+  } catch (const Error& error) {
+    throw error.with_context(option);
+  }
+}
+
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const OptionHelp& help, std::uint64_t least, std::uint64_t most) {
   const auto parse = [&target, name = long_name(names), least, most](const std::string& text) {

@@ -66,7 +66,7 @@ void add_texts(CLI::App& app, const std::string& names, const std::string& value
 /// A positional argument that takes all remaining words, possibly none.
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                const OptionHelp& help);
-/// "64MiB", see parse_size; at least so many bytes.
+/// "64MiB", see parse_size; at least `least` bytes.
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
               const OptionHelp& help, std::uint64_t least = 1);
 /// A whole number from `least` to `most`.
@@ -89,6 +89,9 @@ double parse_seconds(const std::string& text, const std::string& option, double 
 /// Seconds of "90", "2s", "10m" or "1h", above 0 and up to a week; throws a usage error that names
 /// the option for other texts.
 double parse_duration(const std::string& text, const std::string& option);
+
+/// The sizes of a list or range; errors name the option.
+std::vector<std::uint64_t> parse_sizes_of(const std::string& option, std::string_view text);
 
 /// The seconds of --timeout, up to a day.
 double parse_timeout(const std::string& text);

@@ -187,7 +187,7 @@ RunFile pooled_file(const Program& program) {
   return file;
 }
 
-// The fields of the first process's document that are not those of its run, with the measurements
+// The fields of the first process's document that do not describe its run, with the measurements
 // of all.
 void add_measurements(const Program& program, report::Report& report) {
   const Object& first = program.documents.front();

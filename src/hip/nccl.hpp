@@ -57,7 +57,7 @@ const NcclLibrary& find_nccl(Platform platform);
 /// "2.21.5" of 22105, "2.8.4" of 2804 (NCCL_VERSION of nccl.h); empty for a number below 1000.
 std::string nccl_version_text(int number);
 
-/// Searches for a library, whose name is that of the search, binds its calls and asks its version.
+/// Searches for the library with the name of the search, binds its calls and asks its version.
 /// What the search itself refuses is refused first. Never throws.
 NcclLibrary open_nccl_library(LibrarySearch search);
 

@@ -68,7 +68,7 @@ inline constexpr std::size_t least_processes = 3;
 /// Compares every measurement that both runs have: where several processes measured it, by their
 /// medians (base::compare_processes()), else sample by sample (base::compare_times()), where
 /// changes of short calls within run_spread() are ignored too. Without an
-/// effect that of the noise is taken, and measurements of fewer than least_processes processes on
+/// effect the noise decides, and measurements of fewer than least_processes processes on
 /// both sides are ambiguous. There are no comparisons where no measurement has samples in both runs
 /// or failed in the new one. Throws Error(invalid_argument) for runs of different commands, and
 /// Error(unsupported) for commands whose documents have no samples.

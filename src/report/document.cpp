@@ -426,10 +426,7 @@ void remove_empty_columns(Table& table) {
   for (std::size_t column = table.columns.size(); column-- > 1;) {
     const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(),
                                       [&](const auto& row) { return row[column].is_absent(); });
-    if (!is_empty) continue;
-    const auto at = static_cast<std::ptrdiff_t>(column);
-    table.columns.erase(table.columns.begin() + at);
-    for (auto& row : table.rows) row.erase(row.begin() + at);
+    if (is_empty) table.remove_column(column);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The typed parts of a document as JSON: each is written in one place, with the same keys in the
-/// documents of all commands, and read in one place. The keys are those of `hiptool.COMMAND/2`.
+/// documents of all commands, and read in one place. The keys are the ones that `hiptool.COMMAND/2`
+/// documents have.
 #pragma once
 #include <vector>
 

@@ -101,7 +101,7 @@ Measurement kernel_v1(const Value& entry) {
 bool passed_v1(const Object& document) {
   if (has_ended_badly(text_of(member(document, "status")))) return false;
   if (has_bad_measurements(member(document, "results"))) return false;
-  // The `cells` of a comparison have verdicts, those of bench-copy a status.
+  // The `cells` of a comparison have verdicts, the `cells` of bench-copy a status.
   if (has_bad_measurements(member(document, "cells"))) return false;
   if (!member(document, "error").is_absent()) return false;
   for (const Value& threshold : elements(member(document, "thresholds"))) {

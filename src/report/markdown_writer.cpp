@@ -50,7 +50,7 @@ std::string pipe_table(const Table& table) {
   return text;
 }
 
-// Without the blanks around it, beside which two asterisks would be no emphasis.
+// Without the blanks around it: two asterisks next to a blank do not make emphasis.
 std::string_view trimmed(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
   return text.substr(start, text.find_last_not_of(' ') + 1 - start);

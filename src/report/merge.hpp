@@ -56,8 +56,10 @@ struct SkippedFile {
   bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
   std::string hint = {};       ///< the next thing to try; may be empty
 
-  /// The reason, with the path unless the reason starts with it.
-  std::string text() const { return reason.starts_with(path) ? reason : path + ": " + reason; }
+  /// The reason, with the path unless the reason names it.
+  std::string text() const {
+    return reason.find(path) != std::string::npos ? reason : path + ": " + reason;
+  }
 };
 
 /// All stragglers that are to blame on one device or link.

@@ -45,7 +45,7 @@ const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
                             const std::string& id);
 
 /// Whether a table for people has the runtime of a device: the cpu platform's is the version of
-/// HIP that it implements, and would look like that of an installed ROCm.
+/// HIP that it implements, and would look like the version of an installed ROCm.
 bool shows_runtime(const std::string& device_id);
 
 /// The devices of a document with their drivers, a row for each. Columns without any value are left

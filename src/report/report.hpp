@@ -15,7 +15,7 @@ class Timeline;
 
 namespace hiptool::report {
 
-/// How a column's numbers are shown to people; operations are those of arithmetic in a second.
+/// How a column's numbers are shown to people; operations are arithmetic operations per second.
 /// `hundredths`: a number without a unit, always with two decimals.
 enum class Unit { none, count, size, rate, duration, share, frequency, operations, hundredths };
 
@@ -27,8 +27,11 @@ struct Column {
   std::string title = {};  ///< header for people: "Memory"
   Unit unit = Unit::none;
   /// Texts are shortened where a terminal is too narrow for the table: in the last column to what
-  /// is left, in others to 21 columns.
+  /// is left, in others by what the table lacks, down to 21 columns.
   bool may_be_cut = false;
+  /// The column is left out where a terminal is too narrow for the table; of several the last one
+  /// first, and before texts are cut.
+  bool may_be_left_out = false;
 };
 
 /// Rows of values under columns. Two columns without titles are keys and their values. Absent
@@ -48,6 +51,7 @@ struct Table {
   const Value& at(std::size_t row, std::size_t column) const;
   /// Plain where there is none for that cell.
   Tone tone_at(std::size_t row, std::size_t column) const;
+  void remove_column(std::size_t column);
   /// A column with a unit, or with nothing but numbers, is aligned to the right.
   bool is_number_column(std::size_t column) const;
 };
@@ -88,7 +92,7 @@ struct Report {
   std::vector<LoadedModel> models;  ///< of `load` and `prove`
 
   Object document;            ///< the JSON; its fields are fixed by the schema of the command
-  bool is_read = false;       ///< the document is that of an earlier run
+  bool is_read = false;       ///< the document was written by an earlier run
   std::vector<Line> verdict;  ///< for people, first on the screen
   std::vector<Table> tables;
   std::vector<Line> notes;                       ///< after the tables
@@ -104,7 +108,7 @@ Report start_report(Run run);
 /// Tone::bad.
 std::vector<Line> verdict_lines(const Report& report);
 
-/// The document, that of a run with `shown`: the lines, tables and notes below. Ends with a line
+/// The document; of a run also `shown`: the lines, tables and notes below. Ends with a line
 /// end.
 std::string to_json(const Report& report);
 

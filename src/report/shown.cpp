@@ -44,10 +44,12 @@ Array lines_value(const std::vector<Line>& lines) {
 
 Object table_value(const Table& table) {
   const auto column_value = [](const Column& column) {
-    return Object{{"key", column.key},
+    Object fields{{"key", column.key},
                   {"title", printable(column.title)},
                   {"unit", word_of(column.unit, unit_words)},
                   {"may_be_cut", column.may_be_cut}};
+    if (column.may_be_left_out) fields.emplace_back("may_be_left_out", true);
+    return fields;
   };
   const auto row_value = [](const std::vector<Value>& row) { return array_of(row, safe_value); };
   Object fields{{"title", printable(table.title)},
@@ -68,6 +70,11 @@ Object table_value(const Table& table) {
   return fields;
 }
 
+bool is_true(const Value& value) {
+  const auto* flag = std::get_if<bool>(&value.data());
+  return flag != nullptr && *flag;
+}
+
 std::optional<std::vector<Line>> read_lines(const Value& value) {
   const auto* list = std::get_if<Array>(&value.data());
   if (list == nullptr) return std::nullopt;
@@ -86,9 +93,9 @@ std::optional<Table> read_table(const Value& value) {
   for (const Value& entry : elements(member(value, "columns"))) {
     const auto unit = enum_of<Unit>(member(entry, "unit"), unit_words);
     if (!unit) return std::nullopt;
-    const auto* may_be_cut = std::get_if<bool>(&member(entry, "may_be_cut").data());
     table.columns.push_back({text_of(member(entry, "key")), text_of(member(entry, "title")), *unit,
-                             may_be_cut != nullptr && *may_be_cut});
+                             is_true(member(entry, "may_be_cut")),
+                             is_true(member(entry, "may_be_left_out"))});
   }
   for (const Value& row : elements(member(value, "rows"))) table.rows.push_back(elements(row));
   for (const Value& row : elements(member(value, "heat"))) {
@@ -103,8 +110,7 @@ std::optional<Table> read_table(const Value& value) {
       tones.push_back(enum_of<Tone>(word, tone_words).value_or(Tone::plain));
     }
   }
-  const auto* is_detail = std::get_if<bool>(&member(value, "is_detail").data());
-  table.is_detail = is_detail != nullptr && *is_detail;
+  table.is_detail = is_true(member(value, "is_detail"));
   return table;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,9 @@ namespace {
 
 constexpr std::size_t gap = 2;              // blanks between columns
 constexpr std::size_t smallest_value = 12;  // columns; a value with less goes below its key
+// A single row that is wider and has more columns is read as a list.
+constexpr std::size_t widest_single_row = 160;
+constexpr std::size_t most_columns_of_single_row = 12;
 
 using Grid = std::vector<std::vector<std::string>>;
 
@@ -49,8 +54,10 @@ class Writer {
     for (const Line& line : lines) add_wrapped(printable(line.text), 2, tone_code(line.tone));
   }
 
-  void add_table(const Table& table) {
-    if (table.is_detail && style_.height > 0) return;
+  void add_table(const Table& whole) {
+    if (whole.is_detail && style_.height > 0) return;
+    std::optional<Table> fitted;
+    const Table& table = fit(whole, fitted);
     const bool is_empty = table.rows.empty() || table.columns.empty();
     if (is_empty && table.title.empty()) return;
     separate();
@@ -67,9 +74,8 @@ class Writer {
       }
       return;
     }
-    std::size_t total = gap * (widths.size() - 1);
-    for (const std::size_t width : widths) total += width;
-    if (total > style_.width) total -= cut_inner(table, grid, widths);
+    std::size_t total = sum_of(widths);
+    if (total > style_.width) total -= cut_inner(table, total - style_.width, grid, widths);
     const std::size_t others = total - widths.back();
     if (total > style_.width && table.columns.back().may_be_cut &&
         others + smallest_value <= style_.width) {
@@ -77,7 +83,9 @@ class Writer {
       for (auto& line : grid) line.back() = shorten(line.back(), widths.back());
       total = style_.width;
     }
-    if (total <= style_.width) {
+    const bool is_list =
+        grid.size() == 2 && total > widest_single_row && widths.size() > most_columns_of_single_row;
+    if (total <= style_.width && !is_list) {
       add_grid(table, grid, widths);
     } else {
       add_lists(grid);
@@ -94,15 +102,33 @@ class Writer {
     if (!text_.empty()) text_ += '\n';
   }
 
-  // Returns by how many columns the table became narrower.
-  static std::size_t cut_inner(const Table& table, Grid& grid, std::vector<std::size_t>& widths) {
+  static std::size_t sum_of(const std::vector<std::size_t>& widths) {
+    return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
+  }
+
+  // The table, without columns that may be left out where the terminal is too narrow for them.
+  const Table& fit(const Table& whole, std::optional<Table>& fitted) const {
+    for (std::size_t column = whole.columns.size(); column-- > 0;) {
+      if (!whole.columns[column].may_be_left_out) continue;
+      const Table& table = fitted ? *fitted : whole;
+      if (sum_of(widths_of(formatted(table))) <= style_.width) break;
+      if (!fitted) fitted = whole;
+      fitted->remove_column(column);
+    }
+    return fitted ? *fitted : whole;
+  }
+
+  // Saves so many columns if it can; returns by how many the table became narrower.
+  static std::size_t cut_inner(const Table& table, std::size_t excess, Grid& grid,
+                               std::vector<std::size_t>& widths) {
     constexpr std::size_t kept_columns = 21;  // 16 digits and dots
     std::size_t saved = 0;
     for (std::size_t column = 0; column + 1 < widths.size(); ++column) {
       if (!table.columns[column].may_be_cut || widths[column] <= kept_columns) continue;
-      for (auto& line : grid) line[column] = shorten(line[column], kept_columns);
-      saved += widths[column] - kept_columns;
-      widths[column] = kept_columns;
+      const std::size_t cut = std::min(widths[column] - kept_columns, excess - saved);
+      widths[column] -= cut;
+      for (auto& line : grid) line[column] = shorten(line[column], widths[column]);
+      saved += cut;
     }
     return saved;
   }
@@ -163,7 +189,7 @@ class Writer {
     }
   }
 
-  /// What is too wide for columns: nothing is cut, each row becomes a list of its own.
+  /// For rows that are too wide for columns: nothing is cut, each becomes a list of its own.
   void add_lists(const Grid& grid) {
     const std::vector<std::string>& keys = grid[0];
     std::size_t key_width = 0;
@@ -212,6 +238,16 @@ class Writer {
 const Value& Table::at(std::size_t row, std::size_t column) const {
   static const Value absent;
   return column < rows[row].size() ? rows[row][column] : absent;
+}
+
+void Table::remove_column(std::size_t column) {
+  const auto erase = [column](auto& row) {
+    if (column < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  };
+  erase(columns);
+  for (auto& row : rows) erase(row);
+  for (auto& row : heat) erase(row);
+  for (auto& row : tones) erase(row);
 }
 
 Tone Table::tone_at(std::size_t row, std::size_t column) const {

@@ -150,12 +150,27 @@ std::optional<std::uint64_t> count_of(const Value& value) {
   return static_cast<std::uint64_t>(*whole);
 }
 
+namespace {
+
+// A parser's words help only with a text that is meant to be a document.
+std::string fault_of(std::string_view text, const std::string& found) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "the file is empty";
+  return text[first] == '{' || text[first] == '[' ? found : "not a JSON document";
+}
+
+}  // namespace
+
 Value parse_json(std::string_view text, const std::string& what) {
   Builder builder;
   const bool is_parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   if (!is_parsed || !builder.failure().empty()) {
-    throw Error(ErrorCode::corrupt_data, "parse JSON", what + ": " + builder.failure(),
-                "give a JSON document that hiptool wrote with --format json or --export json=FILE");
+    throw Error(ErrorCode::corrupt_data, "parse JSON",
+                what + ": " + fault_of(text, builder.failure()),
+                text.starts_with("GGUF")
+                    ? "show a model with `hiptool inspect FILE`"
+                    : "give a JSON document that hiptool wrote with --format json or --export "
+                      "json=FILE");
   }
   return builder.take();
 }

@@ -197,17 +197,19 @@ std::unique_ptr<Running> next_repeat(std::unique_ptr<Running> before, std::uint6
 
 UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run,
                                  const ThrottleQuestion& throttled) {
+  if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
   const auto flush = run.is_cold ? std::make_shared<CacheFlush>(kernel.device()) : nullptr;
   auto running = std::make_unique<Running>(kernel, run, 0, flush);
   UserKernelResult result;
   std::string reason;
+  const auto is_cancelled = [&run] { return run.cancel != nullptr && run.cancel->is_cancelled(); };
+  // Absent if it was cancelled while the kernel ran; then nothing further can be launched.
   const auto launch_once = [&] {
     const auto elapsed_s = timed_launch(*running, [&] {
       if (throttled) reason = throttled();
     });
-    if (elapsed_s) return *elapsed_s;
-    leave_behind(std::move(running));
-    throw Error(ErrorCode::cancelled, run_operation, "run kernel: cancelled while the kernel ran");
+    if (!elapsed_s) leave_behind(std::move(running));
+    return elapsed_s;
   };
   const auto add_sample = [&](double elapsed_s) {
     result.samples_s.push_back(elapsed_s);
@@ -215,27 +217,31 @@ UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run,
   };
   result.is_device_time = running->timer.is_device_time();
   result.flush_bytes = flush ? flush->size_bytes() : 0;
-  const double first_s = launch_once();
-  if (run.samples == 1) add_sample(first_s);
+  const auto first_s = launch_once();
+  if (!first_s) {
+    throw Error(ErrorCode::cancelled, run_operation, "run kernel: cancelled while the kernel ran");
+  }
+  if (run.samples == 1) add_sample(*first_s);
   check(run, running->arguments, result);
   for (const std::size_t argument : run.outputs) {
     result.outputs.push_back({argument, running->arguments.read(argument)});
   }
   if (run.repeats > 1) {
     Repeats repeats(run, running->arguments);
-    for (std::uint64_t repeat = 1; repeat < run.repeats; ++repeat) {
-      if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
-      running = next_repeat(std::move(running), repeat);
-      launch_once();
-      repeats.compare(repeat, running->arguments, result);
+    while (result.repeats < run.repeats && !is_cancelled()) {
+      running = next_repeat(std::move(running), result.repeats);
+      if (!launch_once()) break;
+      repeats.compare(result.repeats++, running->arguments, result);
     }
-    repeats.finish(result);
+    if (result.repeats > 1) repeats.finish(result);
   }
-  while (result.samples_s.size() < run.samples) {
-    if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
+  while (result.samples_s.size() < run.samples && !is_cancelled()) {
     running->arguments.fill();
-    add_sample(launch_once());
+    const auto elapsed_s = launch_once();
+    if (!elapsed_s) break;
+    add_sample(*elapsed_s);
   }
+  result.was_interrupted = result.samples_s.size() < run.samples || result.repeats < run.repeats;
   return result;
 }
 

@@ -62,6 +62,8 @@ struct UserKernelResult {
   /// Only of several repeats.
   std::optional<std::uint64_t> digest;
   std::vector<BufferContents> outputs;
+  std::uint64_t repeats = 1;     ///< launches whose results were checked
+  bool was_interrupted = false;  ///< cancelled after the first launch: fewer repeats or samples
   std::vector<double> samples_s;
   /// Why the clocks were held down during each sample; empty texts: they were not. No texts: nobody
   /// was asked.
@@ -80,8 +82,9 @@ using ThrottleQuestion = std::function<std::string()>;
 /// buffers. With several repeats it launches so often with newly allocated buffers, and compares
 /// what they leave. Blocks until all are done. Throws Error(invalid_argument) for a bad grid, block
 /// or shared memory before anything runs, Error(out_of_memory), else the error of the runtime.
-/// Throws Error(cancelled) also while a kernel runs, which cannot be stopped: then its stream,
-/// buffers and module are never released.
+/// Cancelled before the first launch ended it throws Error(cancelled), afterwards it returns what
+/// was measured. A kernel that runs cannot be stopped: then its stream, buffers and module are
+/// never released.
 UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run,
                                  const ThrottleQuestion& throttled = {});
 

@@ -55,7 +55,7 @@ NOT_RUN = {
     r"sudo ninja -C build uninstall": "it needs an installation into the system",
     r"ninja -C build clang-format ": "it changes the sources; .ci/run checks the format",
     r"\.ci/run": "it runs this test",
-    r"ASAN_OPTIONS=\S+ fuzz/tests/fuzz/": "it needs a build of its own by clang, and runs for minutes",
+    r"ASAN_OPTIONS=\S+ fuzz/tests/fuzz/": "it needs a build by clang, and runs for minutes",
 }
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.

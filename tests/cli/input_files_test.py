@@ -135,6 +135,15 @@ class InputFiles(program.CliTest):
         self.assertLess(len(result.stderr), 1000)
 
 
+class Unreadable(program.CliTest):
+    def test_merge_names_the_file_once(self):
+        for name in (str(self.folder / "missing.json"), str(self.folder)):
+            result = program.run("report", "merge", name)
+            self.assertEqual(result.returncode, 4, result)
+            self.assertRegex(result.stderr, r"^error: no file is left to merge\n  cannot read ")
+            self.assertEqual(result.stderr.count(name), 1, result)
+
+
 class ListsOfOneFile(program.CliTest):
     """FILE.sha256 is for that file, wherever it was made: `sha256sum models/m.gguf`."""
 

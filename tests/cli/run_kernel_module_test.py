@@ -4,6 +4,7 @@
 Usage: run_kernel_module_test.py PROGRAM [unittest options]. KERNELS names the folder with the
 build's own images.
 """
+import json
 import os
 import pathlib
 import struct
@@ -217,6 +218,29 @@ __global__ void k(int* out) {
 __global__ void k(int* out) { cooperative_groups::this_grid().sync(); *out = 1; }""",
                               "--arg", "buf:i32:1:zeros", code=4)["error"]
         self.assertIn("this_grid() waits for all blocks at once", error["hint"])
+
+    @unittest.skipUnless(HAS_COMPILER, "no C++ compiler is installed")
+    def test_ctrl_c_keeps_the_samples(self):
+        self.text.write_text("""__global__ void k(float* out) {
+  float x = 1;
+  for (int i = 0; i < 2000; ++i) x = x * 1.0001f + 0.5f;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}""", "utf-8")
+        words = ("run-kernel", "--module", str(self.text), "--grid", "4", "--block", "64",
+                 "--arg", "buf:f32:256:zeros", "--out", "0:print:1", "--bytes", "1024",
+                 "--samples", "1000000", "--device", "cpu")
+        result = program.interrupt_computing(*words, "--format", "json", cpu_s=0.5, loads=False)
+        self.assertEqual(result.returncode, 130, result)
+        document = json.loads(result.stdout)
+        self.assertEqual(document["status"], "interrupted")
+        measured = document["measurements"][0]
+        self.assertEqual(measured["status"], "ok")
+        self.assertIn(len(measured["samples_s"]), range(1, 1000000))
+        self.assertGreater(measured["bytes_per_s"], 0)
+        self.assertGreater(measured["details"]["outputs"][0]["values"][0], 1)
+        text = program.interrupt_computing(*words, cpu_s=0.5, loads=False).stdout
+        self.assertRegex(text, r"^interrupted on cpu:0 after [\d ]+ of 1 000 000 samples\n"
+                               r"ran k on cpu:0 in ")
 
 
 if __name__ == "__main__":

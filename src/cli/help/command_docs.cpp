@@ -116,7 +116,7 @@ CommandDoc describe_help(CLI::App& app) {
       "`hiptool help HT-COPY-RATE` explains the code of a finding, `hiptool "
       "help codes` prints all of them as Markdown, `hiptool help reference` every command, "
       "`hiptool help man` the manual "
-      "page hiptool(1), and `hiptool help man COMMAND` that of a command.";
+      "page hiptool(1), and `hiptool help man COMMAND` the page of a command.";
   doc.examples = {{"hiptool help load", "options of a command"},
                   {"hiptool help load all", "all about each of them"},
                   {"hiptool help exit-codes", "meaning of the exit codes"},

@@ -79,14 +79,14 @@ class Console {
   bool can_draw_out() const { return out_.is_terminal() && !is_dumb_; }
   /// False after a failed write to out, also where its reader is gone.
   bool can_write_out();
-  /// Columns of the terminal. Where out is not a terminal, so many that nothing is wrapped or cut.
-  /// COLUMNS makes both narrower, never wider.
+  /// Columns of the terminal. Where out is not a terminal, a width at which nothing is wrapped or
+  /// cut. COLUMNS makes both narrower, never wider.
   std::size_t width_out() const { return width(out_); }
   std::size_t height_out() const;
   std::size_t width_err() const { return width(err_); }
 
-  /// The exit code of the process: that of the verdict, or of a failed output (then with a message
-  /// on err) if writing to out failed.
+  /// The exit code of the process: the verdict's, or the one of a failed output (then with a
+  /// message on err) if writing to out failed.
   int finish(int exit_code);
 
  private:

@@ -32,7 +32,7 @@ PlatformStatus status_of(const Crash& crash, const std::string& override_hint = 
 /// start it twice, 0.2 s each.
 class CrashGuard final : public hip::Binder {
  public:
-  /// `arguments`: those of main(). Reads earlier crashes from the environment.
+  /// `arguments`: of main(). Reads earlier crashes from the environment.
   CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments);
   hip::Binding bind(Platform platform, const hip::BindRequest& request) override;
 

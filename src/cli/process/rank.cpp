@@ -18,7 +18,7 @@ struct Launcher {
 };
 
 // Sources: mpirun(1) of Open MPI, the PMIx standard 3.3.3, PMI of MPICH, torchrun's manual, srun(1)
-// of Slurm, "Indexed Job" of Kubernetes. The task count of a Slurm step precedes that of its job.
+// of Slurm, "Indexed Job" of Kubernetes. The task count of a Slurm step comes before the job's.
 constexpr std::array launchers{
     Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
     Launcher{"PMIX_RANK", "SLURM_NTASKS", true},

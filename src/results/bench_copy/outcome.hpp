@@ -65,14 +65,14 @@ void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& docu
 /// `context` of the document: the devices and the variables that affect copies.
 report::Value setup_value(const BenchCopyOutcome& outcome);
 
-/// An outcome as lines, a table that fits 80 columns, one of all figures for CSV, and the fields of
-/// its document. `run` has its verdict.
+/// An outcome as lines, a table that can fit 80 columns, one of all figures for CSV, and the fields
+/// of its document. `run` has its verdict.
 report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode);
 
 /// Rates as bars of eight heights, each the median of a stretch of samples.
 std::string sparkline(const std::vector<double>& rates, std::size_t width);
 
-/// "h2d pageable by kernel", "h2d beside d2h", "h2d pointer chase"; pinned memory and the copy
+/// "h2d pageable by kernel", "h2d during d2h", "h2d pointer chase"; pinned memory and the copy
 /// engine are left out.
 std::string short_name(const measure::CopyResult& result);
 

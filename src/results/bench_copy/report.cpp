@@ -181,25 +181,11 @@ report::Fields<CopyResult> result_fields(bool unicode) {
       {{"share", "Of limit", Unit::share}, &CopyResult::share_of_limit},
       {{"latency", "Median", Unit::duration}, &CopyResult::median_s},
       {{"cv", unicode ? "± CV" : "CV", Unit::share}, variation_of},
-      {{"range", "Range"}, [](One one) { return report::range_text(one); }},
-      {{"samples", "Samples"}, [](One one) { return sparkline(rates_of(one), sparkline_columns); }},
+      {{.key = "range", .title = "Range", .may_be_left_out = true},
+       [](One one) { return report::text_or_absent(report::range_text(one)); }},
+      {{.key = "samples", .title = "Samples", .may_be_left_out = true},
+       [](One one) { return sparkline(rates_of(one), sparkline_columns); }},
   };
-}
-
-std::size_t width_of(const report::Table& table, bool unicode) {
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const report::Column& column = table.columns[i];
-    std::size_t width = column.title.size();
-    for (const auto& row : table.rows) {
-      // A bar has one column but three bytes.
-      const bool is_bars = column.key == "samples";
-      width = std::max(width, is_bars ? sparkline_columns
-                                      : report::format_value(row[i], column.unit, unicode).size());
-    }
-    total += width + (i == 0 ? 0 : 2);
-  }
-  return total;
 }
 
 // Between more than two devices; two pairs are as easy to read as rows, which show more.
@@ -248,12 +234,9 @@ report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
   });
   if (has_limit) keys.push_back("share");
   keys.push_back("cv");
-  report::Table table = result_fields(unicode).only(keys).table("", results);
-  if (!unicode) return table;
-  keys.push_back("samples");
-  report::Table with_bars = result_fields(unicode).only(keys).table("", results);
-  constexpr std::size_t terminal_columns = 80;
-  return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
+  keys.push_back("range");
+  if (unicode) keys.push_back("samples");
+  return result_fields(unicode).only(keys).table("", results);
 }
 
 report::Table latency_table(const BenchCopyOutcome& outcome, bool is_chase, bool unicode) {

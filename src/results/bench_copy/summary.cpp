@@ -232,9 +232,9 @@ std::string short_name(const CopyResult& result) {
   switch (spec.beside) {
     case measure::Beside::nothing: return name;
     case measure::Beside::other_way:
-      return name + (spec.kind == measure::CopyKind::h2d ? " beside d2h" : " beside h2d");
-    case measure::Beside::others: return name + " beside others";
-    case measure::Beside::others_both_ways: return name + " beside all both ways";
+      return name + (spec.kind == measure::CopyKind::h2d ? " during d2h" : " during h2d");
+    case measure::Beside::others: return name + " during others";
+    case measure::Beside::others_both_ways: return name + " during all both ways";
   }
   return name;
 }

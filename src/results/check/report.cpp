@@ -253,7 +253,7 @@ report::Table stages_csv(const CheckOutcome& outcome) {
       .rows(rows);
 }
 
-/// Clocks, power and temperature beside the rates; without rows where no sensor was read.
+/// Clocks, power and temperature during the rates; without rows where no sensor was read.
 report::Table telemetry_table(const CheckOutcome& outcome) {
   std::vector<StageResult> read;
   std::copy_if(outcome.result.stages.begin(), outcome.result.stages.end(), std::back_inserter(read),

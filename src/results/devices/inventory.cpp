@@ -28,7 +28,6 @@ using machine::Inventory;
 using report::Unit;
 using report::Value;
 
-constexpr std::size_t longest_device_name = 32;
 constexpr std::size_t devices_in_verdict = 3;
 
 Value numa_node(const DeviceFacts& device) {
@@ -114,14 +113,13 @@ report::Object object_of(std::vector<DeviceField> fields) {
   return object;
 }
 
-// Drops trademark signs and clock rates, and cuts names that do not fit the column.
-std::string short_name(std::string name, bool unicode) {
+// Drops trademark signs and clock rates.
+std::string short_name(std::string name) {
   for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) {
     name = base::replaced(std::move(name), mark, "");
   }
   if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
-  if (name.size() <= longest_device_name) return name;
-  return name.substr(0, longest_device_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
+  return name;
 }
 
 // "132 SMs", by the name that the vendor gives them.
@@ -219,10 +217,10 @@ report::Array devices_value(const Inventory& inventory) {
   });
 }
 
-report::Table short_table(const Inventory& inventory, bool unicode, bool is_grouped) {
+report::Table short_table(const Inventory& inventory, bool is_grouped) {
   report::Table table;
   table.columns = {{"id", "ID", Unit::none},
-                   {"name", "Name", Unit::none},
+                   {.key = "name", .title = "Name", .may_be_cut = true},
                    {"arch", "Arch", Unit::none},
                    {"memory_total_bytes", "Memory", Unit::size},
                    {"compute_units", "Compute", Unit::none},
@@ -248,7 +246,7 @@ report::Table short_table(const Inventory& inventory, bool unicode, bool is_grou
     table.rows.push_back(std::move(row));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::string name = short_name(names[i], unicode);
+    const std::string name = short_name(names[i]);
     const bool is_one = ids[i].size() == 1 || name.empty();
     table.rows[i][0] = base::ranges_of(ids[i]);
     table.rows[i][1] =

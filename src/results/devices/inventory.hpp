@@ -14,7 +14,7 @@ report::Array devices_value(const machine::Inventory& inventory);
 
 /// One row per device, or for neighbours that are alike one row together: "nvidia:0-7", "8 x NVIDIA
 /// H200". Within 80 columns.
-report::Table short_table(const machine::Inventory& inventory, bool unicode, bool is_grouped);
+report::Table short_table(const machine::Inventory& inventory, bool is_grouped);
 
 /// A row for each device: its caches, and what its instruction set has; of the processor read below
 /// `root`.

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "results/devices/report.hpp"
 
-#include <utility>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/document.hpp"
 #include "results/devices/inventory.hpp"
 #include "results/devices/sensors.hpp"
 
@@ -22,6 +28,19 @@ void add_state(const machine::Inventory& inventory, const InventoryView& view,
   }
 }
 
+// What a device does not report is one line, not a row for each.
+void add_one_device(report::Table table, report::Report& report) {
+  std::vector<std::string> missing;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    if (table.at(0, column).is_absent()) missing.push_back(table.columns[column].title);
+  }
+  report::remove_empty_columns(table);
+  report.tables = {std::move(table)};
+  if (missing.empty()) return;
+  report.notes.push_back(
+      {report::Tone::plain, fmt::format("not reported: {}", fmt::join(missing, "; "))});
+}
+
 }  // namespace
 
 void add_inventory(const machine::Inventory& inventory, const InventoryView& view,
@@ -32,10 +51,10 @@ void add_inventory(const machine::Inventory& inventory, const InventoryView& vie
   report.csv_tables = {full_table(inventory)};
   if (view.is_one_in_full) {
     report.verdict = {one_device_verdict(inventory.devices.front())};
-    report.tables = *report.csv_tables;
+    add_one_device(report.csv_tables->front(), report);
   } else {
     report.verdict = {inventory_verdict(inventory)};
-    report.tables = {short_table(inventory, view.has_unicode, !view.is_verbose)};
+    report.tables = {short_table(inventory, !view.is_verbose)};
   }
   if (view.is_verbose) report.tables.push_back(cache_table(inventory, view.root));
   if (view.has_state) add_state(inventory, view, report);

@@ -39,8 +39,8 @@ machine::AskPeer peers_of(Platforms& platforms);
 /// `topology` of the JSON document: devices, links, and the matrix of kinds.
 report::Object topology_value(const TopologyFindings& topology);
 
-/// For people: the matrix of GPUs, that of GPUs and network cards, their places, and the costs.
-/// Each fits 80 columns with eight GPUs.
+/// For people: the matrix of GPUs, the matrix of GPUs and network cards, their places, and the
+/// costs. Each fits 80 columns with eight GPUs.
 std::vector<report::Table> topology_tables(const TopologyFindings& topology);
 
 /// A row for each pair, network cards included; with costs also rates and latencies.

@@ -26,11 +26,11 @@ struct ModelLoad {
   bool was_started = true;
 };
 
-/// The one whose exit code is that of all: see severity_of(); the first of several.
+/// The one that decides the exit code of all: see severity_of(); the first of several.
 const ModelLoad& worst_of(const std::vector<ModelLoad>& loads);
 
-/// The document with `models` and one verdict; `verdict_time_s` is that of the last model. The
-/// table of the models is made for so many columns.
+/// The document with `models` and one verdict; `verdict_time_s` is the last model's. The
+/// table of the models is made for that many columns.
 report::Report make_models_report(report::Run run, std::vector<ModelLoad> loads,
                                   double verdict_time_s, double wall_time_s, std::size_t width);
 

@@ -73,7 +73,7 @@ std::string wrong_text(const ProveOutcome& prove) {
   const WrongValue& wrong = *prove.result.first_wrong;
   std::string text;
   if (wrong.layer) text += fmt::format("layer {}, ", *wrong.layer);
-  // A sum of a golden is no element of the output, and no row of a weight.
+  // A sum of a golden is neither an element of the output nor a row of a weight.
   const bool is_sum = wrong.stage.ends_with("_projections");
   text +=
       fmt::format("{}, {} {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong),

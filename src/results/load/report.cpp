@@ -26,7 +26,7 @@ using report::Tone;
 using report::Unit;
 using report::Value;
 
-// Of "folder/" that of the folder.
+// For "folder/" the name of the folder.
 std::string file_name(const ModelFile& model) {
   const std::filesystem::path path = model.path();
   return (path.has_filename() ? path : path.parent_path()).filename().string();

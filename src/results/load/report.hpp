@@ -92,7 +92,7 @@ report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
 /// The required memory by purpose, and the maximum context.
 std::vector<report::Line> fit_lines(const ModelFit& fit);
 
-/// Warnings of a context beyond that of the training, and of a KV cache that is a bound.
+/// Warnings of a context longer than in training, and of a KV cache that is a bound.
 std::vector<std::string> fit_warnings(const ModelFit& fit, const ModelSummary& summary);
 
 /// What the numbers mean, and their limits.

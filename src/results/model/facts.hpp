@@ -36,7 +36,7 @@ struct ModelFacts {
   std::vector<model::LayerGroup> layers;
   /// By index of ModelFile::files().
   std::vector<std::optional<model::FileHash>> hashes;
-  /// Absent for what is no model by itself, and without tensors.
+  /// Absent for a file that is not a model by itself, and without tensors.
   std::optional<reference::Provability> provability = {};
 };
 
@@ -102,10 +102,10 @@ report::Table full_metadata_table(const ModelFacts& facts, const std::string& ke
 /// safe for a terminal. Throws Error(not_found) with the nearest keys if there is no such key.
 std::string value_text(const ModelFacts& facts, const std::string& key, bool is_exact);
 
-/// "eight columns…": the text cut to so many columns.
+/// "eight columns…": the text cut to that many columns.
 std::string cut_to_width(std::string_view text, std::size_t columns, bool unicode);
 
-/// The first line of a text, safe for a terminal and cut to so many columns, with "…" where
+/// The first line of a text, safe for a terminal and cut to that many columns, with "…" where
 /// something is left out. A text may have gigabytes, of which only what can be shown is looked at.
 std::string shown_text(std::string_view text, std::size_t columns, bool unicode);
 
@@ -120,7 +120,7 @@ report::Table tensors_table(const ModelFacts& facts);
 /// One element of `refused`.
 report::Value refusal_document(const ModelRefusal& refusal);
 
-/// Tables for CSV: a row for each model; with --tensors or --metadata those of each instead.
+/// Tables for CSV: a row for each model; with --tensors or --metadata a row for each of these.
 std::vector<report::Table> inspection_csv(const Inspection& inspection,
                                           const InspectionLists& lists);
 

@@ -133,7 +133,7 @@ std::string kernel_text(const KernelResult& result) {
   return is_usual ? result.kernel : result.kernel + " " + result.layout;
 }
 
-/// Operations alone have shapes instead of sizes: there is no room for both.
+/// Operations alone have shapes, shown instead of sizes: both would exceed 80 columns.
 std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
   const bool has_shapes = std::all_of(results.begin(), results.end(),
                                       [](const auto& one) { return !one.layout.empty(); });

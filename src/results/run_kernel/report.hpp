@@ -29,10 +29,12 @@ struct UserKernelOutcome {
   user_kernel::UserKernelResult result;
 };
 
-/// `head` has its verdict; `outputs` are in the order of the run's.
+/// `head` has its verdict; `outputs` are in the order of the run's. An interrupted run has the
+/// devices that had a result by then.
 report::Report user_kernel_report(report::Run head, const user_kernel::UserKernelRun& run,
                                   const std::vector<OutputWord>& outputs,
-                                  const std::vector<UserKernelOutcome>& outcomes);
+                                  const std::vector<UserKernelOutcome>& outcomes,
+                                  bool is_interrupted);
 
 /// "cpu:0, cpu:1": the devices in the order in which they were used.
 template <class Results>

@@ -25,19 +25,26 @@ const KernelArgument* main_buffer(const UserKernelRun& run) {
   return found == run.arguments.end() ? nullptr : &*found;
 }
 
+/// Absent where an interrupt left no sample.
+std::optional<double> median_of(const user_kernel::UserKernelResult& result) {
+  if (result.samples_s.empty()) return std::nullopt;
+  return base::median(result.samples_s);
+}
+
 /// Per second of the median launch; absent without a count.
-std::optional<double> rate_of_count(std::uint64_t count, const std::vector<double>& samples_s) {
-  const double median_s = base::median(samples_s);
-  if (count == 0 || median_s <= 0) return std::nullopt;
-  return static_cast<double>(count) / median_s;
+std::optional<double> rate_of_count(std::uint64_t count,
+                                    const user_kernel::UserKernelResult& result) {
+  const std::optional<double> median_s = median_of(result);
+  if (count == 0 || !median_s || *median_s <= 0) return std::nullopt;
+  return static_cast<double>(count) / *median_s;
 }
 
 std::string rates_text(const UserKernelRun& run, const user_kernel::UserKernelResult& result) {
   std::string text;
-  if (const auto rate = rate_of_count(run.bytes, result.samples_s)) {
+  if (const auto rate = rate_of_count(run.bytes, result)) {
     text += ", " + report::format_value(*rate, report::Unit::rate);
   }
-  if (const auto rate = rate_of_count(run.flops, result.samples_s)) {
+  if (const auto rate = rate_of_count(run.flops, result)) {
     text += ", " + report::format_value(*rate, report::Unit::operations);
   }
   return text;
@@ -137,11 +144,17 @@ report::Object details_of(const UserKernelRun& run, const std::vector<OutputWord
            run.tolerance && !run.tolerance->of_larger ? Value(run.tolerance->absolute) : Value()},
           {"refused_zeros", result.refused_zeros},
           {"throttled", throttled_value(result)},
-          {"repeats", run.repeats},
+          {"repeats", result.repeats},
           {"seed", run.repeats > 1 ? Value(run.seed) : Value()},
           {"digest", result.digest ? Value(base::to_hex(*result.digest)) : Value()},
           {"unwritten", unwritten_value(result)},
           {"difference", difference_value(result)}};
+}
+
+/// Samples before an interrupt are good; without one there is nothing to compare.
+report::Status module_status(const user_kernel::UserKernelResult& result) {
+  if (!result.is_right()) return report::Status::mismatch;
+  return result.samples_s.empty() ? report::Status::interrupted : report::Status::ok;
 }
 
 report::Measurement measurement_of(const UserKernelRun& run, const std::vector<OutputWord>& words,
@@ -158,12 +171,13 @@ report::Measurement measurement_of(const UserKernelRun& run, const std::vector<O
   measured.id = measured.label + "." + outcome.device;
   measured.destination = outcome.device;
   measured.devices = {outcome.device};
-  measured.status = result.is_right() ? report::Status::ok : report::Status::mismatch;
+  measured.status = module_status(result);
+  if (measured.status == report::Status::interrupted) measured.reason = "interrupted";
   measured.wrong = result.wrong;
   measured.samples_s = result.samples_s;
-  measured.median_s = base::median(measured.samples_s);
-  measured.bytes_per_s = rate_of_count(run.bytes, measured.samples_s);
-  measured.flops_per_s = rate_of_count(run.flops, measured.samples_s);
+  measured.median_s = median_of(result);
+  measured.bytes_per_s = rate_of_count(run.bytes, result);
+  measured.flops_per_s = rate_of_count(run.flops, result);
   if (!run.expected.empty()) measured.checked = result.checked;
   measured.max_error = result.max_error.value_or(0);
   const bool is_of_larger = !run.tolerance || run.tolerance->of_larger;
@@ -221,18 +235,39 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
                                         : "gives something else, so memory or copy is at fault") +
         zeros_text(result));
   }
+  const std::optional<double> median_s = median_of(result);
   const std::string time =
-      report::format_value(base::median(result.samples_s), report::Unit::duration) +
+      (median_s ? " in " + report::format_value(*median_s, report::Unit::duration) : "") +
       rates_text(run, result) + conditions_text(run, result);
   const std::string same =
-      run.repeats > 1 ? fmt::format(", {} repeats with the same results", run.repeats) : "";
+      result.repeats > 1 ? fmt::format(", {} repeats with the same results", result.repeats) : "";
   if (run.expected.empty()) {
-    return {run.repeats > 1 ? report::Tone::good : report::Tone::plain,
-            fmt::format("ran {} in {}{}{}", subject, time, same,
-                        run.repeats > 1 ? "" : ", result not checked")};
+    return {result.repeats > 1 ? report::Tone::good : report::Tone::plain,
+            fmt::format("ran {}{}{}{}", subject, time, same,
+                        result.repeats > 1 ? "" : ", result not checked")};
   }
-  return {report::Tone::good, fmt::format("ran {} in {}, {} as expected{}", subject, time,
+  return {report::Tone::good, fmt::format("ran {}{}, {} as expected{}", subject, time,
                                           base::plain_count_of(result.checked, "element"), same)};
+}
+
+/// How far each device came.
+void add_interrupts(const UserKernelRun& run, const std::vector<UserKernelOutcome>& outcomes,
+                    std::vector<report::Line>& verdict) {
+  const std::size_t before = verdict.size();
+  for (const UserKernelOutcome& outcome : outcomes) {
+    const user_kernel::UserKernelResult& result = outcome.result;
+    if (!result.was_interrupted) continue;
+    const bool in_repeats = result.repeats < run.repeats;
+    verdict.push_back(
+        report::failure_line(fmt::format("interrupted on {} after {} of {}", outcome.device,
+                                         in_repeats ? result.repeats : result.samples_s.size(),
+                                         in_repeats ? base::count_of(run.repeats, "repeat")
+                                                    : base::count_of(run.samples, "sample"))));
+  }
+  if (verdict.size() == before) {
+    verdict.push_back(report::failure_line(
+        fmt::format("interrupted after {}", base::count_of(outcomes.size(), "device"))));
+  }
 }
 
 void add_repeats(const UserKernelRun& run, const UserKernelOutcome& outcome,
@@ -290,12 +325,12 @@ report::Table results_table(const UserKernelRun& run,
   for (const UserKernelOutcome& outcome : outcomes) {
     const auto& result = outcome.result;
     std::vector<Value> row{outcome.kernel, outcome.device, outcome.image,
-                           std::uint64_t{result.samples_s.size()}, base::median(result.samples_s)};
-    if (run.bytes > 0) row.emplace_back(rate_of_count(run.bytes, result.samples_s));
-    if (run.flops > 0) row.emplace_back(rate_of_count(run.flops, result.samples_s));
+                           std::uint64_t{result.samples_s.size()}, median_of(result)};
+    if (run.bytes > 0) row.emplace_back(rate_of_count(run.bytes, result));
+    if (run.flops > 0) row.emplace_back(rate_of_count(run.flops, result));
     row.push_back(run.expected.empty() ? Value() : Value(result.checked));
     row.emplace_back(result.max_error);
-    row.emplace_back(result.is_right() ? "ok" : "mismatch");
+    row.emplace_back(report::to_string(module_status(result)));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -320,7 +355,8 @@ void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
 
 report::Report user_kernel_report(report::Run head, const UserKernelRun& run,
                                   const std::vector<OutputWord>& outputs,
-                                  const std::vector<UserKernelOutcome>& outcomes) {
+                                  const std::vector<UserKernelOutcome>& outcomes,
+                                  bool is_interrupted) {
   report::Report report = report::start_report(std::move(head));
   std::vector<report::Measurement> measurements;
   for (const UserKernelOutcome& outcome : outcomes) {
@@ -331,7 +367,8 @@ report::Report user_kernel_report(report::Run head, const UserKernelRun& run,
     add_repeats(run, outcome, report.verdict);
     add_printed(run, outputs, outcome, report.notes);
   }
-  // Devices with wrong results come first.
+  if (is_interrupted) add_interrupts(run, outcomes, report.verdict);
+  // Devices with wrong results come first, then interrupts.
   std::stable_partition(report.verdict.begin(), report.verdict.end(),
                         [](const report::Line& line) { return line.tone == report::Tone::bad; });
   set_measurements(report, std::move(measurements));

@@ -86,6 +86,21 @@ TEST_CASE("output file: standard output is refused, not a file named -") {
                        Error);
 }
 
+TEST_CASE("output file: the hint is to create a folder only where it is missing") {
+  const auto hint = [](const std::filesystem::path& path) {
+    try {
+      const OutputFile file(path, 1);
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
+      return error.hint();
+    }
+    return std::string("written");
+  };
+  const test::TemporaryFolder folder;
+  CHECK(hint(folder.path() / "missing" / "m.gguf") == "create the folder first");
+  CHECK(hint("/proc/m.gguf") == "choose another folder");  // it takes no files
+}
+
 TEST_CASE("output file: a name that cannot be taken leaves no temporary file") {
   const test::TemporaryFolder folder;
   const std::filesystem::path target = folder.path() / "m";

@@ -83,13 +83,20 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
       {{"devices", "-x"}, "unknown option '-x'", "see 'hiptool help devices'"},
       {{"devices", "cpu", "more"}, "unexpected argument 'more'", "see 'hiptool help devices'"},
       {{"devices", "--format"}, "--format needs a value", "see 'hiptool help devices'"},
-      {{"devices", "--format", "html"}, "expected one of table, json, csv, markdown", ""},
+      {{"devices", "--format", "html"},
+       "expected one of table, json, csv, markdown",
+       "write it to a file with --export html=FILE"},
+      {{"devices", "--format", "JUnit"}, "expected one of table, json", "--export junit=FILE"},
+      {{"bench-copy", "--size", "abc"}, "--size: 'abc' is not a size", "64MiB"},
+      {{"run-kernel", "fma", "--size", "abc"}, "--size: 'abc' is not a size", "64MiB"},
       {{"devices", "--export", "file"}, "expected FORMAT=FILE", "--export json="},
       {{"devices", "--color", "alway"}, "expected one of auto, always, never", "'always'?"},
       {{"devices", "--platform", "nvida"}, "expected one of amd, nvidia, cpu", "'nvidia'?"},
       {{"devices", "--device", "cpu,"}, "empty list element", ""},
       {{"devices", "--require", "gup"}, "expected one of gpu, amd, nvidia", "did you mean 'gpu'?"},
       {{"make-model"}, "OUT is missing", "see 'hiptool help make-model'"},
+      {{"report", "merge"}, "report merge needs a document", "hiptool report merge FILE..."},
+      {{"report", "compare", "a"}, "report compare does not take 1 file", "compare OLD NEW"},
       {{"make-model", "--sed", "3"}, "unknown option '--sed'", "did you mean '--seed'?"},
       {{"make-model", "m.bin"}, "cannot infer the model format", "--format"},
       {{"make-model", "m.gguf", "--size", "-1"}, "--size: '-1' is not a size", "64MiB"},
@@ -112,6 +119,15 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
     CHECK(contains(machine.err.text, wrong.hint));
   }
   CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("an output that cannot be written is reported once") {
+  Machine machine;
+  CHECK(machine.run({"devices", "--device", "cpu", "--export", "json=/dev/full"}) == 7);
+  const std::string error = "error: cannot write /dev/full";
+  const std::size_t first = machine.err.text.find(error);
+  CHECK(first != std::string::npos);
+  CHECK(machine.err.text.find(error, first + 1) == std::string::npos);
 }
 
 TEST_CASE("with --format json a failure is one document too") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "harness.hpp"
 
@@ -82,6 +83,13 @@ TEST_CASE("options of other programs lead to the option") {
                {{"devices", "--fromat", "json"}, "did you mean '--format'?"}});
 }
 
+TEST_CASE("an option of another command names the commands that have it") {
+  check_hints({{{"load", "m.gguf", "--samples", "3"}, "bench-copy and run-kernel have --samples"},
+               {{"load", "m.gguf", "--samples", "3"}, "see 'hiptool help load'"},
+               {{"devices", "--grid", "5"}, "run-kernel has --grid"},
+               {{"check", "--layers=1"}, "load and prove have --layers"}});
+}
+
 TEST_CASE("names of devices in other programs lead to an id") {
   check_hints({{{"devices", "-d", "0"}, "did you mean 'amd:0' or 'nvidia:0'?"},
                {{"devices", "0"}, "did you mean 'amd:0' or 'nvidia:0'?"},
@@ -91,6 +99,40 @@ TEST_CASE("names of devices in other programs lead to an id") {
                {{"devices", "-d", "CUDA"}, "did you mean 'nvidia:0'?"},
                {{"devices", "-d", "rocm:0"}, "did you mean 'amd:0'?"},
                {{"devices", "-d", "cpu,hip:2"}, "did you mean 'amd:2'?"}});
+}
+
+TEST_CASE("what a hint names is there") {
+  Machine machine;
+  const auto check_words = [&machine](const std::string& wrong, const std::string& hint) {
+    CAPTURE(wrong);
+    CAPTURE(hint);
+    REQUIRE(contains(hint, "hiptool "));
+    for (std::size_t at = 0; (at = hint.find("hiptool ", at)) != std::string::npos;) {
+      at += 8;
+      std::istringstream words(hint.substr(at, hint.find('\'', at) - at));
+      std::string command;
+      words >> command;
+      if (command == "--version") continue;
+      REQUIRE(machine.run({"help", command, "all"}) == 0);
+      const std::string help = machine.out.text;
+      for (std::string word; words >> word;) {
+        if (starts_with(word, "--") || word == "compare" || word == "render" || word == "merge") {
+          CHECK(contains(help, word));
+        }
+      }
+    }
+  };
+  for (const char* word :
+       {"info",     "list",     "ls",       "gpus", "device", "smi",       "nvidia-smi", "amd-smi",
+        "rocm-smi", "rocminfo", "status",   "top",  "watch",  "monitor",   "topo",       "topology",
+        "doctor",   "diag",     "diagnose", "test", "health", "verify",    "validate",   "show",
+        "run",      "kernel",   "stress",   "burn", "bench",  "benchmark", "bandwidth",  "compare",
+        "merge",    "render",   "version",  "copy"}) {
+    check_words(word, hint_for_command(word, ""));
+  }
+  for (const char* option : {"--list-devices", "--list-gpus", "--doctor", "--topology"}) {
+    check_words(option, hint_for_option(option, "", ""));
+  }
 }
 
 TEST_CASE("a uuid or a bus id is no name of another program") {

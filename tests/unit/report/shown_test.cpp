@@ -19,6 +19,7 @@ Report shown_sample() {
   report.run.command = "devices";
   report.tables.front().heat = {{0, 0.5}, {1}};
   report.tables.front().columns.back().may_be_cut = true;
+  report.tables.front().columns.front().may_be_left_out = true;
   report.tables.front().tones = {{Tone::plain, Tone::bad}, {Tone::good}};
   report.tables.push_back(report.tables.front());
   report.tables.back().is_detail = true;

@@ -101,6 +101,64 @@ TEST_CASE("a last column that may be cut keeps the table, the others of the docu
   CHECK(to_table(report, {32, false, true}).find("54.9 GB/s") != std::string::npos);
 }
 
+TEST_CASE("other columns that may be cut lose only what the terminal lacks, and keep 21 columns") {
+  Report report = passed_report();
+  const std::string name = "AMD Ryzen Threadripper PRO 7995WX 96-Cores";
+  report.tables = {
+      {"",
+       {{"id", "ID"}, {.key = "name", .title = "Name", .may_be_cut = true}, {"arch", "Arch"}},
+       {{"cpu:0", name, "x86_64"}}}};
+  const auto second = [&](std::size_t width) {
+    return lines_of(to_table(report, {width, false, true}))[1];
+  };
+  CHECK(second(1000) == "cpu:0  " + name + "  x86_64");
+  CHECK(second(57) == "cpu:0  " + name + "  x86_64");
+  CHECK(second(56) == "cpu:0  AMD Ryzen Threadripper PRO 7995WX ...      x86_64");
+  CHECK(second(36) == "cpu:0  AMD Ryzen Thread ...   x86_64");
+  CHECK(lines_of(to_table(report, {35, false, true})).front() == "ID cpu:0");
+}
+
+TEST_CASE("columns that may be left out go from the last on until the table fits") {
+  Report report = passed_report();
+  report.tables = {{"",
+                    {{"copy", "Copy"},
+                     {.key = "range", .title = "Range", .may_be_left_out = true},
+                     {"size", "Size"},
+                     {.key = "bars", .title = "Bars", .may_be_left_out = true}},
+                    {{"h2d", "54 to 56", "1 MiB", "12345678"}, {"d2h", {}, "1 GiB", {}}},
+                    {{0.1, 0.2, 0.3, 0.4}},
+                    {{Tone::plain, Tone::bad, Tone::good, Tone::plain}}}};
+  const auto first = [&](std::size_t width) {
+    return lines_of(to_table(report, {width, false, true})).front();
+  };
+  CHECK(first(1000) == "Copy  Range     Size   Bars");
+  CHECK(first(31) == "Copy  Range     Size   Bars");
+  CHECK(first(30) == "Copy  Range     Size");
+  CHECK(first(21) == "Copy  Range     Size");
+  CHECK(first(20) == "Copy  Size");
+  CHECK(to_table(report, {20, true, true}).find("\x1b[32m1 MiB") != std::string::npos);
+  CHECK(to_markdown(report).find("Bars") != std::string::npos);
+}
+
+TEST_CASE("a single row of many columns is a list where nothing is cut, too") {
+  Report report = passed_report();
+  Table table;
+  table.rows.emplace_back();
+  for (int i = 0; i < 20; ++i) {
+    table.columns.push_back({"key", "Title " + std::to_string(i)});
+    table.rows.front().emplace_back("value " + std::to_string(i));
+  }
+  report.tables = {table};
+  const std::string text = to_table(report, {1'000'000, false, true, 0});
+  CHECK(text.starts_with("Title 0 value 0\n  Title 1   value 1\n"));
+  CHECK(text.find("  Title 19  value 19\n") != std::string::npos);
+  report.tables.front().rows.push_back(table.rows.front());
+  CHECK(lines_of(to_table(report, {1'000'000, false, true, 0})).size() == 3);
+  report.tables.front() = table;
+  while (report.tables.front().columns.size() > 8) report.tables.front().remove_column(8);
+  CHECK(lines_of(to_table(report, {1'000'000, false, true, 0})).size() == 2);
+}
+
 TEST_CASE("keys too long to stand beside their values stand above them") {
   Report report = passed_report();
   report.tables = {{"",

@@ -47,6 +47,23 @@ TEST_CASE("what is no JSON is refused and named") {
   CHECK(answer("[{\"k\":1,\"l\":2,\"k\":3}]") == "a.json: the name 'k' appears twice");
 }
 
+TEST_CASE("a file that was never a document is not parsed to the reader") {
+  const auto hint = [](std::string_view text) {
+    try {
+      parse_json(text, "a.json");
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string();
+  };
+  CHECK(answer("") == "a.json: the file is empty");
+  CHECK(answer(" \n") == "a.json: the file is empty");
+  CHECK(answer("hello") == "a.json: not a JSON document");
+  CHECK(answer(" [1,]").starts_with("a.json: parse error at line 1, column 5"));
+  CHECK(hint("hello").starts_with("give a JSON document that hiptool wrote"));
+  CHECK(hint("GGUF\x03") == "show a model with `hiptool inspect FILE`");
+}
+
 TEST_CASE("depth is bounded") {
   CHECK(answer(nested(64)) == "accepted");
   CHECK(answer(nested(65)) == "a.json: it is more than 64 levels deep");

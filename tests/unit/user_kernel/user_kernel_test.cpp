@@ -366,6 +366,37 @@ TEST_CASE("samples are marked with why the clocks are held down") {
   CHECK(run_user_kernel(kernel, run).throttle_reasons.empty());
 }
 
+TEST_CASE("cancelled after the first launch, a run returns what it checked and measured") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  // A launch that runs while it is cancelled ends as a sample or is left out.
+  const auto run_until = [&kernel](UserKernelRun run, int launch) {
+    CancelToken cancel;
+    run.cancel = &cancel;
+    int launches = 0;
+    return run_user_kernel(kernel, run, [&]() -> std::string {
+      if (++launches == launch) cancel.cancel();
+      return {};
+    });
+  };
+  UserKernelRun run = add_run();
+  run.samples = 9;
+  const UserKernelResult sampled = run_until(run, 5);
+  CHECK(sampled.was_interrupted);
+  CHECK(sampled.is_right());
+  CHECK(sampled.checked > 0);
+  CHECK(sampled.outputs.size() == 1);
+  CHECK((sampled.samples_s.size() == 3 || sampled.samples_s.size() == 4));
+  CHECK(sampled.throttle_reasons.size() == sampled.samples_s.size());
+  run.repeats = 5;
+  const UserKernelResult repeated = run_until(run, 4);
+  CHECK(repeated.was_interrupted);
+  CHECK((repeated.repeats == 3 || repeated.repeats == 4));
+  CHECK(repeated.samples_s.empty());
+  CHECK(repeated.digest);
+  CHECK_FALSE(run_user_kernel(kernel, run).was_interrupted);
+}
+
 TEST_CASE("a kernel that does not end is left behind when the run is cancelled") {
   Platforms platforms;
   const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_wait");

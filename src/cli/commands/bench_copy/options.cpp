@@ -104,7 +104,7 @@ void apply_words(const BenchCopyOptions& options, BenchCopyRequest& request) {
 }
 
 std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
-  std::vector<std::uint64_t> sizes = parse_sizes(text);
+  std::vector<std::uint64_t> sizes = parse_sizes_of("--size", text);
   for (const std::uint64_t size : sizes) {
     if (size == 0 || size % 4 != 0) {
       throw usage_error(fmt::format("--size: copies of {} bytes cannot be checked", size),
@@ -118,7 +118,7 @@ std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
   return sizes;
 }
 
-// Copies beside a measured one are twice as large.
+// Copies that run during the measured one are twice as large.
 void check_besides(const BenchCopyRequest& request) {
   const bool has_beside =
       std::any_of(request.templates.begin(), request.templates.end(),

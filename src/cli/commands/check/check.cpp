@@ -53,7 +53,7 @@ Runner add_check(CLI::App& app) {
   add_text(app, "--peers", "HOSTS", options->peers,
            OptionHelp("hosts of the job for the stage network")
                .with_details("such as node[01-04]")
-               .with_default("those of Slurm"));
+               .with_default("the hosts of the Slurm job"));
   add_count(app, "--peer-port", options->peer_port,
             OptionHelp("TCP port of each host in the stage network").with_default("29480"), 1024,
             65535);

@@ -22,7 +22,7 @@ struct CheckCommandOptions {
   std::string duration;          ///< of the soak: "10m"; empty: that
   std::string timeout;           ///< seconds; empty: 30
   std::uint64_t size_bytes = 0;  ///< 0: depends on the device
-  std::string peers;             ///< a list of hosts; empty: that of Slurm
+  std::string peers;             ///< a list of hosts; empty: the hosts of the Slurm job
   std::uint64_t peer_port = 0;   ///< 0: 29480
 };
 

@@ -11,7 +11,7 @@
 
 namespace hiptool::cli {
 
-/// The file of a layer's outputs next to that of the logits: "a.npy" and layer 3 give
+/// The file of a layer's outputs, next to the file of the logits: "a.npy" and layer 3 give
 /// "a.layer3.npy".
 std::string observed_path(const std::string& logits_path, std::size_t layer);
 

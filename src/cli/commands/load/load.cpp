@@ -194,10 +194,9 @@ Command load_command() {
           "machines without a GPU. --dry-run reads headers only and opens no driver; with "
           "--context it reports whether the model and its KV cache fit.\n\n"
           "Several models are loaded, verified and released one after the other, with one row "
-          "for each and one verdict. An error in one does not stop the others; the exit code is "
-          "that of the worst. --dry-run reports whether each fits alone. The shards of a set are "
-          "one "
-          "model, however many of them are named.\n\n"
+          "for each and one verdict. An error in one does not stop the others; the worst one "
+          "decides the exit code. --dry-run reports whether each fits alone. The shards of a set "
+          "are one model, however many of them are named.\n\n"
           "--decode continues a prompt; `hiptool prove` checks what the device computes. "
           "--demo makes a small model first, for a trial without a model of your own.",
       .examples = {{"hiptool load model.gguf", "onto the largest GPU, verified"},

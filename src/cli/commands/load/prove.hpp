@@ -18,13 +18,13 @@ namespace hiptool::cli {
 /// that names the option for other texts.
 std::vector<std::size_t> parse_layers(const std::string& text, const std::string& option);
 
-/// Throws what a device need not be opened for: Error(input_failed) for a model that is no known
+/// Throws what a device need not be opened for: Error(input_failed) for a model that is not a known
 /// decoder or has weights that are not numbers, Error(out_of_bounds) for an id that is not in its
 /// vocabulary and a layer that it does not have, to compare or to observe.
 void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& prompt,
                  const std::vector<std::size_t>& layers, const std::vector<std::size_t>& observed);
 
-/// What to compare; an empty prompt is that of the fixed formula.
+/// What to compare; an empty prompt is made by the fixed formula.
 struct ProveRequest {
   std::vector<std::uint32_t> prompt;
   std::vector<std::size_t> layers;            ///< empty: all

@@ -35,7 +35,7 @@ struct LoadArguments : results::LoadReportOptions {
   std::optional<std::string> kv_type_v;   ///< of its values
   std::uint64_t parallel = 1;             ///< sequences with a cache of their own
   std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
-  std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
+  std::vector<std::uint32_t> prompt_ids;  ///< empty: made by a fixed formula
   bool prove = false;
   std::vector<std::size_t> layers;  ///< to prove; empty: all
   std::string write_golden;         ///< empty: none, as the next one

@@ -142,13 +142,26 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   if (options.architecture) writer.decoder = choose_decoder(options);
   writer.replaces = options.force;
   writer.cancel = &environment.cancel;
-  writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
+  std::uint64_t written_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  writer.progress = [&](std::uint64_t done, std::uint64_t total) {
+    written_bytes = done;
+    total_bytes = total;
     progress.on_progress(done, total);
   };
   if (writer.shards > 1) require_set_apart(writer, context);
   const auto started = std::chrono::steady_clock::now();
   progress.begin("write");
-  const model_writer::ModelWriterResult result = write_model(writer);
+  const model_writer::ModelWriterResult result = [&] {
+    try {
+      return write_model(writer);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::cancelled || total_bytes == 0) throw;
+      throw Error(ErrorCode::cancelled, "make-model",
+                  fmt::format("make-model was interrupted after {} of {}; {} was not written",
+                              format_size(written_bytes), format_size(total_bytes), options.path));
+    }
+  }();
   progress.end();
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - started;
   context.output.write(make_report(result, format, options, duration.count(), environment));

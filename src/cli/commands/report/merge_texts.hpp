@@ -18,7 +18,7 @@ std::vector<report::Table> merge_tables(const report::Merge& merge);
 /// Findings that hosts share, failures, files that were left out, hosts to exclude.
 std::vector<report::Line> merge_notes(const report::Merge& merge);
 
-/// Also those of `groups` in the document.
+/// Also the keys of `groups` in the document.
 report::Fields<report::MergedGroup> merged_group_fields();
 
 }  // namespace hiptool::cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/text.hpp"
 #include "cli/compare_options.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -124,8 +125,9 @@ const Action& find_action(const std::string& word) {
 void check_options(const Action& action, const ReportOptions& options, const Output& output) {
   const std::size_t files = options.files.size();
   if (files < action.least_files || files > action.most_files) {
-    throw usage_error(fmt::format("report {} does not take {} {}", action.name, files,
-                                  files == 1 ? "file" : "files"),
+    throw usage_error(files == 0 ? fmt::format("report {} needs a document", action.name)
+                                 : fmt::format("report {} does not take {}", action.name,
+                                               base::count_of(files, "file")),
                       fmt::format("write it as: {}", action.usage));
   }
   const std::string name = action.name;

@@ -38,7 +38,9 @@ using report::Status;
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
   if (text.back() != '%') {
-    for (const std::uint64_t size : parse_sizes(text)) base::add_once(bench.sizes_bytes, size);
+    for (const std::uint64_t size : parse_sizes_of("--size", text)) {
+      base::add_once(bench.sizes_bytes, size);
+    }
     return;
   }
   const auto percent =
@@ -213,7 +215,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   const std::vector<Device> devices = context.choose_devices(*platforms);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
-  require_named(thresholds, bench);  // those of files too
+  require_named(thresholds, bench);  // also thresholds from files
   results::BuiltinOutcome outcome;
   outcome.seed = bench.seed;
   Ticker ticker(context.environment.console, context.quiet);

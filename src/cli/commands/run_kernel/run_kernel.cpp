@@ -153,7 +153,8 @@ Runner add_run_kernel(CLI::App& app) {
                               "operation; --list names them"));
   begin_group(app, "What to run");
   add_flag(app, "--list", options->list,
-           OptionHelp("name the kernels and operations").with_details("or those of --module"));
+           OptionHelp("name the kernels and operations")
+               .with_details("with --module the kernels of that file"));
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
   add_text(app, "--size", "SIZES", options->size,
            OptionHelp("bytes of each array: 64MiB, a list, a range, 90%")

@@ -15,7 +15,7 @@ namespace hiptool::cli {
 struct RunKernelOptions {
   // The built-in kernels.
   std::vector<std::string> names;   ///< families, operations, groups, "all" or "ops"
-  bool list = false;                ///< only names them, or those of `module`
+  bool list = false;                ///< only names the kernels, with `module` those in that file
   std::vector<std::string> dtypes;  ///< comma-separated lists
   std::string size;                 ///< sizes, or a share of the free memory: "80%"
   std::string time;                 ///< seconds that each is repeated; empty: it runs once

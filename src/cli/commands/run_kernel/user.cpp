@@ -235,6 +235,20 @@ results::UserKernelOutcome run_on(const Device& device, const RunKernelOptions& 
   return outcome;
 }
 
+/// False if it was interrupted before the device had a result; throws where no device has one.
+bool add_outcome(const Device& device, const RunKernelOptions& options, const Plan& plan,
+                 const user_kernel::UserCompilers& compilers, const Context& context,
+                 std::vector<results::UserKernelOutcome>& outcomes) {
+  try {
+    context.environment.cancel.throw_if_cancelled(operation);
+    outcomes.push_back(run_on(device, options, plan, compilers, context));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || outcomes.empty()) throw;
+    return false;
+  }
+}
+
 void write_files(const std::vector<OpenOutput>& outputs,
                  const user_kernel::UserKernelResult& result) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -262,16 +276,20 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
   for (const OpenOutput& output : plan.outputs) words.push_back(output.word);
   std::vector<results::UserKernelOutcome> outcomes;
   for (const Device& device : devices) {
-    context.environment.cancel.throw_if_cancelled(operation);
-    outcomes.push_back(run_on(device, options, plan, compilers, context));
+    if (!add_outcome(device, options, plan, compilers, context, outcomes)) break;
     write_files(plan.outputs, outcomes.back().result);
   }
   const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
                                     [](const auto& outcome) { return outcome.result.is_right(); });
+  const bool is_interrupted =
+      outcomes.size() < devices.size() ||
+      std::any_of(outcomes.begin(), outcomes.end(),
+                  [](const auto& outcome) { return outcome.result.was_interrupted; });
+  const Error interrupted(ErrorCode::cancelled, operation, "run-kernel was interrupted");
   report::Run run = make_run(context.environment, "run-kernel", is_right ? "ok" : "mismatch");
-  finish_run(run, context.environment, nullptr, {}, !is_right);
+  finish_run(run, context.environment, is_interrupted ? &interrupted : nullptr, {}, !is_right);
   const report::Report report =
-      results::user_kernel_report(std::move(run), plan.run, words, outcomes);
+      results::user_kernel_report(std::move(run), plan.run, words, outcomes, is_interrupted);
   context.output.write(report);
   return *report.run.exit_code;
 }

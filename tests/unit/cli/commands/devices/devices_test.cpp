@@ -56,7 +56,8 @@ TEST_CASE("one device in full, with units") {
   machine.gpus = 1;
   CHECK(machine.run({"devices", "nvidia:0"}) == 0);
   CHECK(machine.out.text.find("nvidia:0") == 0);
-  CHECK(contains(machine.out.text, "  Peak memory bandwidth "));
+  CHECK(contains(machine.out.text, "  Shared per block "));
+  CHECK(contains(machine.out.text, "Peak memory bandwidth"));  // among what is not reported
   CHECK(contains(machine.out.text, "iB\n"));
   CHECK_FALSE(contains(machine.out.text, "cpu:0"));
   CHECK(machine.run({"devices", "nvidia:0", "--format", "json"}) == 0);

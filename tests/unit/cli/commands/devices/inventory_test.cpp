@@ -138,7 +138,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
   const Inventory inventory{{}, {gpu(0), cpu()}, {}};
   for (const bool unicode : {false, true}) {
     report::Report report;
-    report.tables = {results::short_table(inventory, unicode, false)};
+    report.tables = {results::short_table(inventory, false)};
     const std::string text = report::to_table(report, {80, false, unicode});
     CHECK(widest_line(text) <= 80);
     CHECK(contains(text, "Intel Xeon Platinum 8592+"));
@@ -149,6 +149,18 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
   CHECK(full.columns.size() == 37);
   CHECK(full.rows.size() == 2);
   CHECK(full.rows.front().size() == full.columns.size());
+}
+
+TEST_CASE("one device in full is a list of what it reports, and a line of what it does not") {
+  Machine machine;
+  machine.variables.erase("COLUMNS");
+  CHECK(machine.run({"devices", "cpu"}) == 0);
+  CHECK(contains(machine.out.text, "\nID cpu:0\n  Platform "));
+  CHECK(contains(machine.out.text, "\nnot reported: UUID; PCI bus id; "));
+  CHECK_FALSE(contains(machine.out.text, "  UUID"));
+  CHECK_FALSE(contains(machine.out.text, "–\n"));
+  CHECK(machine.run({"devices", "cpu", "--format", "csv"}) == 0);
+  CHECK(contains(machine.out.text, ",uuid,pci_bus_id,"));
 }
 
 TEST_CASE("each vendor's word for its multiprocessors") {
