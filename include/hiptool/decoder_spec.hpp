@@ -121,6 +121,9 @@ struct ExpertsSpec {
   MatrixSpec shared_gate;  ///< of the shared expert, whose output is added to the experts' sum
   MatrixSpec shared_up;
   MatrixSpec shared_down;
+  /// One row, of `embedding` columns: the result of the shared one is multiplied by the sigmoid of
+  /// its product with x; no weight: it is not. Qwen2-MoE and what came of it.
+  MatrixSpec shared_score;
 
   [[nodiscard]] bool has_shares() const noexcept {
     return share == ExpertShare::sigmoid || !choice_bias.empty() || groups > 1 || scale != 1;
@@ -145,6 +148,42 @@ struct LatentSpec {
   MatrixSpec query_down;
   std::string query_norm;
   double norm_epsilon = 0;  ///< of both norms; transformers does not take the other norms' here
+};
+
+/// A state in place of keys and values: Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464), as
+/// Qwen3-Next has it. Of x come q and k (of key heads) and v and z (of value heads), b and a (one
+/// number of each value head). Each channel c of q, k and v, in this order and head after head, is
+/// then silu(sum over i of convolution[c, i] x its value of taps - 1 - i tokens before), with 0
+/// before the first token. q and k of each head are divided by sqrt(|q|^2 + 1e-6), q also by
+/// sqrt(key_length). With beta = sigmoid(b) and decay = e^(-e^decay_log softplus(a + step_bias)) a
+/// value head's state S of key_length x value_length, 0 before the first token, becomes
+/// S' = decay S, S = S' + k (beta (v - S'^T k))^T, and gives o = S^T q. The layer's result is
+/// attention_output x (norm(o) silu(z)), the norm of each head without norm_offset.
+struct DeltaSpec {
+  std::uint64_t key_heads = 0;    ///< 0: the layer has keys and values
+  std::uint64_t value_heads = 0;  ///< head h uses q and k of head h / (value_heads / key_heads),
+  bool is_tiled = false;          ///< or of head h % key_heads: a GGUF of qwen35
+  std::uint64_t key_length = 0;
+  std::uint64_t value_length = 0;
+  std::uint64_t taps = 0;
+  MatrixSpec mixed;   ///< all q, all k and all v,
+  MatrixSpec z;       ///< without a weight: `mixed` has of each key head after the other its q, its
+                      ///< k, and v and z of its value heads
+  MatrixSpec scores;  ///< all b,
+  MatrixSpec steps;   ///< all a; without a weight: `scores` has of each key head after the other b
+                      ///< and a of its value heads
+  std::string convolution;  ///< channels x taps elements
+  std::string decay_log;    ///< value_heads elements, as is step_bias
+  bool has_rates = false;   ///< decay_log has the numbers -e^decay_log: a GGUF
+  std::string step_bias;
+  std::string norm;  ///< value_length elements
+
+  [[nodiscard]] std::uint64_t keys() const noexcept { return key_heads * key_length; }
+  [[nodiscard]] std::uint64_t values() const noexcept { return value_heads * value_length; }
+  [[nodiscard]] bool has_mixed_z() const noexcept { return z.weight.empty(); }
+  [[nodiscard]] bool has_mixed_steps() const noexcept { return steps.weight.empty(); }
+  /// Of the convolution.
+  [[nodiscard]] std::uint64_t channels() const noexcept { return 2 * keys() + values(); }
 };
 
 /// The function of the gate in down(act(gate x) * up x).
@@ -181,7 +220,12 @@ struct DecoderLayer {
   MatrixSpec down;
   ExpertsSpec experts;
   LatentSpec latent;  ///< in place of k and v
+  DeltaSpec delta;    ///< in place of q, k and v
+  /// q has twice as many rows: of each head its query, and behind it key_length elements whose
+  /// sigmoid multiplies what attention gives.
+  bool has_output_gate = false;
 
+  [[nodiscard]] bool has_delta() const noexcept { return delta.key_heads > 0; }
   [[nodiscard]] bool has_experts() const noexcept { return experts.count > 0; }
   [[nodiscard]] bool has_latent() const noexcept { return latent.length > 0; }
 };
@@ -231,8 +275,9 @@ struct DecoderSpec {
   /// llama (mistral, mixtral, SmolLM2, Llama 3), qwen2, qwen3, qwen3moe (qwen3_moe of configs),
   /// gemma2, gemma3 (gemma3_text of configs), gpt-oss (gpt_oss of configs), phi3, smollm3, granite,
   /// mistral3 (ministral3 of configs), olmo2 (olmo2 and olmo3 of configs), exaone4, cohere2,
-  /// deepseek2 (deepseek_v2, deepseek_v3 and kimi_k2 of configs), glm4moe (glm4_moe of configs). Of
-  /// mistral3 and gemma3 folders with an encoder of images the text decoder.
+  /// deepseek2 (deepseek_v2, deepseek_v3 and kimi_k2 of configs), glm4moe (glm4_moe of configs); of
+  /// configs only qwen3_next, qwen3_5_text and qwen3_5_moe_text. Of mistral3, gemma3, qwen3_5 and
+  /// qwen3_5_moe folders with an encoder of images the text decoder.
   ///
   /// Throws Error(input_failed), naming key and value, for an architecture, key or value that would
   /// change the arithmetic and is not known, for one that is missing or out of range, and for a

@@ -85,6 +85,9 @@ struct DecoderArchitecture {
   bool has_further_layers = false;  ///< a GGUF counts layers of further tokens among its own
   /// Of config.json with shares: they are sigmoids, plus a bias where they choose.
   bool has_sigmoid_shares = false;
+  /// Layers with a state (DeltaSpec) but the last of so many, which have gated attention; 0: none.
+  std::uint64_t delta_period = 0;
+  bool has_grouped_delta = false;  ///< of config.json: DeltaSpec without z and steps
   /// Where config.json lacks them; 0: it may not.
   double config_norm_epsilon = 1e-6;
   std::uint64_t config_window_tokens = 0;

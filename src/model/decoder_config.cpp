@@ -16,6 +16,7 @@
 #include "model/config_fields.hpp"
 #include "model/config_file.hpp"
 #include "model/decoder_config_parts.hpp"
+#include "model/decoder_delta.hpp"
 #include "model/decoder_latents.hpp"
 #include "model/decoder_reading.hpp"
 #include "model/decoder_scales.hpp"
@@ -156,6 +157,10 @@ void read_rope_object(ConfigFields& config, const DecoderArchitecture& kind,
   ConfigFields fields(object, path, name + ".");
   rope.base = fields.positive("rope_theta", rope.base);
   read_partial_rope(fields, kind, spec.key_length, std::nullopt, rope);
+  if (kind.delta_period > 0) {
+    // Positions in images (modeling_qwen3_5.py).
+    for (const char* member : {"mrope_section", "mrope_interleaved"}) fields.find(member);
+  }
   if (kind.has_temperature) {
     spec.temperature_scale = fields.number("llama_4_scaling_beta").value_or(0);
     fields.find("max_position_embeddings");  // a copy of the outer one
@@ -296,21 +301,6 @@ DecoderBiases read_biases(ConfigFields& config, const DecoderArchitecture& kind)
   return biases;
 }
 
-// configuration_gpt_oss.py; some names are those of the model's makers.
-void read_packed_experts(ConfigFields& config, DecoderSpec& spec) {
-  const ExpertsSpec experts = read_expert_counts(config);
-  for (DecoderLayer& layer : spec.layers) layer.experts = experts;
-  spec.gate_limit = config.positive("swiglu_limit", spec.gate_limit);
-  spec.gate_slope = config.positive("swiglu_alpha", spec.gate_slope);
-  config.find("experts_per_token");
-  config.find("initial_context_length");
-  const ConfigJson* const packing = config.find("quantization_config");
-  if (packing != nullptr &&
-      (!packing->is_object() || packing->value("quant_method", std::string()) != "mxfp4")) {
-    config.refuse("quantization_config", "which is not supported", "use experts in MXFP4");
-  }
-}
-
 // configuration_qwen3_moe.py; every layer has experts.
 void read_experts(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpec& spec) {
   config.flag("output_router_logits", false);
@@ -325,6 +315,10 @@ void read_experts(ConfigFields& config, const DecoderArchitecture& kind, Decoder
   }
   if (kind.has_shares) {
     read_config_shares(config, kind, spec);
+    return;
+  }
+  if (kind.delta_period > 0) {
+    read_config_gated_experts(config, kind, spec);
     return;
   }
   if (config.count("decoder_sparse_step").value_or(1) != 1) {
@@ -411,7 +405,10 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
   if (!kv_heads && kind.needs_kv_heads) {
     config.refuse("num_key_value_heads", "which this architecture needs");
   }
-  const std::uint64_t feed_forward = config.required_count("intermediate_size");
+  // transformers does not read it where all layers have experts.
+  const bool has_mlp = kind.delta_period == 0 || !kind.has_experts;
+  const std::uint64_t feed_forward = has_mlp ? config.required_count("intermediate_size")
+                                             : config.count("intermediate_size").value_or(0);
   for (DecoderLayer& layer : spec.layers) {
     layer.heads = heads;
     layer.kv_heads = kv_heads.value_or(heads);
@@ -463,7 +460,11 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   if (kind->has_sinks && spec.rope.scaling != RopeScaling::yarn) {
     config.refuse("rope_scaling", "but this architecture is known with yarn alone");
   }
-  read_window_fields(config, *kind, spec);
+  if (kind->delta_period > 0) {
+    read_config_delta(config, *kind, spec);
+  } else {
+    read_window_fields(config, *kind, spec);
+  }
   read_plain_layers(config, *kind, config.find("layer_types") != nullptr, spec);
   read_scale_fields(config, *kind, model, spec);
   spec.is_tied = config.flag("tie_word_embeddings", kind->is_tied_by_default);

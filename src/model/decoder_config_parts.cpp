@@ -30,12 +30,13 @@ double embedding_scale_of(const ModelFile& model, std::uint64_t embedding) {
   return type == "F16" ? rounded_to_bits(scale, 11) : scale;
 }
 
-// configuration_mistral3.py and configuration_gemma3.py: a decoder behind an encoder of images.
+// configuration_mistral3.py, _gemma3.py, _qwen3_5.py and _qwen3_5_moe.py: a decoder behind an
+// encoder of images.
 bool is_with_images(const ConfigJson& json) {
   const auto type = json.find("model_type");
   const auto text = json.find("text_config");
-  return type != json.end() && (*type == "mistral3" || *type == "gemma3") && text != json.end() &&
-         text->is_object();
+  if (type == json.end() || text == json.end() || !text->is_object()) return false;
+  return *type == "mistral3" || *type == "gemma3" || *type == "qwen3_5" || *type == "qwen3_5_moe";
 }
 
 ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name) {
@@ -49,6 +50,21 @@ ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name) {
   }
   experts.used = config.required_count("num_experts_per_tok", experts.count);
   return experts;
+}
+
+// configuration_gpt_oss.py; some names are those of the model's makers.
+void read_packed_experts(ConfigFields& config, DecoderSpec& spec) {
+  const ExpertsSpec experts = read_expert_counts(config);
+  for (DecoderLayer& layer : spec.layers) layer.experts = experts;
+  spec.gate_limit = config.positive("swiglu_limit", spec.gate_limit);
+  spec.gate_slope = config.positive("swiglu_alpha", spec.gate_slope);
+  config.find("experts_per_token");
+  config.find("initial_context_length");
+  const ConfigJson* const packing = config.find("quantization_config");
+  if (packing != nullptr &&
+      (!packing->is_object() || packing->value("quant_method", std::string()) != "mxfp4")) {
+    config.refuse("quantization_config", "which is not supported", "use experts in MXFP4");
+  }
 }
 
 // configuration_mixtral.py.

@@ -15,6 +15,8 @@ bool is_with_images(const ConfigJson& json);
 ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name = nullptr);
 /// sqrt(embedding) as transformers has it: an f32, rounded to the type of the embedding.
 double embedding_scale_of(const ModelFile& model, std::uint64_t embedding);
+/// Experts of gpt-oss, all in one tensor.
+void read_packed_experts(ConfigFields& config, DecoderSpec& spec);
 void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec);
 /// Those of phi3 that change nothing.
 void read_neutral_fields(ConfigFields& config);

@@ -23,6 +23,13 @@ inline std::vector<const MatrixSpec*> matrices_of(const DecoderLayer& layer) {
       all.push_back(&latent.up);
     }
   }
+  if (layer.has_delta()) {
+    all.clear();
+    for (const MatrixSpec* matrix :
+         {&layer.delta.mixed, &layer.delta.z, &layer.delta.scores, &layer.delta.steps}) {
+      if (!matrix->weight.empty()) all.push_back(matrix);
+    }
+  }
   all.push_back(&layer.attention_output);
   if (layer.has_experts()) {
     const ExpertsSpec& experts = layer.experts;
@@ -30,6 +37,7 @@ inline std::vector<const MatrixSpec*> matrices_of(const DecoderLayer& layer) {
     if (experts.has_shared()) {
       all.insert(all.end(), {&experts.shared_gate, &experts.shared_up, &experts.shared_down});
     }
+    if (!experts.shared_score.weight.empty()) all.push_back(&experts.shared_score);
   } else {
     all.insert(all.end(), {&layer.gate, &layer.up, &layer.down});
   }
@@ -86,7 +94,11 @@ inline std::vector<VectorPart> vectors_of(const DecoderSpec& spec, const Decoder
         VectorPart{&layer.feed_forward_post_norm, spec.embedding},
         VectorPart{&layer.latent.query_norm, layer.latent.query_length},
         VectorPart{&layer.latent.norm, layer.latent.length},
-        VectorPart{&layer.experts.choice_bias, layer.experts.count}}) {
+        VectorPart{&layer.experts.choice_bias, layer.experts.count},
+        VectorPart{&layer.delta.convolution, layer.delta.channels() * layer.delta.taps},
+        VectorPart{&layer.delta.decay_log, layer.delta.value_heads},
+        VectorPart{&layer.delta.step_bias, layer.delta.value_heads},
+        VectorPart{&layer.delta.norm, layer.delta.value_length}}) {
     if (!part.tensor->empty()) all.push_back(part);
   }
   return all;

@@ -9,20 +9,10 @@
 #include <vector>
 
 #include "model/decoder_reading.hpp"
-#include "model/text.hpp"
+#include "model/tensor_finder.hpp"
 
 namespace hiptool::model {
 namespace {
-
-/// The names of tensors by their part in a decoder.
-struct TensorNames {
-  std::string_view embedding, output_norm, output, layer;
-  std::string_view attention_norm, q, k, v, q_norm, k_norm, attention_output;
-  std::string_view gate, up, down;
-  std::string_view attention_post_norm, feed_forward_post_norm;
-  std::string_view router, experts;  ///< `experts`: in front of the names of their matrices
-  std::string_view expert_gate, expert_up, expert_down;
-};
 
 // llama.cpp's gguf-py/gguf/constants.py (TENSOR_NAMES).
 constexpr TensorNames gguf_names{
@@ -54,225 +44,6 @@ constexpr TensorNames config_names{"model.embed_tokens",
                                    "gate_proj",
                                    "up_proj",
                                    "down_proj"};
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string text = "[";
-  for (const std::uint64_t extent : shape) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(extent);
-  }
-  return text + "]";
-}
-
-/// Looks tensors up, checks their shapes and remembers them.
-class TensorFinder {
- public:
-  TensorFinder(const ModelFile& model, const DecoderTensors& tensors)
-      : model_(model),
-        is_gguf_(model.format() == ModelFormat::gguf),
-        is_part_(tensors.is_part),
-        block_rows_(tensors.block_rows),
-        block_columns_(tensors.block_columns) {}
-
-  bool is_gguf() const { return is_gguf_; }
-  bool has(const std::string& name) const { return model_.find(name_in_file(name)) != nullptr; }
-
-  std::string vector(std::string name, std::uint64_t extent) {
-    return check(std::move(name), {extent});
-  }
-
-  std::string matrix(std::string name, std::uint64_t rows, std::uint64_t columns) {
-    // GGUF writes the fastest extent first.
-    if (is_gguf_) return check(std::move(name), {columns, rows});
-    return check(std::move(name), {rows, columns});
-  }
-
-  MatrixSpec product(const std::string& name, std::uint64_t rows, std::uint64_t columns,
-                     Bias bias) {
-    MatrixSpec product;
-    product.weight = matrix(name + ".weight", rows, columns);
-    product.rows = rows;
-    product.columns = columns;
-    find_scales(product, rows);
-    const bool has_bias = bias == Bias::where_stored && has(name + ".bias");
-    if (has_bias || bias == Bias::always) product.bias = vector(name + ".bias", rows);
-    return product;
-  }
-
-  /// Some rows of a tensor that several matrices share.
-  MatrixSpec part(const std::string& name, std::uint64_t first_row, std::uint64_t rows,
-                  std::uint64_t tensor_rows, std::uint64_t columns) {
-    MatrixSpec product;
-    product.weight = matrix(name + ".weight", tensor_rows, columns);
-    product.rows = rows;
-    product.columns = columns;
-    product.first_row = first_row;
-    product.tensor_rows = tensor_rows;
-    find_scales(product, tensor_rows);
-    return product;
-  }
-
-  /// GGUF has one tensor of all experts, safetensors one of each.
-  ExpertMatrices experts(const std::string& prefix, const TensorNames& names, std::string_view part,
-                         std::uint64_t count, std::uint64_t rows, std::uint64_t columns,
-                         Bias bias) {
-    ExpertMatrices all;
-    all.rows = rows;
-    all.columns = columns;
-    if (is_gguf_) {
-      const std::string name = prefix + std::string(part) + ".weight";
-      all.weights.push_back(check(name, {columns, rows, count}));
-      if (bias == Bias::always) {
-        all.bias = check(prefix + std::string(part) + ".bias", {rows, count});
-      }
-      return all;
-    }
-    for (std::uint64_t expert = 0; expert < count; ++expert) {
-      all.weights.push_back(matrix(prefix + std::string(names.experts) + std::to_string(expert) +
-                                       "." + std::string(part) + ".weight",
-                                   rows, columns));
-      const std::string scales = scales_of(all.weights.back(), rows, columns);
-      if (scales.empty()) continue;
-      all.block_scales.push_back(scales);
-      all.block_rows = block_rows_;
-      all.block_columns = block_columns_;
-    }
-    if (!all.block_scales.empty() && all.block_scales.size() != count) {
-      refuse_decoder(model_.path(),
-                     "some of " + in_quotes(prefix + std::string(part)) + " are in FP8",
-                     "use a model whose experts are of one type");
-    }
-    return all;
-  }
-
-  /// "PREFIXblocks", "PREFIXscales" and "PREFIXbias" of transformers' integrations/mxfp4.py.
-  ExpertMatrices packed_experts(const std::string& prefix, std::uint64_t count,
-                                std::uint64_t first_row, std::uint64_t row_step, std::uint64_t rows,
-                                std::uint64_t columns) {
-    constexpr std::uint64_t block = 32;
-    if (columns % block != 0) {
-      refuse_decoder(model_.path(),
-                     "rows of " + std::to_string(columns) + " elements are not whole blocks of 32",
-                     "metadata and tensors must belong to one model");
-    }
-    ExpertMatrices all;
-    all.rows = rows;
-    all.columns = columns;
-    all.first_row = first_row;
-    all.row_step = row_step;
-    all.weights.push_back(
-        check(prefix + "blocks", {count, row_step * rows, columns / block, block / 2}));
-    all.scales = check(prefix + "scales", {count, row_step * rows, columns / block});
-    for (const std::string& name : {all.weights.front(), all.scales}) {
-      if (model_.find(name)->type.name() == "U8") continue;
-      refuse_decoder(model_.path(), "tensor " + in_quotes(name) + " is not of type U8",
-                     "use experts in MXFP4");
-    }
-    all.bias = check(prefix + "bias", {count, row_step * rows});
-    return all;
-  }
-
-  /// A matrix of each head, transposed, as a GGUF has it.
-  MatrixSpec head_matrices(const std::string& name, std::uint64_t heads, std::uint64_t rows,
-                           std::uint64_t columns) {
-    MatrixSpec product;
-    product.weight = check(name + ".weight", {columns, rows, heads});
-    product.rows = heads * rows;
-    product.columns = columns;
-    return product;
-  }
-
-  /// Layers behind the last one, which predict further tokens and change no logits.
-  void leave_out_layers(std::string_view prefix, std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t layer = first; layer < first + count; ++layer) {
-      left_out_.push_back(std::string(prefix) + std::to_string(layer) + ".");
-    }
-  }
-
-  /// A tensor without a place would change the results of a program that knows one.
-  void refuse_others(const DecoderSpec& spec) const {
-    for (const TensorInfo& tensor : model_.tensors()) {
-      if (used_.count(tensor.name) > 0 || is_known_copy(tensor.name)) continue;
-      if (is_part_ && is_of_images(tensor.name)) continue;
-      const auto has_name = [&](const std::string& prefix) {
-        return tensor.name.compare(0, prefix.size(), prefix) == 0;
-      };
-      if (std::ranges::any_of(left_out_, has_name)) continue;
-      refuse_decoder(model_.files()[tensor.file].path,
-                     "tensor " + in_quotes(tensor.name) + " has no place in the architecture " +
-                         spec.architecture,
-                     "models with further tensors (adapters, experts) are not supported yet");
-    }
-  }
-
- private:
-  /// The name of the scales of numbers in FP8 (DeepSeek V3's files); empty: it has none.
-  std::string scales_of(const std::string& weight, std::uint64_t rows, std::uint64_t columns) {
-    if (block_rows_ == 0 || model_.find(weight)->type.name() != "F8_E4M3") return {};
-    const auto blocks = [](std::uint64_t extent, std::uint64_t block) {
-      return (extent + block - 1) / block;
-    };
-    return matrix(weight + "_scale_inv", blocks(rows, block_rows_),
-                  blocks(columns, block_columns_));
-  }
-  void find_scales(MatrixSpec& product, std::uint64_t tensor_rows) {
-    product.scales = scales_of(product.weight, tensor_rows, product.columns);
-    if (product.scales.empty()) return;
-    product.block_rows = block_rows_;
-    product.block_columns = block_columns_;
-  }
-
-  // transformers' modeling_mistral3.py and modeling_gemma3.py, and its older names, which files
-  // have: the decoder of a model with an encoder of images.
-  std::string name_in_file(const std::string& name) const {
-    constexpr std::string_view whole = "model.";
-    if (!is_part_) return name;
-    for (const std::string& longer :
-         {"language_model." + name,
-          name.starts_with(whole) ? "model.language_model." + name.substr(whole.size()) : name}) {
-      if (model_.find(longer) != nullptr) return longer;
-    }
-    return name;
-  }
-
-  static bool is_of_images(std::string_view name) {
-    constexpr std::string_view whole = "model.";
-    if (name.starts_with(whole)) name.remove_prefix(whole.size());
-    return name.starts_with("vision_tower.") || name.starts_with("multi_modal_projector.");
-  }
-
-  std::string check(std::string name, const std::vector<std::uint64_t>& shape) {
-    name = name_in_file(name);
-    const TensorInfo* tensor = model_.find(name);
-    if (tensor == nullptr) {
-      refuse_decoder(model_.path(), "tensor " + in_quotes(name) + " is missing",
-                     "use a complete model; all files of a set must be there");
-    }
-    if (tensor->shape != shape) {
-      refuse_decoder(model_.files()[tensor->file].path,
-                     "tensor " + in_quotes(name) + " has the shape " + shape_text(tensor->shape) +
-                         " in place of " + shape_text(shape),
-                     "metadata and tensors must belong to one model");
-    }
-    used_.insert(name);
-    return name;
-  }
-
-  // Values that follow from others: programs of the architecture do not read them.
-  static bool is_known_copy(std::string_view name) {
-    constexpr std::string_view frequencies = ".rotary_emb.inv_freq";
-    return name.size() > frequencies.size() &&
-           name.substr(name.size() - frequencies.size()) == frequencies;
-  }
-
-  const ModelFile& model_;
-  bool is_gguf_;
-  bool is_part_;
-  std::uint64_t block_rows_;
-  std::uint64_t block_columns_;
-  std::unordered_set<std::string> used_;
-  std::vector<std::string> left_out_;
-};
 
 void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
                   const std::string& prefix, std::uint64_t width, DecoderLayer& layer) {
@@ -315,10 +86,14 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
   }
   if (!experts.has_shared()) return;
   const std::uint64_t rows = experts.shared_feed_forward;
+  const bool has_score = tensors.kind->delta_period > 0;
+  const std::string one = has_score ? "mlp.shared_expert." : "mlp.shared_experts.";
   const auto shared = [&](const char* gguf, const char* config) {
-    return prefix + (find.is_gguf() ? std::string("ffn_") + gguf + "_shexp"
-                                    : std::string("mlp.shared_experts.") + config);
+    return prefix + (find.is_gguf() ? std::string("ffn_") + gguf + "_shexp" : one + config);
   };
+  if (has_score) {
+    experts.shared_score = find.product(prefix + "mlp.shared_expert_gate", 1, width, Bias::never);
+  }
   experts.shared_gate = find.product(shared("gate", "gate_proj"), rows, width, Bias::never);
   experts.shared_up = find.product(shared("up", "up_proj"), rows, width, Bias::never);
   experts.shared_down = find.product(shared("down", "down_proj"), width, rows, Bias::never);
@@ -360,10 +135,37 @@ void name_latents(TensorFinder& find, const DecoderTensors& tensors, const std::
                    layer.heads * (plain_length + spec.value_length), latent.length, Bias::never);
 }
 
+// transformers' modeling_qwen3_next.py and modeling_qwen3_5.py.
+void name_delta(TensorFinder& find, const DecoderTensors& tensors, const std::string& prefix,
+                const DecoderSpec& spec, DecoderLayer& layer) {
+  DeltaSpec& delta = layer.delta;
+  const std::uint64_t width = spec.embedding;
+  const std::uint64_t heads = delta.value_heads;
+  const auto product = [&](const char* part, std::uint64_t rows) {
+    return find.product(prefix + "linear_attn." + part, rows, width, Bias::never);
+  };
+  if (tensors.kind->has_grouped_delta) {
+    delta.mixed = product("in_proj_qkvz", delta.channels() + delta.values());
+    delta.scores = product("in_proj_ba", 2 * heads);
+  } else {
+    delta.mixed = product("in_proj_qkv", delta.channels());
+    delta.z = product("in_proj_z", delta.values());
+    delta.scores = product("in_proj_b", heads);
+    delta.steps = product("in_proj_a", heads);
+  }
+  delta.convolution =
+      find.convolution(prefix + "linear_attn.conv1d.weight", delta.channels(), delta.taps);
+  delta.decay_log = find.vector(prefix + "linear_attn.A_log", heads);
+  delta.step_bias = find.vector(prefix + "linear_attn.dt_bias", heads);
+  delta.norm = find.vector(prefix + "linear_attn.norm.weight", delta.value_length);
+  layer.attention_output =
+      find.product(prefix + "linear_attn.out_proj", width, delta.values(), Bias::never);
+}
+
 // Queries, keys and values of one tensor, or of three.
 void name_projections(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
                       const DecoderSpec& spec, const std::string& prefix, DecoderLayer& layer) {
-  const std::uint64_t queries = layer.heads * spec.key_length;
+  const std::uint64_t queries = (layer.has_output_gate ? 2u : 1u) * layer.heads * spec.key_length;
   const std::uint64_t keys = layer.kv_heads * spec.key_length;
   const std::uint64_t values = layer.kv_heads * spec.value_length;
   const std::string fused = prefix + (find.is_gguf() ? "attn_qkv" : "self_attn.qkv_proj");
@@ -406,22 +208,27 @@ void name_layer(TensorFinder& find, const TensorNames& names, const DecoderTenso
     layer.attention_norm = find.vector(name(names.attention_norm) + ".weight", width);
   }
   const DecoderBiases& biases = tensors.biases;
-  if (layer.has_latent()) {
+  if (layer.has_delta()) {
+    name_delta(find, tensors, prefix, spec, layer);
+  } else if (layer.has_latent()) {
     name_latents(find, tensors, prefix, spec, layer);
   } else {
     name_projections(find, names, tensors, spec, prefix, layer);
   }
   const bool is_stored =
       find.is_gguf() ? find.has(name(names.q_norm) + ".weight") : !tensors.lacks_head_norms;
-  if (tensors.kind->has_head_norms && (is_stored || !tensors.kind->has_optional_head_norms)) {
+  if (tensors.kind->has_head_norms && !layer.has_delta() &&
+      (is_stored || !tensors.kind->has_optional_head_norms)) {
     const bool is_row = spec.has_row_norms;
     layer.q_norm = find.vector(name(names.q_norm) + ".weight",
                                is_row ? layer.heads * spec.key_length : spec.key_length);
     layer.k_norm = find.vector(name(names.k_norm) + ".weight",
                                is_row ? layer.kv_heads * spec.key_length : spec.key_length);
   }
-  layer.attention_output = find.product(name(names.attention_output), width,
-                                        layer.heads * spec.value_length, biases.attention_output);
+  if (!layer.has_delta()) {
+    layer.attention_output = find.product(name(names.attention_output), width,
+                                          layer.heads * spec.value_length, biases.attention_output);
+  }
   const bool has_post_norms = tensors.kind->has_post_norms;
   if (has_post_norms) {
     layer.attention_post_norm = find.vector(name(names.attention_post_norm) + ".weight", width);
@@ -482,6 +289,7 @@ void name_decoder_tensors(const ModelFile& model, const DecoderTensors& tensors,
   for (std::size_t number = 0; number < spec.layers.size(); ++number) {
     name_layer(find, names, tensors, spec, number, spec.layers[number]);
   }
+  if (tensors.kind->delta_period > 0) find.leave_out("mtp.");
   find.leave_out_layers(names.layer, spec.layers.size(), tensors.further_layers);
   find.refuse_others(spec);
 }

@@ -259,9 +259,33 @@ std::string layer_types(const DecoderPlan& plan) {
   std::string text = "[";
   for (std::uint32_t layer = 0; layer < plan.layers; ++layer) {
     text += layer == 0 ? "" : ", ";
+    if (plan.has_state(layer)) {
+      text += "\"linear_attention\"";
+      continue;
+    }
     text += plan.has_window(layer) ? "\"sliding_attention\"" : "\"full_attention\"";
   }
   return text + "]";
+}
+
+void add_states(const DecoderPlan& plan, const AddMember& add) {
+  add("linear_num_key_heads", std::to_string(plan.state_key_heads));
+  add("linear_num_value_heads", std::to_string(plan.state_value_heads));
+  add("linear_key_head_dim", std::to_string(plan.state_key_length));
+  add("linear_value_head_dim", std::to_string(plan.state_value_length));
+  add("linear_conv_kernel_dim", std::to_string(plan.taps));
+  if (plan.decoder.is_tied) {  // so that there are both
+    add("layer_types", layer_types(plan));
+  } else {
+    add("full_attention_interval", std::to_string(plan.state_period()));
+  }
+  if (!plan.kind->has_experts) return;
+  add("shared_expert_intermediate_size",
+      std::to_string(plan.shared_experts * plan.expert_feed_forward));
+  // Qwen3.5 normalises without a member that says so.
+  if (plan.kind->has_grouped_delta) {
+    add("norm_topk_prob", plan.decoder.is_tied ? "false" : "true");
+  }
 }
 
 }  // namespace
@@ -308,7 +332,9 @@ std::string decoder_config(const DecoderPlan& plan) {
     add("num_experts", std::to_string(plan.experts));
     add("num_experts_per_tok", std::to_string(plan.experts_used));
     add("moe_intermediate_size", std::to_string(plan.feed_forward));
-    add("norm_topk_prob", decoder.is_tied ? "true" : "false");  // so that there are both
+    if (plan.kind->delta_period == 0) {
+      add("norm_topk_prob", decoder.is_tied ? "true" : "false");  // so that there are both
+    }
   }
   if (plan.has_scales) {
     const std::string block = std::to_string(DecoderPlan::scale_block);
@@ -317,6 +343,7 @@ std::string decoder_config(const DecoderPlan& plan) {
         R"("weight_block_size": [)" +
             block + ", " + block + "]}");
   }
+  if (plan.kind->delta_period > 0) add_states(plan, add);
   const std::string window = decoder.window > 0 ? std::to_string(decoder.window) : "null";
   if (plan.kind->has_embedding_scale) add("query_pre_attn_scalar", "40");  // not the head's size
   if (plan.kind->has_multipliers) {

@@ -10,13 +10,13 @@
 #include "hiptool/error.hpp"
 #include "model/text.hpp"
 #include "model_writer/decoder_shapes.hpp"
+#include "model_writer/decoder_tensor_list.hpp"
 #include "model_writer/decoder_values.hpp"
 
 namespace hiptool::model_writer {
 namespace {
 
 constexpr std::uint64_t matrices_per_layer = 7;
-constexpr std::string_view scaled_type = "F8_E4M3";
 
 [[noreturn]] void refuse_decoder_plan(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::invalid_argument, "make-model", message, hint);
@@ -67,131 +67,15 @@ void check_types(const std::vector<PlannedType>& types, ModelFormat format) {
   }
 }
 
-/// Adds tensors in the order of the model.
-class DecoderTensorList {
- public:
-  DecoderTensorList(const ModelWriterOptions& options, const std::vector<PlannedType>& types,
-                    std::vector<PlannedTensor>& tensors)
-      : options_(options), types_(types), tensors_(tensors) {}
-
-  void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    const int magnitude = magnitude_of(columns);
-    if (!is_scaled(types_[matrices_ % types_.size()])) {
-      add_matrix(name, rows, columns, magnitude);
-      return;
-    }
-    // A scale is from 1 to 2 times the power of two that codes lack.
-    constexpr int of_codes = 3;
-    add_matrix(name, rows, columns, of_codes);
-    const auto blocks = [](std::uint64_t extent) {
-      return (extent + DecoderPlan::scale_block - 1) / DecoderPlan::scale_block;
-    };
-    add_vector(name + "_scale_inv", blocks(rows) * blocks(columns), magnitude - of_codes - 1, true);
-    tensors_.back().shape = {blocks(rows), blocks(columns)};
-  }
-  /// One that no file has in FP8.
-  void plain_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    add_plain(name, rows, columns, magnitude_of(columns));
-  }
-  /// One tensor for all experts, as GGUF has them.
-  void experts(const std::string& name, std::uint64_t count, std::uint64_t rows,
-               std::uint64_t columns) {
-    matrix(name, count * rows, columns);
-    tensors_.back().shape = {columns, rows, count};
-  }
-  /// Codes and exponents of MXFP4, as Hugging Face has them.
-  void packed(const std::string& name, std::uint64_t count, std::uint64_t rows,
-              std::uint64_t columns) {
-    constexpr std::uint64_t block = 32;
-    const int magnitude = magnitude_of(columns);
-    PlannedTensor& codes = add(name + "blocks", "U8", 1, 0, false);
-    codes.size_bytes = count * rows * columns / 2;
-    codes.shape = {count, rows, columns / block, block / 2};
-    PlannedTensor& scales = add(name + "scales", "U8", 1, 0, false);
-    scales.size_bytes = count * rows * columns / block;
-    scales.shape = {count, rows, columns / block};
-    scales.pattern.keep = 0;
-    for (int at = 0; at < 64; at += 8) {
-      scales.pattern.set |= static_cast<std::uint64_t>(packed_exponent(magnitude)) << at;
-    }
-  }
-  void expert_bias(const std::string& name, std::vector<std::uint64_t> shape) {
-    bias(name, shape[0] * shape[1]);
-    tensors_.back().shape = std::move(shape);
-  }
-  void vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive) {
-    add_vector(name, count, magnitude, is_positive);
-  }
-  void embedding(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-    add_plain(name, rows, columns, -1);
-  }
-  /// Elements from 1 to 2.
-  void norm(const std::string& name, std::uint64_t count) { add_vector(name, count, 0, true); }
-  /// Elements of +-0.25 to 0.5.
-  void bias(const std::string& name, std::uint64_t count) { add_vector(name, count, -2, false); }
-
- private:
-  static int magnitude_of(std::uint64_t columns) {
-    const double deviation = 1 / std::sqrt(static_cast<double>(columns));
-    return static_cast<int>(std::lround(std::log2(deviation) - 0.6));
-  }
-
-  bool is_gguf() const { return options_.format == ModelFormat::gguf; }
-  bool is_scaled(const PlannedType& type) const { return !is_gguf() && type.name == scaled_type; }
-
-  void add_plain(const std::string& name, std::uint64_t rows, std::uint64_t columns,
-                 int magnitude) {
-    add_matrix(name, rows, columns, magnitude);
-    PlannedTensor& tensor = tensors_.back();
-    if (is_gguf() || tensor.type != scaled_type) return;
-    tensors_.pop_back();
-    PlannedTensor& plain = add(name, "BF16", 2, magnitude, false);
-    plain.size_bytes = rows * columns * 2;
-    plain.shape = {rows, columns};
-  }
-
-  void add_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns,
-                  int magnitude) {
-    const PlannedType& type = types_[matrices_++ % types_.size()];
-    PlannedTensor& tensor = add(name, type.name, type.bytes, magnitude, false);
-    tensor.size_bytes = rows * (columns / type.elements) * type.bytes;
-    if (type.gguf != nullptr) tensor.type_id = type.gguf->id;
-    tensor.shape = {columns, rows};
-    if (!is_gguf()) std::ranges::reverse(tensor.shape);
-  }
-
-  void add_vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive) {
-    PlannedTensor& tensor = add(name, "F32", 4, magnitude, is_positive);  // number 0 in GGUF
-    tensor.size_bytes = count * 4;
-    tensor.shape = {count};
-  }
-
-  PlannedTensor& add(const std::string& name, std::string_view type, std::uint64_t block_bytes,
-                     int magnitude, bool is_positive) {
-    PlannedTensor tensor;
-    tensor.name = name;
-    tensor.type = type;
-    tensor.pattern =
-        weight_pattern(type, static_cast<std::uint32_t>(block_bytes),
-                       tensor_seed(options_.seed, tensors_.size()), magnitude, is_positive);
-    tensors_.push_back(std::move(tensor));
-    return tensors_.back();
-  }
-
-  const ModelWriterOptions& options_;
-  const std::vector<PlannedType>& types_;
-  std::vector<PlannedTensor>& tensors_;
-  std::size_t matrices_ = 0;
-};
-
 void add_shared_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
                         const std::string& prefix) {
   const std::uint64_t width = plan.embedding;
   const std::uint64_t ff = std::uint64_t{plan.shared_experts} * plan.expert_feed_forward;
+  const bool has_score = plan.kind->delta_period > 0;
+  const std::string one = has_score ? "mlp.shared_expert." : "mlp.shared_experts.";
+  if (has_score) list.matrix(prefix + "mlp.shared_expert_gate.weight", 1, width);
   const auto add = [&](const std::string& part, std::uint64_t rows, std::uint64_t columns) {
-    list.matrix(prefix +
-                    (is_gguf ? "ffn_" + part + "_shexp" : "mlp.shared_experts." + part + "_proj") +
-                    ".weight",
+    list.matrix(prefix + (is_gguf ? "ffn_" + part + "_shexp" : one + part + "_proj") + ".weight",
                 rows, columns);
   };
   add("gate", ff, width);
@@ -216,7 +100,9 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     list.bias(prefix + (is_gguf ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias"),
               plan.experts);
   }
-  if (plan.kind->has_shares) add_shared_experts(list, plan, is_gguf, prefix);
+  if (plan.kind->has_shares || plan.kind->delta_period > 0) {
+    add_shared_experts(list, plan, is_gguf, prefix);
+  }
   if (is_gguf) {
     const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
       list.experts(prefix + name + ".weight", plan.experts, rows, columns);
@@ -274,10 +160,33 @@ void add_latents(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
               plan.latent);
 }
 
-void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
-               std::uint32_t number) {
-  const std::string prefix =
-      (is_gguf ? "blk." : prefix_of(plan) + "model.layers.") + std::to_string(number) + ".";
+void add_delta(DecoderTensorList& list, const DecoderPlan& plan, const std::string& prefix) {
+  const std::uint64_t heads = plan.state_value_heads;
+  const std::uint64_t values = heads * plan.state_value_length;
+  const std::uint64_t channels =
+      2 * std::uint64_t{plan.state_key_heads} * plan.state_key_length + values;
+  const auto add = [&](const char* part, std::uint64_t rows) {
+    list.matrix(prefix + "linear_attn." + part + ".weight", rows, plan.embedding);
+  };
+  if (plan.kind->has_grouped_delta) {
+    add("in_proj_qkvz", channels + values);
+    add("in_proj_ba", 2 * heads);
+  } else {
+    add("in_proj_qkv", channels);
+    add("in_proj_z", values);
+    add("in_proj_b", heads);
+    add("in_proj_a", heads);
+  }
+  list.convolution(prefix + "linear_attn.conv1d.weight", channels, plan.taps);
+  list.vector(prefix + "linear_attn.A_log", heads, -1, false);
+  list.bias(prefix + "linear_attn.dt_bias", heads);
+  list.norm(prefix + "linear_attn.norm.weight", plan.state_value_length);
+  list.matrix(prefix + "linear_attn.out_proj.weight", plan.embedding, values);
+}
+
+// Keys, values and queries, and the output of attention.
+void add_attention(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+                   const std::string& prefix) {
   const auto name = [&](const char* gguf, const char* other) {
     return prefix + (is_gguf ? gguf : other);
   };
@@ -286,17 +195,14 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   const std::string q = name("attn_q", "self_attn.q_proj");
   const std::string k = name("attn_k", "self_attn.k_proj");
   const std::string v = name("attn_v", "self_attn.v_proj");
-  if (plan.kind->has_pre_norms) {
-    list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
-  }
-  const bool is_fused = plan.kind->has_fused_matrices;
   if (plan.kind->has_latents) {
     add_latents(list, plan, is_gguf, prefix);
-  } else if (is_fused) {
+  } else if (plan.kind->has_fused_matrices) {
     list.matrix(name("attn_qkv", "self_attn.qkv_proj") + ".weight", queries + 2 * keys,
                 plan.embedding);
   } else {
-    list.matrix(q + ".weight", queries, plan.embedding);
+    const bool has_gates = plan.kind->delta_period > 0;  // behind each query
+    list.matrix(q + ".weight", (has_gates ? 2u : 1u) * queries, plan.embedding);
     list.matrix(k + ".weight", keys, plan.embedding);
     list.matrix(v + ".weight", keys, plan.embedding);
   }
@@ -317,6 +223,24 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   list.matrix(output + ".weight", plan.embedding, plan.heads * of_value);
   if (plan.kind->config_biases.attention_output == model::Bias::always) {
     list.bias(output + ".bias", plan.embedding);
+  }
+}
+
+void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+               std::uint32_t number) {
+  const std::string prefix =
+      (is_gguf ? "blk." : prefix_of(plan) + "model.layers.") + std::to_string(number) + ".";
+  const auto name = [&](const char* gguf, const char* other) {
+    return prefix + (is_gguf ? gguf : other);
+  };
+  if (plan.kind->has_pre_norms) {
+    list.norm(name("attn_norm", "input_layernorm") + ".weight", plan.embedding);
+  }
+  const bool is_fused = plan.kind->has_fused_matrices;
+  if (plan.has_state(number)) {
+    add_delta(list, plan, prefix);
+  } else {
+    add_attention(list, plan, is_gguf, prefix);
   }
   if (plan.kind->has_post_norms) {
     list.norm(name("post_attention_norm", "post_attention_layernorm") + ".weight", plan.embedding);
@@ -409,6 +333,18 @@ void plan_latents(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
   plan.has_split_keys = is_gguf && !plan.decoder.is_tied && plain % block == 0;
 }
 
+// Of a small one the sizes above, with one layer behind a whole period.
+void plan_states(DecoderPlan& plan) {
+  plan.shared_experts = 1;
+  if (plan.decoder.size_bytes == 0) {
+    plan.layers = DecoderPlan::own_period + 1;
+    return;
+  }
+  plan.state_key_heads = plan.kv_heads;
+  plan.state_value_heads = plan.heads;
+  plan.state_key_length = plan.state_value_length = plan.head_length;
+}
+
 std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
                                            const ModelWriterOptions& options,
                                            const std::vector<PlannedType>& types) {
@@ -458,9 +394,10 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   if (plan.decoder.size_bytes > 0) {
     choose_shape(plan, plan.decoder.size_bytes, block, [&](const DecoderPlan& one) {
       std::uint64_t bytes = 0;
-      DecoderPlan with_latents = one;
-      if (one.kind->has_latents) plan_latents(with_latents, is_gguf, block);
-      for (const PlannedTensor& tensor : decoder_tensors(with_latents, options, types)) {
+      DecoderPlan with_more = one;
+      if (one.kind->has_latents) plan_latents(with_more, is_gguf, block);
+      if (one.kind->delta_period > 0) plan_states(with_more);
+      for (const PlannedTensor& tensor : decoder_tensors(with_more, options, types)) {
         bytes += tensor.size_bytes;
       }
       return bytes;
@@ -479,6 +416,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   } else if (plan.kind->has_shares) {
     plan_shares(plan, is_gguf, block);
   }
+  if (plan.kind->delta_period > 0) plan_states(plan);
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
   plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
   plan.tensors = decoder_tensors(plan, options, types);

@@ -39,6 +39,12 @@ struct DecoderPlan {
   bool has_sigmoid_shares = false;
   bool has_split_keys = false;  ///< matrices of keys and values in a GGUF are two
   bool has_scales = false;      ///< of matrices in FP8, for blocks of scale_block x scale_block
+  /// Those below where layers have a state, see model::DeltaSpec.
+  std::uint32_t state_key_heads = 2;
+  std::uint32_t state_value_heads = 6;
+  std::uint32_t state_key_length = 12;
+  std::uint32_t state_value_length = 20;
+  std::uint32_t taps = 4;
   std::uint32_t vocabulary = 331;
   std::uint32_t layers = 3;
   std::uint32_t context = 64;           ///< tokens
@@ -46,15 +52,23 @@ struct DecoderPlan {
   double factor = 4;                    ///< of that scaling
   std::vector<PlannedTensor> tensors;
 
+  bool has_state(std::uint32_t layer) const {
+    return kind->delta_period > 0 && (layer + 1) % state_period() != 0;
+  }
+  /// A short one in a small model, so that layers with a state are on both sides of the others.
+  std::uint32_t state_period() const {
+    return decoder.size_bytes > 0 ? static_cast<std::uint32_t>(kind->delta_period) : own_period;
+  }
+
   /// Elements of a head that are turned.
   std::uint32_t rotary() const {
     if (kind->has_latents) return turned;
     return static_cast<std::uint32_t>(turned_part() * head_length);
   }
-  /// Of a head; phi3 has one only where its files say so.
+  /// Of a head: 0.75, which only a config.json that says so has; glm4moe's default, as its GGUF.
   double turned_part() const {
     if (!kind->has_partial_rope) return 1;
-    return kind->config_partial_rope < 1 ? kind->config_partial_rope : 0.75;
+    return kind->gguf.empty() || kind->config_partial_rope == 1 ? 0.75 : kind->config_partial_rope;
   }
   bool has_qkv_bias() const {
     return kind->config_biases.qkv == model::Bias::always || !kind->has_output_bias_key;

@@ -67,7 +67,7 @@ Projected project_latents(const DecoderPart& part, const DecoderSpec& spec,
     ops::rmsnorm_into(backend, inputs, inputs, *latent.query_norm, layer.latent.norm_epsilon);
     say("query_latent_norm", inputs);
   }
-  const Tensor q = product(backend, own.q, inputs, memory.q);
+  const Tensor q = product(backend, *own.q, inputs, memory.q);
   say("q", q);
   const Tensor both = product(backend, latent.down, normed, memory.latent);
   say("latent", both);

@@ -50,6 +50,20 @@ ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_
     sizes.used = std::max(sizes.used, used);
     sizes.slots = std::max(sizes.slots, most_product(used, spec.embedding));
     sizes.feed_forward = std::max(sizes.feed_forward, layer.experts.shared_feed_forward);
+    sizes.shared_scores = std::max(sizes.shared_scores, layer.experts.shared_score.rows);
+    if (layer.has_output_gate) sizes.joined = std::max(sizes.joined, layer.q.rows);
+    if (layer.has_delta()) {
+      const DeltaSpec& delta = layer.delta;
+      sizes.q = std::max(sizes.q, delta.keys());
+      sizes.k = std::max(sizes.k, delta.keys());
+      sizes.v = std::max(sizes.v, delta.values());
+      const std::uint64_t joined = delta.has_mixed_z() ? delta.mixed.rows : delta.values();
+      sizes.joined = std::max(sizes.joined, joined);
+      sizes.channels = std::max(sizes.channels, delta.channels());
+      sizes.state_heads = std::max(sizes.state_heads, delta.value_heads);
+      if (delta.has_mixed_steps())
+        sizes.score_pairs = std::max(sizes.score_pairs, delta.scores.rows);
+    }
     if (!layer.has_latent()) continue;
     const LatentSpec& latent = layer.latent;
     const std::uint64_t plain = spec.key_length - spec.rope.dimensions;
@@ -71,7 +85,39 @@ std::vector<DecoderCache::Layer> cache_layers(const DecoderSpec& spec,
                                               const std::vector<std::size_t>& layers) {
   std::vector<DecoderCache::Layer> all;
   for (const std::size_t layer : layers) {
+    if (spec.layers[layer].has_delta()) continue;
     all.push_back({spec.layers[layer].kv_heads, spec.key_length, spec.value_length});
+  }
+  return all;
+}
+
+std::uint64_t states_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers) {
+  ByteCount count;
+  for (const std::size_t number : layers) {
+    const DeltaSpec& delta = spec.layers[number].delta;
+    if (!spec.layers[number].has_delta()) continue;
+    for (int copy = 0; copy < 2; ++copy) {
+      count.add(delta.value_heads, delta.key_length, delta.value_length);
+      count.add(delta.taps - 1, delta.channels());
+    }
+  }
+  return count.total();
+}
+
+std::map<std::size_t, DeltaState> make_states(Arena& arena, const DecoderSpec& spec,
+                                              const std::vector<std::size_t>& layers) {
+  std::map<std::size_t, DeltaState> all;
+  for (const std::size_t number : layers) {
+    const DeltaSpec& delta = spec.layers[number].delta;
+    if (!spec.layers[number].has_delta()) continue;
+    const auto state = [&] {
+      return Tensor::empty(arena, DType::f32,
+                           {delta.value_heads, delta.key_length, delta.value_length});
+    };
+    const auto inputs = [&] {
+      return Tensor::empty(arena, DType::f32, {delta.taps - 1, delta.channels()});
+    };
+    all.emplace(number, DeltaState{{state(), state()}, {inputs(), inputs()}});
   }
   return all;
 }
@@ -99,10 +145,29 @@ std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<s
   const ScratchSizes sizes = scratch_sizes(spec, layers);
   ByteCount count;
   for (int scratch = 0; scratch < 3; ++scratch) count.add(chunk, spec.embedding);
-  for (const std::uint64_t elements :
-       {sizes.q, sizes.k, sizes.v, sizes.attention, sizes.feed_forward, sizes.feed_forward,
-        sizes.scores, sizes.used, sizes.slots, sizes.used, sizes.query_latent, sizes.latent,
-        sizes.normed_latent, sizes.keys_and_values}) {
+  for (const std::uint64_t elements : {sizes.q,
+                                       sizes.k,
+                                       sizes.v,
+                                       sizes.attention,
+                                       sizes.feed_forward,
+                                       sizes.feed_forward,
+                                       sizes.scores,
+                                       sizes.used,
+                                       sizes.slots,
+                                       sizes.used,
+                                       sizes.query_latent,
+                                       sizes.latent,
+                                       sizes.normed_latent,
+                                       sizes.keys_and_values,
+                                       sizes.joined,
+                                       sizes.channels,
+                                       sizes.channels,
+                                       sizes.score_pairs,
+                                       sizes.state_heads,
+                                       sizes.state_heads,
+                                       sizes.state_heads,
+                                       sizes.state_heads,
+                                       sizes.shared_scores}) {
     count.add(chunk, elements);
   }
   for (const std::uint64_t elements :
@@ -115,10 +180,12 @@ std::uint64_t decoder_scratch_bytes(const DecoderSpec& spec, const std::vector<s
 std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                                    const ModelRuntime::Options& options) {
   require_options(options);
-  const std::uint64_t caches =
-      DecoderCache::memory_bytes(options.context_tokens, cache_layers(spec, layers));
-  const std::uint64_t scratch = decoder_scratch_bytes(spec, layers, options);
   constexpr std::uint64_t most = std::uint64_t{1} << 63;
+  const std::uint64_t states = states_bytes(spec, layers);
+  const std::uint64_t caches = std::min(
+      most,
+      states + DecoderCache::memory_bytes(options.context_tokens, cache_layers(spec, layers)));
+  const std::uint64_t scratch = decoder_scratch_bytes(spec, layers, options);
   if (scratch > most - caches) {
     refuse_options("KV cache and scratch memory would need more than 2^63 bytes",
                    "choose a smaller context");
@@ -140,6 +207,7 @@ DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchS
                              const DecoderSpec& spec, const std::vector<std::size_t>& layers,
                              const ModelRuntime::Options& options, std::uint64_t size_bytes)
     : cache(backend, arena, options.context_tokens, cache_layers(spec, layers)),
+      states(make_states(arena, spec, layers)),
       x(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
       normed(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
       sum(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
@@ -163,8 +231,23 @@ DecoderMemory::DecoderMemory(const Backend& backend, Arena arena, const ScratchS
       transposed_keys(Tensor::empty(arena, DType::f32, {sizes.transposed_elements})),
       key_matrix(Tensor::empty(arena, DType::f32, {sizes.transposed_elements})),
       all_rows(Tensor::empty(arena, DType::u32, {sizes.transposed_rows})),
+      joined(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.joined})),
+      mixed(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.channels})),
+      convolved(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.channels})),
+      score_pairs(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.score_pairs})),
+      delta_scores(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.state_heads})),
+      delta_steps(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.state_heads})),
+      decays(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.state_heads})),
+      betas(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.state_heads})),
+      shared_score(
+          Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.shared_scores})),
       size_bytes_(size_bytes) {
-  for (std::size_t i = 0; i < layers.size(); ++i) cache_layer.emplace(layers[i], i);
+  for (const std::size_t layer : layers) {
+    if (!spec.layers[layer].has_delta()) cache_layer.emplace(layer, cache_layer.size());
+  }
   if (sizes.transposed_rows == 0) return;
   std::vector<std::uint32_t> rows(static_cast<std::size_t>(sizes.transposed_rows));
   std::iota(rows.begin(), rows.end(), 0U);

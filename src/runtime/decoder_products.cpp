@@ -2,6 +2,7 @@
 #include "runtime/decoder_products.hpp"
 
 #include <cstddef>
+#include <optional>
 
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_experts.hpp"
@@ -53,9 +54,15 @@ void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& sc
   }
 }
 
-void add_shared(const DecoderPart& part, const DecoderSpec& spec, const MlpWeights& own,
+void add_shared(const DecoderPart& part, const DecoderSpec& spec, const ExpertWeights& experts,
                 const Tensor& inputs, Tensor& sum, const SayStage& say) {
   const DecoderMemory& memory = part.memory;
+  const MlpWeights& own = *experts.shared;
+  std::optional<Tensor> score;
+  if (experts.shared_score) {
+    score = product(part.backend, *experts.shared_score, inputs, memory.shared_score);
+    say("shared_score", *score);
+  }
   const std::vector<Tensor> both =
       products(part.backend, {{own.gate, memory.gate}, {own.up, memory.up}}, inputs);
   Tensor gate = both[0];
@@ -63,8 +70,13 @@ void add_shared(const DecoderPart& part, const DecoderSpec& spec, const MlpWeigh
   say("shared_up", both[1]);
   apply_gate(part.backend, spec, gate, both[1]);
   say("shared_activation", gate);
-  const Tensor down = product(part.backend, own.down, gate, memory.normed);
+  Tensor down = product(part.backend, own.down, gate, memory.normed);
   say("shared_down", down);
+  if (score) {
+    const Tensor wide = score->with_layout(score->layout().broadcast_to(down.dims()));
+    ops::gate_into(part.backend, down, ops::Gate::sigmoid, wide, down);
+    say("shared_gated", down);
+  }
   ops::add_into(part.backend, sum, sum, down);
 }
 

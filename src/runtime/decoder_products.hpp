@@ -36,7 +36,7 @@ void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& sc
            const ExpertWeights& own, const ExpertsSpec& experts);
 
 /// Adds what each token's shared MLP computes of the inputs, whose memory holds its result then.
-void add_shared(const DecoderPart& part, const DecoderSpec& spec, const MlpWeights& own,
+void add_shared(const DecoderPart& part, const DecoderSpec& spec, const ExpertWeights& experts,
                 const Tensor& inputs, Tensor& sum, const SayStage& say);
 
 }  // namespace hiptool::runtime

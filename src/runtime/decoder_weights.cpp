@@ -2,6 +2,7 @@
 #include "runtime/decoder_weights.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -56,6 +57,26 @@ class PartFinder {
   std::optional<DeviceMatrix> named_product(const MatrixSpec& spec) const {
     if (spec.weight.empty()) return std::nullopt;
     return product(spec);
+  }
+
+  /// x / |x| is the RMS norm of n elements over sqrt(n); q is divided by sqrt(n) besides.
+  DeltaWeights delta(const DeltaSpec& spec) const {
+    const auto length = static_cast<std::size_t>(spec.key_length);
+    const double root = std::sqrt(static_cast<double>(length));
+    const auto all = [&](double number) {
+      const std::vector<float> same(length, static_cast<float>(number));
+      return Tensor::from_host({backend_.allocator(), backend_.stream()}, same, {length});
+    };
+    return {product(spec.mixed),
+            product(spec.scores),
+            named_product(spec.z),
+            named_product(spec.steps),
+            vector(spec.convolution, spec.channels() * spec.taps),
+            vector(spec.decay_log, spec.value_heads),
+            vector(spec.step_bias, spec.value_heads),
+            vector(spec.norm, spec.value_length),
+            all(1 / (root * root)),
+            all(1 / root)};
   }
 
   DeviceExpertMatrices expert_products(const ExpertMatrices& spec, std::uint64_t experts) const {
@@ -255,7 +276,7 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
       return tensor.empty() ? std::nullopt : std::optional(norm(tensor, count));
     };
     LayerWeights own{named_norm(layer.attention_norm, spec.embedding),
-                     parts.product(layer.q),
+                     parts.named_product(layer.q),
                      parts.named_product(layer.k),
                      parts.named_product(layer.v),
                      named_norm(layer.q_norm, model::norm_elements(spec, layer.heads)),
@@ -267,7 +288,9 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
                      named_norm(layer.feed_forward_norm, spec.embedding),
                      {},
                      {},
+                     {},
                      {}};
+    if (layer.has_delta()) own.delta = parts.delta(layer.delta);
     if (layer.has_latent()) {
       const LatentSpec& latent = layer.latent;
       own.latent = LatentWeights{parts.product(latent.down),
@@ -285,7 +308,8 @@ DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlac
                                   parts.expert_products(experts.up, experts.count),
                                   parts.expert_products(experts.down, experts.count),
                                   parts.named_vector(experts.choice_bias, experts.count),
-                                  {}};
+                                  {},
+                                  parts.named_product(experts.shared_score)};
       if (experts.has_shared()) {
         own.experts->shared =
             MlpWeights{parts.product(experts.shared_gate), parts.product(experts.shared_up),

@@ -47,6 +47,7 @@ struct ExpertWeights {
   DeviceExpertMatrices gate, up, down;
   std::optional<Tensor> choice_bias;
   std::optional<MlpWeights> shared;
+  std::optional<DeviceMatrix> shared_score;
 };
 
 /// Of LatentSpec; `up`, or `k_up` and `v_up`.
@@ -57,10 +58,18 @@ struct LatentWeights {
   std::optional<Tensor> query_norm;
 };
 
+/// Of DeltaSpec.
+struct DeltaWeights {
+  DeviceMatrix mixed, scores;
+  std::optional<DeviceMatrix> z, steps;
+  Tensor convolution, decay_log, step_bias, norm;
+  Tensor unit_q, unit_k;  ///< by which RMS norms of heads are multiplied, key_length elements
+};
+
 struct LayerWeights {
   std::optional<Tensor> attention_norm;
-  DeviceMatrix q;
-  std::optional<DeviceMatrix> k, v;  ///< or latent
+  std::optional<DeviceMatrix> q;     ///< or delta
+  std::optional<DeviceMatrix> k, v;  ///< or latent, or delta
   std::optional<Tensor> q_norm, k_norm;
   DeviceMatrix attention_output;
   std::optional<Tensor> attention_post_norm, feed_forward_post_norm;
@@ -69,6 +78,7 @@ struct LayerWeights {
   std::optional<MlpWeights> mlp;  ///< or experts
   std::optional<ExpertWeights> experts;
   std::optional<LatentWeights> latent;
+  std::optional<DeltaWeights> delta;
 };
 
 /// The tensors of a decoder, each where its step computes; vectors are f32, norms with their

@@ -15,7 +15,8 @@
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "ops/quantised.hpp"
-#include "runtime/decoder_latents.hpp"
+#include "runtime/decoder_attention.hpp"
+#include "runtime/decoder_delta.hpp"
 #include "runtime/decoder_memory.hpp"
 #include "runtime/decoder_part.hpp"
 #include "runtime/decoder_places.hpp"
@@ -40,8 +41,6 @@ using runtime::LayerWeights;
 using runtime::MlpWeights;
 using runtime::normed_or_same;
 using runtime::product;
-using runtime::products;
-using runtime::Projected;
 using runtime::weights_of;
 
 // A device that only has copies computes nothing.
@@ -88,6 +87,7 @@ struct ModelRuntime::State {
   std::vector<DecoderPart> parts;  // by Backend; none after cleanup()
   Probe probe = {};
   std::uint64_t position = 0;
+  std::size_t state_copy = 0;  // of layers with a state: the one that has the tokens so far
 
   State(std::span<const Backend> all, ModelFile of, DecoderSpec described, const Options& options,
         const FindWeight& find)
@@ -126,13 +126,11 @@ struct ModelRuntime::State {
   void require_step(std::span<const std::uint32_t> ids) const;
   void require_ids(std::span<const std::uint32_t> ids) const;
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
-  Projected project(std::size_t number, const Tensor& normed, std::uint64_t first) const;
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
+  runtime::StateTurn turn_of(std::uint64_t first) const;
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
   Tensor activation(std::size_t number, const Tensor& normed, std::uint64_t first);
   Tensor experts(std::size_t number, const Tensor& normed, std::uint64_t first);
-  void turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
-            const std::optional<Tensor>& norm, std::uint64_t first) const;
   Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
   void truncate(std::uint64_t length) noexcept {
     for (DecoderPart& part : parts) part.memory.cache.truncate(length);
@@ -174,41 +172,10 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
               "use ids of this model's tokenizer");
 }
 
-// Norms of heads, or of rows, and rotation, in place.
-void ModelRuntime::State::turn(std::size_t number, const Tensor& elements, std::uint64_t heads,
-                               const std::optional<Tensor>& norm, std::uint64_t first) const {
-  const DecoderPart& part = parts[places.layers[number]];
-  const bool is_local = spec.layers[number].has_local_rope;
-  const ops::RopeTables& tables = is_local ? *part.local_tables : *part.tables;
-  const std::uint64_t tokens = elements.dims()[0];
-  Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
-  Tensor normed = spec.has_row_norms ? elements : by_head;
-  if (norm) ops::rmsnorm_into(part.backend, normed, normed, *norm, spec.norm_epsilon);
-  if (!spec.layers[number].has_rope) return;
-  const auto table = [&](const Tensor& whole) {
-    return whole.with_layout(whole.layout().narrow(0, first, tokens));
-  };
-  ops::rope_into(part.backend, by_head, by_head, table(tables.cosines), table(tables.sines),
-                 is_local ? spec.local_rope.pairs : spec.rope.pairs);
-}
-
-Projected ModelRuntime::State::project(std::size_t number, const Tensor& normed,
-                                       std::uint64_t first) const {
-  const LayerWeights& own = weights->layers[number];
-  const DecoderPart& part = parts[places.layers[number]];
-  const std::vector<Tensor> all =
-      products(part.backend,
-               {{own.q, part.memory.q}, {*own.k, part.memory.k}, {*own.v, part.memory.v}}, normed);
-  const Projected projected{all[0], all[1], all[2]};
-  report(part, "q", number, first, projected.q);
-  report(part, "k", number, first, projected.k);
-  report(part, "v", number, first, projected.v);
-  turn(number, projected.q, spec.layers[number].heads, own.q_norm, first);
-  runtime::scale_queries(part, spec, projected.q, first);
-  report(part, "rotated_q", number, first, projected.q);
-  turn(number, projected.k, spec.layers[number].kv_heads, own.k_norm, first);
-  report(part, "rotated_k", number, first, projected.k);
-  return projected;
+// Which copies of states a chunk reads and writes.
+runtime::StateTurn ModelRuntime::State::turn_of(std::uint64_t first) const {
+  const std::size_t next = 1 - state_copy;
+  return {first > 0, first == position ? state_copy : next, next};
 }
 
 void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
@@ -217,34 +184,18 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
   DecoderMemory& memory = part.memory;
-  const std::size_t cached = memory.cache_layer.at(number);
-  const std::uint64_t tokens = x.dims()[0];
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
   const Tensor normed = normed_or_same(part, spec, x, own.attention_norm);
   say("attention_norm", normed);
-  const auto [q, k, v] = own.latent
-                             ? runtime::project_latents(part, spec, layer, own, normed, first, say)
-                             : project(number, normed, first);
-  memory.cache.append(cached, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
-                      v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}));
-  ops::AttentionOptions options;
-  options.first_position = first;
-  if (layer.window > 0) options.window = layer.window;
-  options.scale = spec.attention_scale;
-  options.softcap = spec.attention_softcap;
-  options.sinks = own.sinks;
   const Tensor attention =
-      DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
-  Tensor attended = attention.with_layout(Layout{tokens, layer.heads, spec.value_length});
-  ops::attention_into(backend, attended,
-                      q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
-                      memory.cache.layer(cached), options);
-  say("attention", attention);
+      layer.has_delta() ? runtime::delta_attention(part, layer, number, own, normed, turn_of(first),
+                                                   spec.norm_epsilon, say)
+                        : runtime::softmax_attention(part, spec, number, own, normed, first, say);
   if (!probe && !own.attention_output.bias && !own.attention_post_norm &&
       spec.residual_scale == 1) {
-    Tensor scratch = DecoderMemory::rows(memory.sum, tokens, spec.embedding);
+    Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
     ops::add_quantised_matmul_into(backend, x, own.attention_output.weight, attention, scratch);
     return;
   }
@@ -298,7 +249,7 @@ Tensor ModelRuntime::State::activation(std::size_t number, const Tensor& normed,
   const DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
   const std::vector<Tensor> both =
-      products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, normed);
+      runtime::products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, normed);
   Tensor gate = both[0];
   const Tensor& up = both[1];
   report(part, "gate", number, first, gate);
@@ -347,7 +298,7 @@ Tensor ModelRuntime::State::experts(std::size_t number, const Tensor& normed, st
   ops::add_experts_into(backend, sum, slots, routing.weights);
   if (own.shared) {
     say("routed", sum);
-    runtime::add_shared(part, spec, *own.shared, normed, sum, say);
+    runtime::add_shared(part, spec, own, normed, sum, say);
   }
   return sum;
 }
@@ -448,6 +399,7 @@ Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
   }
   const Tensor logits = state.logits(*x, state.position + ids.size() - 1);
   state.position += ids.size();
+  state.state_copy = 1 - state.state_copy;
   return logits;
 }
 

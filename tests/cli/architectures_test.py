@@ -33,7 +33,7 @@ class Architectures(CliTest):
         first, second = (re.findall(r"^\| (?!`)(.*) \|$", part, re.MULTILINE)[0:]
                          for part in text.split("## The thirty"))
         rows = [row.split(" | ") for row in first if "---" not in row]
-        self.assertEqual(sorted(row[0] for row in rows),
+        self.assertEqual(sorted(row[0] for row in rows if row[0] != "none"),
                          sorted(self.known_architectures("m.gguf")))
         known = self.known_architectures("m.safetensors")
         self.assertEqual(sorted(name for row in rows for name in row[1].split(", ")),

@@ -27,15 +27,15 @@ if int(transformers.__version__.split(".")[0]) < 5:
     skip(f"transformers {transformers.__version__} has no rope_parameters; this needs 5 or later")
 import latents  # noqa: E402 (it needs numpy)
 import mixtures  # noqa: E402 (likewise)
+import states  # noqa: E402
 import quantised  # noqa: E402 (it skips without gguf)
+from values import Tensors  # noqa: E402 (likewise)
 from lifted import SINGLE, doubles, keep_scale  # noqa: E402 (it needs torch)
 
-SEED = 1
 SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 163, "vocabulary": 331,
          "layers": 3, "context": 64, "original": 32, "factor": 4.0, "experts": 7, "used": 3}
 BETA_FAST, BETA_SLOW, EPSILON = 4.0, 0.25, 1e-3
 WIDTHS = {1: {}, 32: {"head": 32, "ff": 160}}   # by the elements of a block
-SCALE_BLOCK = 128   # rows and columns of FP8 with a scale
 SCALED = {"embedding": 200, "ff": 263}   # of which some are cut
 WIDE = {"embedding": 256, "head": 128, "ff": 768}   # for longer blocks
 PERIOD = 3   # the last of so many layers has no window, where an architecture has such periods
@@ -130,87 +130,10 @@ MULTIPLIERS = {"embedding_multiplier": 3.5, "attention_multiplier": 0.3,
                "residual_multiplier": 0.22, "logits_scaling": 1.75}   # of granite
 CAPS = {"attn_logit_softcapping": 2.5, "final_logit_softcapping": 3.0}   # of gemma2
 TEMPERATURE = 0.375   # of mistral3
-CASES += latents.CASES + mixtures.CASES
+CASES += latents.CASES + mixtures.CASES + states.CASES
 # Each quantised type, in the architectures in turn.
 CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
           for at, kind in enumerate(quantised.TYPES)]
-# name: numpy type of the words, bits of exponent and mantissa, bias
-FLOATS = {"F64": (8, 11, 52, 1023), "F32": (4, 8, 23, 127), "F16": (2, 5, 10, 15),
-          "BF16": (2, 8, 7, 127), "F8_E4M3": (1, 4, 3, 7)}
-GAMMA, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
-
-
-def mix(value):
-    """SplitMix64's output function on an array of words."""
-    value = (value ^ (value >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
-    return value ^ (value >> numpy.uint64(31))
-
-
-def tensor_seed(number):
-    first = int(mix(numpy.array([(SEED + GAMMA) & MASK], numpy.uint64))[0])
-    return int(mix(numpy.array([(first + (number + 1) * GAMMA) & MASK], numpy.uint64))[0])
-
-
-def random_bytes(number, count):
-    words = numpy.arange(1, (count + 7) // 8 + 1, dtype=numpy.uint64)
-    words = mix(numpy.uint64(tensor_seed(number)) + words * numpy.uint64(GAMMA))
-    return words.view(numpy.uint8)[:count]
-
-
-def tensor_values(number, count, kind, magnitude, positive=False):
-    """+-2^magnitude x [1, 2): random bits with a fixed exponent; or blocks of a quantised type."""
-    if kind in quantised.TYPES:
-        return quantised.values_of(kind, lambda size: random_bytes(number, size), count, magnitude)
-    width, exponent_bits, mantissa_bits, bias = FLOATS[kind]
-    bits = random_bytes(number, count * width).view(f"<u{width}").astype(numpy.uint64)
-    mantissa = bits & numpy.uint64((1 << mantissa_bits) - 1)
-    sign = numpy.where((bits >> numpy.uint64(width * 8 - 1)) & numpy.uint64(1), -1.0, 1.0)
-    exponent = max(magnitude + bias, 1) - bias
-    values = numpy.ldexp(1 + mantissa.astype(numpy.float64) / (1 << mantissa_bits), exponent)
-    return values if positive else values * sign
-
-
-class Tensors:
-    """Makes the tensors in the order of the file."""
-
-    def __init__(self, kind):
-        self.kind, self.count = kind, 0
-
-    def matrix(self, rows, columns, magnitude=None, plain=False):
-        """`plain`: never in FP8, of which each block has a scale."""
-        if magnitude is None:
-            magnitude = math.floor(-math.log2(columns) / 2 - 0.6 + 0.5)
-        if self.kind == "F8_E4M3" and not plain:
-            return self.scaled(rows, columns, magnitude)
-        kind = "BF16" if self.kind == "F8_E4M3" else self.kind
-        values = tensor_values(self.count, rows * columns, kind, magnitude)
-        self.count += 1
-        return values.reshape(rows, columns)
-
-    def scaled(self, rows, columns, magnitude):
-        down, along = (-(-extent // SCALE_BLOCK) for extent in (rows, columns))
-        codes = tensor_values(self.count, rows * columns, self.kind, 3).reshape(rows, columns)
-        scales = tensor_values(self.count + 1, down * along, "F32", magnitude - 4, True)
-        self.count += 2
-        scales = scales.reshape(down, along).repeat(SCALE_BLOCK, axis=0)
-        return codes * scales.repeat(SCALE_BLOCK, axis=1)[:rows, :columns]
-
-    def packed(self, count, rows, columns):
-        """Codes of MXFP4, two in a byte, then their exponents."""
-        codes = random_bytes(self.count, count * rows * columns // 2)
-        self.count += 2
-        numbers = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
-        numbers = numpy.concatenate([numbers, -numbers])
-        values = numpy.stack([numbers[codes & 15], numbers[codes >> 4]], axis=1)
-        magnitude = math.floor(-math.log2(columns) / 2 - 0.6 + 0.5)
-        exponent = math.floor(magnitude + 0.6 - 1.6 + 0.5)
-        return numpy.ldexp(values, exponent).reshape(count, rows, columns)
-
-    def vector(self, count, magnitude=0, positive=True):
-        values = tensor_values(self.count, count, "F32", magnitude, positive)
-        self.count += 1
-        return values
 
 
 def natural_order(rows, heads):
@@ -231,6 +154,8 @@ def sizes_of(kind, architecture):
         return SIZES | WIDTHS.get(block, WIDE) | {"layers": 5}   # the fourth does not turn
     if architecture in latents.ARCHITECTURES:
         return SIZES | WIDTHS.get(block, WIDE) | latents.sizes_of(block)
+    if architecture in states.ARCHITECTURES:
+        return SIZES | states.SIZES
     return SIZES | WIDTHS.get(max(block, 32) if architecture == "gpt-oss" else block, WIDE)
 
 
@@ -251,6 +176,13 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture in latents.ARCHITECTURES:
             state |= latents.make_latents(form, tied, name + "self_attn.", make, size, kind)
             rows = {}
+        if states.has_state(architecture, layer):
+            state |= states.make_delta(architecture, name + "linear_attn.", make, size)
+            state[name + "post_attention_layernorm.weight"] = make.vector(size["embedding"])
+            state |= states.make_mlp(architecture, name + "mlp.", make, size)
+            continue
+        if architecture in states.ARCHITECTURES:
+            rows["q"] *= 2   # a gate behind each query
         for part, height in rows.items():
             weight = make.matrix(height, size["embedding"])
             if form == "gguf" and architecture in REORDERED and part != "v":
@@ -262,7 +194,7 @@ def make_weights(form, architecture, tied, kind, scaling):
         if architecture in ("olmo2", "olmo3"):
             state[name + "self_attn.q_norm.weight"] = make.vector(queries)
             state[name + "self_attn.k_norm.weight"] = make.vector(keys)
-        if (architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4")
+        if (architecture in ("qwen3", "qwen3moe", "gemma3", "exaone4") + states.ARCHITECTURES
                 or architecture == "glm4moe" and not tied):
             state[name + "self_attn.q_norm.weight"] = make.vector(size["head"])
             state[name + "self_attn.k_norm.weight"] = make.vector(size["head"])
@@ -280,6 +212,9 @@ def make_weights(form, architecture, tied, kind, scaling):
                     size["embedding"])
         if (architecture in (*latents.ARCHITECTURES, "glm4moe") and layer >= size["dense"]):
             state |= latents.make_routes(form, architecture, tied, name + "mlp.", make, size)
+            continue
+        if architecture in states.ARCHITECTURES:
+            state |= states.make_mlp(architecture, name + "mlp.", make, size)
             continue
         if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
             state |= mixtures.make_experts(form, architecture, name + "mlp.", make, size)
@@ -310,8 +245,8 @@ def rotary_of(architecture, size):
 
 def rope_parameters(form, architecture, scaling):
     plain = {"rope_theta": 10000.0 if architecture == "llama" else 1e6, "rope_type": "default"}
-    if architecture in ("phi3", "glm4moe"):
-        plain["partial_rotary_factor"] = 0.75 if architecture == "phi3" else 0.5
+    if architecture in ("phi3", "glm4moe") + states.ARCHITECTURES:
+        plain["partial_rotary_factor"] = 0.5 if architecture == "glm4moe" else 0.75
     if scaling == "none" or (form == "gguf" and scaling in ("llama3", "longrope")):
         return plain
     found = plain | {"rope_type": scaling, "factor": SIZES["factor"]}
@@ -393,6 +328,8 @@ def make_config(form, architecture, scaling, window, tied, size):
         name, more = latents.fields_of(form, architecture, tied, size)
         del fields["head_dim"]
         fields |= more
+    if architecture in states.ARCHITECTURES:
+        fields |= states.fields_of(architecture, tied, size)
     config = transformers.AutoConfig.for_model(name, **fields)
     config.hidden_size, config.head_dim = size["embedding"], size.get("turned", size["head"])
     return config

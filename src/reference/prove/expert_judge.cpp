@@ -164,15 +164,25 @@ std::vector<double> LayerJudge::mix(const ExpertsSpec& experts, const std::vecto
 std::vector<double> LayerJudge::add_shared(const ExpertsSpec& experts,
                                            const std::vector<double>& inputs,
                                            const std::vector<double>& own) {
+  const bool has_score = !experts.shared_score.weight.empty();
+  std::vector<double> score;
+  if (has_score) {
+    score = product("shared_score", experts.shared_score, "feed_forward_norm", inputs);
+  }
   const std::vector<double> gate =
       product("shared_gate", experts.shared_gate, "feed_forward_norm", inputs);
   const std::vector<double> up =
       product("shared_up", experts.shared_up, "feed_forward_norm", inputs);
   compare("shared_activation", "",
           gated(reference_.spec(), device_->at("shared_gate"), device_->at("shared_up")));
-  const std::vector<double> down = product("shared_down", experts.shared_down, "shared_activation",
-                                           gated(reference_.spec(), gate, up).values);
-  compare("down", "", summed(device_->at("routed"), device_->at("shared_down")));
+  std::vector<double> down = product("shared_down", experts.shared_down, "shared_activation",
+                                     gated(reference_.spec(), gate, up).values);
+  if (has_score) {
+    compare("shared_gated", "", scored(device_->at("shared_score"), device_->at("shared_down")));
+    down = scored(score, down).values;
+  }
+  compare("down", "",
+          summed(device_->at("routed"), device_->at(has_score ? "shared_gated" : "shared_down")));
   return summed(own, down).values;
 }
 

@@ -109,6 +109,8 @@ class Description {
     if (layer.has_local_rope) add(layer.has_local_rope);
     if (!layer.sinks.empty()) add(layer.sinks);
     if (layer.has_latent()) add(layer.latent);
+    if (layer.has_delta()) add(layer.delta);
+    if (layer.has_output_gate) add(std::string_view("output gate"));
     if (!layer.has_rope) add(layer.has_rope);
     for (const MatrixSpec* matrix : {&layer.k, &layer.v, &layer.up}) {
       if (matrix->tensor_rows > 0) add(matrix->first_row);
@@ -123,6 +125,21 @@ class Description {
     for (const MatrixSpec* matrix :
          {&latent.down, &latent.up, &latent.k_up, &latent.v_up, &latent.query_down}) {
       add(*matrix);
+    }
+  }
+  void add(const DeltaSpec& delta) {
+    for (const std::uint64_t number :
+         {delta.key_heads, delta.value_heads, delta.key_length, delta.value_length, delta.taps}) {
+      add(number);
+    }
+    for (const MatrixSpec* matrix : {&delta.mixed, &delta.z, &delta.scores, &delta.steps}) {
+      add(*matrix);
+    }
+    add(delta.is_tiled);
+    add(delta.has_rates);
+    for (const std::string* name :
+         {&delta.convolution, &delta.decay_log, &delta.step_bias, &delta.norm}) {
+      add(*name);
     }
   }
   void add(const ExpertsSpec& experts) {
@@ -153,6 +170,7 @@ class Description {
          {&experts.shared_gate, &experts.shared_up, &experts.shared_down}) {
       add(*matrix);
     }
+    if (!experts.shared_score.weight.empty()) add(experts.shared_score);
   }
   std::uint64_t digest() const { return base::xxh3_64(bytes_.data(), bytes_.size()); }
 
@@ -226,6 +244,15 @@ std::map<std::string, std::string> settings_of(const DecoderSpec& spec) {
     all["latent length"] = std::to_string(latent.length);
     all["latent norm epsilon"] = text_of(latent.norm_epsilon);
     all["query latent length"] = std::to_string(latent.query_length);
+  }
+  const auto with_state = std::ranges::find_if(spec.layers, &DecoderLayer::has_delta);
+  if (with_state != spec.layers.end()) {
+    const DeltaSpec& delta = with_state->delta;
+    all["state key heads"] = std::to_string(delta.key_heads);
+    all["state value heads"] = std::to_string(delta.value_heads);
+    all["state key length"] = std::to_string(delta.key_length);
+    all["state value length"] = std::to_string(delta.value_length);
+    all["convolution taps"] = std::to_string(delta.taps);
   }
   if (!spec.layers.empty() && spec.layers.back().has_experts()) {
     const ExpertsSpec& experts = spec.layers.back().experts;

@@ -139,19 +139,11 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
 
   compare("attention_norm", layer.attention_norm, reference_.norm(layer.attention_norm, given_));
   const std::vector<double> normed = own_norm(layer.attention_norm, own_);
-  const OwnHeads own_heads =
-      layer.has_latent() ? latent_heads(layer, normed) : heads(layer, normed);
-  KeyValues& given = given_caches_[number];
-  given.append(device.at("rotated_k"), device.at("v"), positions_);
-  compare("attention", layer.sinks, reference_.attention(layer, given, device.at("rotated_q")));
-  std::vector<double> attended;
-  if (follows_own_) {
-    KeyValues& own = own_caches_[number];
-    own.append(own_heads.k, own_heads.v, positions_);
-    attended = reference_.attention(layer, own, own_heads.q).values;
-  }
-  std::vector<double> output =
-      product("attention_output", layer.attention_output, "attention", attended);
+  const bool has_gate = layer.has_delta() || layer.has_output_gate;
+  const std::vector<double> attended =
+      layer.has_delta() ? delta_attention(number, normed) : attention(number, normed);
+  std::vector<double> output = product("attention_output", layer.attention_output,
+                                       has_gate ? "gated_attention" : "attention", attended);
   compare(
       "middle", "",
       summed(given_,
@@ -174,16 +166,42 @@ void LayerJudge::layer(std::size_t number, const StageValues& device) {
   result_ = nullptr;
 }
 
+std::vector<double> LayerJudge::attention(std::size_t number, const std::vector<double>& normed) {
+  const DecoderLayer& layer = reference_.spec().layers[number];
+  const StageValues& device = *device_;
+  const OwnHeads own_heads =
+      layer.has_latent() ? latent_heads(layer, normed) : heads(layer, normed);
+  KeyValues& given = given_caches_[number];
+  given.append(device.at("rotated_k"), device.at("v"), positions_);
+  compare("attention", layer.sinks, reference_.attention(layer, given, device.at("rotated_q")));
+  std::vector<double> attended;
+  if (follows_own_) {
+    KeyValues& own = own_caches_[number];
+    own.append(own_heads.k, own_heads.v, positions_);
+    attended = reference_.attention(layer, own, own_heads.q).values;
+  }
+  if (!layer.has_output_gate) return attended;
+  const auto length = static_cast<std::size_t>(reference_.spec().key_length);
+  compare("gated_attention", "",
+          gated_by_sigmoids(columns_of(device.at("queries_and_gates"), 2 * length, length, length),
+                            device.at("attention")));
+  return gated_by_sigmoids(own_heads.gates, attended).values;
+}
+
 LayerJudge::OwnHeads LayerJudge::heads(const DecoderLayer& layer,
                                        const std::vector<double>& normed) {
-  const std::vector<double> q = product("q", layer.q, "attention_norm", normed);
+  std::vector<double> gates;
+  const std::vector<double> q = layer.has_output_gate
+                                    ? queries_of_both(layer, normed, gates)
+                                    : product("q", layer.q, "attention_norm", normed);
   const std::vector<double> k = product("k", layer.k, "attention_norm", normed);
   const std::vector<double> v = product("v", layer.v, "attention_norm", normed);
   compare("rotated_q", layer.q_norm, reference_.queries(layer, device_->at("q"), positions_));
   compare("rotated_k", layer.k_norm,
           reference_.rotated(layer, device_->at("k"), layer.k_norm, positions_));
   if (!follows_own_) return {};
-  return {reference_.queries(layer, q, positions_).values, own_turned(layer, k, layer.k_norm), v};
+  return {reference_.queries(layer, q, positions_).values, own_turned(layer, k, layer.k_norm), v,
+          gates};
 }
 
 // What the device adds to its x, after a norm where there is one; the same of its own values.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/prove/observation.hpp"
@@ -60,9 +61,16 @@ class LayerJudge {
   /// Of the own sequence; keys and queries are rotated.
   struct OwnHeads {
     std::vector<double> q, k, v;
+    std::vector<double> gates;  ///< of what attention gives, where there are some
   };
   OwnHeads heads(const DecoderLayer& layer, const std::vector<double>& normed);
   OwnHeads latent_heads(const DecoderLayer& layer, const std::vector<double>& normed);
+  std::vector<double> attention(std::size_t number, const std::vector<double>& normed);
+  std::vector<double> queries_of_both(const DecoderLayer& layer, const std::vector<double>& normed,
+                                      std::vector<double>& own_gates);
+  std::vector<double> delta_attention(std::size_t number, const std::vector<double>& normed);
+  std::pair<DeltaParts, DeltaParts> delta_parts(const DeltaSpec& delta,
+                                                const std::vector<double>& normed);
   std::vector<double> own_turned(const DecoderLayer& layer, const std::vector<double>& heads,
                                  const std::string& norm) const {
     return follows_own_ ? reference_.rotated(layer, heads, norm, positions_).values

@@ -25,7 +25,8 @@ std::uint64_t widest_stage(const DecoderSpec& spec) {
   for (const DecoderLayer& layer : spec.layers) {
     for (const MatrixSpec* matrix :
          {&layer.q, &layer.k, &layer.v, &layer.attention_output, &layer.gate, &layer.up,
-          &layer.latent.down, &layer.latent.up, &layer.latent.v_up, &layer.experts.shared_gate}) {
+          &layer.latent.down, &layer.latent.up, &layer.latent.v_up, &layer.experts.shared_gate,
+          &layer.delta.mixed}) {
       widest = std::max({widest, matrix->rows, matrix->columns});
     }
     if (layer.has_latent()) widest = std::max(widest, layer.heads * spec.key_length);
@@ -43,12 +44,17 @@ std::uint64_t host_bytes_of(const DecoderSpec& spec, std::uint64_t tokens, std::
   constexpr std::uint64_t stages_at_once = 24;
   constexpr std::uint64_t logits_at_once = 6;
   std::uint64_t cached = 0;
+  std::uint64_t states = 0;
   for (const DecoderLayer& layer : spec.layers) {
+    const DeltaSpec& delta = layer.delta;
+    states += 2 * delta.value_heads * (delta.key_length + 1) * delta.value_length +
+              2 * delta.taps * delta.channels();
+    if (layer.has_delta()) continue;
     cached += 2 * layer.kv_heads * (spec.key_length + spec.value_length);
   }
   const std::uint64_t of_token =
       2 * cached + stages_at_once * widest_stage(spec) + logits_at_once * spec.vocabulary;
-  return threads * thread_bytes + tokens * of_token * sizeof(double);
+  return threads * thread_bytes + (tokens * of_token + states) * sizeof(double);
 }
 
 std::string refusal_of(const Error& error, const ModelFile& model) {

@@ -242,7 +242,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
       of_device.empty() || of_device.size() == positions.size() * spec_.layers[number].experts.used,
       std::to_string(of_device.size()) + " experts do not fit " + std::to_string(positions.size()) +
           " positions");
-  KeyValues& cache = caches_[number];
+  const KeyValues& cache = caches_[number];
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const std::uint64_t* last = cache.positions.empty() ? nullptr : &cache.positions.back();
     if (i > 0) last = &positions[i - 1];
@@ -261,20 +261,14 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   };
 
   s.attention_norm = in_range("attention_norm", norm(layer.attention_norm, inputs));
-  if (layer.has_latent()) {
-    project_latents(number, s);
+  if (layer.has_delta()) {
+    follow_state(number, s, positions);
   } else {
-    s.q = product("q", layer.q, s.attention_norm);
-    s.k = product("k", layer.k, s.attention_norm);
-    s.v = product("v", layer.v, s.attention_norm);
+    attend(number, s, positions);
   }
-  s.rotated_q = in_range("rotated_q", queries(layer, s.q, positions));
-  const std::vector<double>& keys =
-      layer.has_latent() ? latent_keys(spec_, layer, s.k, s.latent) : s.k;
-  s.rotated_k = in_range("rotated_k", rotated(layer, keys, layer.k_norm, positions));
-  cache.append(s.rotated_k, s.v, positions);
-  s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
-  s.attention_output = product("attention_output", layer.attention_output, s.attention);
+  s.attention_output =
+      product("attention_output", layer.attention_output,
+              layer.has_delta() || layer.has_output_gate ? s.gated_attention : s.attention);
   if (!layer.attention_post_norm.empty()) {
     s.attention_post_norm =
         in_range("attention_post_norm", norm(layer.attention_post_norm, s.attention_output));
@@ -295,6 +289,41 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   s.feed_forward_post_norm =
       in_range("feed_forward_post_norm", norm(layer.feed_forward_post_norm, s.down));
   return in_range("output", summed(s.middle, s.feed_forward_post_norm, scale));
+}
+
+void ReferenceDecoder::attend(std::size_t number, LayerStages& s,
+                              std::span<const std::uint64_t> positions) {
+  const DecoderLayer& layer = spec_.layers[number];
+  const auto of_key = static_cast<std::size_t>(spec_.key_length);
+  const auto in_range = [number](const char* stage, Bounded all) {
+    return values_in_range(number, stage, std::move(all));
+  };
+  const auto product = [&](const char* stage, const MatrixSpec& matrix,
+                           const std::vector<double>& values) {
+    return in_range(stage, without_error(weights_.product(matrix, values)));
+  };
+  if (layer.has_latent()) {
+    project_latents(number, s);
+  } else {
+    s.q = product(layer.has_output_gate ? "queries_and_gates" : "q", layer.q, s.attention_norm);
+    if (layer.has_output_gate) {
+      s.queries_and_gates = s.q;
+      s.q = columns_of(s.queries_and_gates, 2 * of_key, 0, of_key);
+    }
+    s.k = product("k", layer.k, s.attention_norm);
+    s.v = product("v", layer.v, s.attention_norm);
+  }
+  s.rotated_q = in_range("rotated_q", queries(layer, s.q, positions));
+  const std::vector<double>& keys =
+      layer.has_latent() ? latent_keys(spec_, layer, s.k, s.latent) : s.k;
+  s.rotated_k = in_range("rotated_k", rotated(layer, keys, layer.k_norm, positions));
+  KeyValues& cache = caches_[number];
+  cache.append(s.rotated_k, s.v, positions);
+  s.attention = in_range("attention", attention(layer, cache, s.rotated_q));
+  if (!layer.has_output_gate) return;
+  s.gated_attention = in_range(
+      "gated_attention",
+      gated_by_sigmoids(columns_of(s.queries_and_gates, 2 * of_key, of_key, of_key), s.attention));
 }
 
 // DeepSeek V2 (2024), section 2.1.2.
@@ -368,11 +397,18 @@ void ReferenceDecoder::feed_forward(std::size_t number, LayerStages& s,
   s.routed = in_range("routed", expert_sums(s.expert_down, s.expert_weights, used));
   s.down = s.routed;
   if (!experts.has_shared()) return;
+  const bool has_score = !experts.shared_score.weight.empty();
+  if (has_score) {
+    s.shared_score = product("shared_score", experts.shared_score, s.feed_forward_norm);
+  }
   s.shared_gate = product("shared_gate", experts.shared_gate, s.feed_forward_norm);
   s.shared_up = product("shared_up", experts.shared_up, s.feed_forward_norm);
   s.shared_activation = in_range("shared_activation", gated(spec_, s.shared_gate, s.shared_up));
   s.shared_down = product("shared_down", experts.shared_down, s.shared_activation);
-  s.down = in_range("down", summed(s.routed, s.shared_down));
+  if (has_score) {
+    s.shared_gated = in_range("shared_gated", scored(s.shared_score, s.shared_down));
+  }
+  s.down = in_range("down", summed(s.routed, has_score ? s.shared_gated : s.shared_down));
 }
 
 std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {

@@ -14,6 +14,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
 #include "reference/prove/bounded.hpp"
+#include "reference/prove/delta.hpp"
 #include "reference/prove/weights.hpp"
 
 namespace hiptool::reference {
@@ -29,6 +30,7 @@ struct KeyValues {
   std::vector<double> keys;    ///< tokens x kv_heads x key_length
   std::vector<double> values;  ///< tokens x kv_heads x value_length
   std::vector<std::uint64_t> positions;
+  DeltaMemory delta;  ///< of a layer with a state, in place of keys and values
 
   void append(std::span<const double> new_keys, std::span<const double> new_values,
               std::span<const std::uint64_t> new_positions);
@@ -40,9 +42,12 @@ struct LayerStages {
   std::vector<double> q, k, v;  ///< before norms of heads and rotation; k: what is not shared
   /// Of layers with latents, see DecoderStage.
   std::vector<double> query_latent, query_latent_norm, latent, latent_norm, keys_and_values;
+  /// Of layers with a state, and of gated attention, see DecoderStage.
+  std::vector<double> queries_and_gates, mixed_and_z, mixed, z, scores_and_steps, scores, steps,
+      convolved, unit_q, unit_k, decays, betas, attention_heads_norm, gated_attention;
   std::vector<double> rotated_q;  ///< after both
   std::vector<double> rotated_k;
-  std::vector<double> attention;  ///< input of attention_output
+  std::vector<double> attention;  ///< input of attention_output, unless gated_attention is
   std::vector<double> attention_output;
   std::vector<double> attention_post_norm;  ///< empty where there is none
   std::vector<double> middle;               ///< the layer's input plus that
@@ -54,9 +59,15 @@ struct LayerStages {
   std::vector<double> activation;   ///< input of down
   std::vector<double> expert_down;  ///< of each expert
   /// Of layers with a shared expert, see DecoderStage.
-  std::vector<double> routed, shared_gate, shared_up, shared_activation, shared_down;
+  std::vector<double> routed, shared_score, shared_gate, shared_up, shared_activation, shared_down,
+      shared_gated;
   std::vector<double> down;                    ///< with experts their sum
   std::vector<double> feed_forward_post_norm;  ///< empty where there is none
+};
+
+/// What a layer with a state computes of its products, each of the one before.
+struct DeltaResults {
+  Bounded convolved, unit_q, unit_k, decays, betas, attention, norm, gated;
 };
 
 /// A decoder in float64 on the host: the measure of what a device computes. It reads the files of
@@ -115,6 +126,15 @@ class ReferenceDecoder {
   Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
                     std::span<const double> queries) const;
 
+  /// Of a layer with a state: the convolution behind the tokens that the memory has, decays, a norm
+  /// of heads without DecoderSpec::norm_offset; and all of the layer.
+  Bounded convolved(const DeltaSpec& delta, std::span<const double> mixed,
+                    DeltaMemory& memory) const;
+  Bounded decays(const DeltaSpec& delta, std::span<const double> steps) const;
+  Bounded delta_norm(const DeltaSpec& delta, std::span<const double> heads) const;
+  DeltaResults follow_delta(const DeltaSpec& delta, const DeltaParts& parts,
+                            DeltaMemory& memory) const;
+
   /// The same with the matrix of each slot's expert, see Weights::expert_product().
   Bounded expert_product(const ExpertMatrices& matrices, const ExpertsSpec& experts,
                          std::span<const std::uint32_t> ids, std::span<const double> inputs) const;
@@ -141,6 +161,9 @@ class ReferenceDecoder {
  private:
   void check_weights() const;
   void project_latents(std::size_t number, LayerStages& stages) const;
+  void attend(std::size_t number, LayerStages& stages, std::span<const std::uint64_t> positions);
+  void follow_state(std::size_t number, LayerStages& stages,
+                    std::span<const std::uint64_t> positions);
   void feed_forward(std::size_t number, LayerStages& stages,
                     std::span<const std::uint32_t> of_device) const;
 

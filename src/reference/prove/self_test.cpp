@@ -199,7 +199,9 @@ class SelfTest {
     switch (kind) {
       case PlantedKind::weight_bit: {
         const bool has_latent = layer.has_latent() && layer.latent.query_length > 0;
-        const MatrixSpec& matrix = has_latent ? layer.latent.query_down : layer.q;
+        const MatrixSpec& matrix = layer.has_delta() ? layer.delta.mixed
+                                   : has_latent      ? layer.latent.query_down
+                                                     : layer.q;
         plant_bit(fault, matrix.weight, matrix.rows, matrix.columns);
         break;
       }
@@ -266,7 +268,9 @@ class SelfTest {
   }
 
   void plant_nan(PlantedFault& fault, const DecoderLayer& layer) {
-    const MatrixSpec& matrix = layer.has_latent() ? layer.latent.down : layer.v;
+    const MatrixSpec& matrix = layer.has_delta()    ? layer.delta.mixed
+                               : layer.has_latent() ? layer.latent.down
+                                                    : layer.v;
     const Weight weight = this->weight(matrix.weight);
     fault.row = matrix.first_row + matrix.rows / 2;
     const PlantedPlace place = blocks_of(weight, fault.row, matrix.columns, 0, 1);

@@ -73,6 +73,8 @@ constexpr std::array divided_samples{
     DividedSample{"qwen3moe", RopeScaling::none, 5, ModelFormat::safetensors, false, "BF16"},
     DividedSample{"gemma3", RopeScaling::linear, 5, ModelFormat::gguf, true, "Q5_K"},
     DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::gguf, false, "MXFP4"},
+    DividedSample{"qwen3_next", RopeScaling::none, 0, ModelFormat::safetensors, false, "F32"},
+    DividedSample{"qwen3_5_text", RopeScaling::none, 0, ModelFormat::safetensors, true, "BF16"},
     DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::safetensors, false, "BF16"}};
 
 }  // namespace

@@ -192,9 +192,11 @@ Runner add_make_model(CLI::App& app) {
   add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   begin_group(app, "A decoder that computes");
   add_choice(app, "--architecture", "NAME", options->architecture,
-             {"llama",  "mistral", "mixtral", "mistral3",  "qwen2",       "qwen3",   "qwen3moe",
-              "gemma2", "gemma3",  "gpt-oss", "phi3",      "smollm3",     "granite", "olmo2",
-              "olmo3",  "exaone4", "cohere2", "deepseek2", "deepseek_v2", "glm4moe"},
+             {"llama",      "mistral",      "mixtral",         "mistral3",    "qwen2",
+              "qwen3",      "qwen3moe",     "gemma2",          "gemma3",      "gpt-oss",
+              "phi3",       "smollm3",      "granite",         "olmo2",       "olmo3",
+              "exaone4",    "cohere2",      "deepseek2",       "deepseek_v2", "glm4moe",
+              "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"},
              OptionHelp("write a decoder that programs can compute with")
                  .with_details("a tiny one of odd sizes, or about --size"));
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -18,53 +17,13 @@
 
 #include "reference/prove/prove.hpp"
 #include "support.hpp"
+#include "unit/reference/prove/changed_stage.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
 
 namespace {
-
-/// Writes other values in place of a stage of one layer.
-class ChangedStage {
- public:
-  using Values = std::vector<double>;
-  /// `seen` has this layer's stages so far.
-  using Change = std::function<void(const std::map<std::string, Values>& seen, Values& values)>;
-
-  ChangedStage(const ProvedSample& sample, std::size_t layer, std::string stage, Change change)
-      : sample_(sample), layer_(layer), stage_(std::move(stage)), change_(std::move(change)) {}
-
-  std::string prove() {
-    reference::ProveOptions options;
-    options.alter = [this](const DecoderStage& stage) { look(stage); };
-    return wrong_stage(sample_.prove(sample_.spec, options, 9));
-  }
-
- private:
-  void look(const DecoderStage& stage) {
-    if (stage.layer != layer_) return;
-    Values values;
-    if (stage.values.dtype() == DType::u32) {
-      const auto numbers = stage.values.to_host<std::uint32_t>(stage.stream);
-      values.assign(numbers.begin(), numbers.end());
-    } else {
-      const auto numbers = stage.values.to_host<float>(stage.stream);
-      values.assign(numbers.begin(), numbers.end());
-    }
-    if (stage.name == stage_) {
-      change_(seen_, values);
-      write_values(sample_.backend, stage.values, values);
-    }
-    seen_[std::string(stage.name)] = values;
-  }
-
-  const ProvedSample& sample_;
-  std::optional<std::size_t> layer_;
-  std::string stage_;
-  Change change_;
-  std::map<std::string, Values> seen_;
-};
 
 ProvedSample deepseek(ModelFormat format, const std::string& type, bool is_tied = false,
                       std::uint64_t seed = 1, const std::string& name = "deepseek2") {

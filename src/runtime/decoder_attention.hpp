@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/// Attention to the keys and values of all tokens so far. Each step queues its work.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/tensor.hpp"
+#include "runtime/decoder_part.hpp"
+#include "runtime/decoder_products.hpp"
+#include "runtime/decoder_weights.hpp"
+
+namespace hiptool::runtime {
+
+/// What a layer's attention_output takes, of normed inputs [tokens, embedding] at positions from
+/// `first` on, whose keys and values the cache gets.
+Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t number,
+                         const LayerWeights& own, const Tensor& normed, std::uint64_t first,
+                         const SayStage& say);
+
+}  // namespace hiptool::runtime

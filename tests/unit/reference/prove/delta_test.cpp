@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+// Layers with a state (Gated DeltaNet), gated attention, and a shared expert with a score.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "reference/prove/delta.hpp"
+#include "reference/prove/prove.hpp"
+#include "reference/prove/self_test.hpp"
+#include "support.hpp"
+#include "unit/reference/prove/changed_stage.hpp"
+#include "unit/reference/prove/prove_samples.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace {
+
+ProvedSample sample_with_states(const std::string& name = "qwen3_next",
+                                const std::string& type = "F32", bool is_tied = false,
+                                std::uint64_t seed = 1) {
+  return ProvedSample(ModelFormat::safetensors, {name, RopeScaling::none, 0, is_tied}, {type},
+                      seed);
+}
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+using StageNumbers = std::vector<double>;
+using SeenStages = const std::map<std::string, StageNumbers>&;
+
+/// The rule written once more, with faults.
+struct FaultyRule {
+  bool has_decay = true;
+  bool has_beta = true;
+  bool has_correction = true;  ///< that the state knows already a part of the value
+  bool keeps_state = true;     ///< over the first chunk's end
+  bool shares_heads = true;    ///< value heads of one key head are neighbours
+  StageNumbers state = {};
+
+  void follow(const DeltaSpec& delta, SeenStages seen, StageNumbers& out, bool is_first) {
+    const auto heads = static_cast<std::size_t>(delta.value_heads);
+    const auto key_heads = static_cast<std::size_t>(delta.key_heads);
+    const auto length = static_cast<std::size_t>(delta.key_length);
+    const auto columns = static_cast<std::size_t>(delta.value_length);
+    const auto channels = static_cast<std::size_t>(delta.channels());
+    if (is_first || !keeps_state) state.assign(heads * length * columns, 0);
+    const std::size_t tokens = out.size() / (heads * columns);
+    for (std::size_t token = 0; token < tokens; ++token) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t key_head = shares_heads ? head / (heads / key_heads) : head % key_heads;
+        const double* const q = &seen.at("unit_q")[(token * key_heads + key_head) * length];
+        const double* const k = &seen.at("unit_k")[(token * key_heads + key_head) * length];
+        const double decay = has_decay ? seen.at("decays")[token * heads + head] : 1;
+        const double beta = has_beta ? seen.at("betas")[token * heads + head] : 1;
+        for (std::size_t j = 0; j < columns; ++j) {
+          double* const own = &state[head * length * columns + j];
+          double known = 0;
+          for (std::size_t i = 0; i < length; ++i) known += (own[i * columns] *= decay) * k[i];
+          const double v =
+              seen.at("convolved")[token * channels + 2 * key_heads * length + head * columns + j];
+          double sum = 0;
+          for (std::size_t i = 0; i < length; ++i) {
+            own[i * columns] += k[i] * beta * (v - (has_correction ? known : 0));
+            sum += own[i * columns] * q[i];
+          }
+          out[(token * heads + head) * columns + j] = sum;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("delta: a right computation, whatever the file, the prompt and the chunks") {
+  using Sample = std::tuple<std::string, std::string, bool>;
+  for (const auto& [name, type, is_tied] :
+       {Sample{"qwen3_next", "F32", false}, Sample{"qwen3_next", "BF16", true},
+        Sample{"qwen3_5_text", "F32", true}, Sample{"qwen3_5_text", "F16", false},
+        Sample{"qwen3_5_moe_text", "F32", false}}) {
+    const std::string case_name = name + " " + type;
+    CAPTURE(case_name);
+    const ProvedSample sample = sample_with_states(name, type, is_tied);
+    REQUIRE(sample.spec.layers.size() == 4);
+    CHECK(sample.spec.layers[0].has_delta());
+    CHECK(sample.spec.layers[1].has_delta());
+    CHECK(sample.spec.layers[2].has_output_gate);
+    CHECK(sample.spec.layers[3].has_delta());
+    CHECK(sample.spec.norm_offset == 1);
+    CHECK(sample.spec.rope.dimensions == 18);
+    const reference::ProveResult whole = sample.prove(sample.spec, {}, 7);
+    CHECK(wrong_stage(whole) == "");
+    REQUIRE(whole.logits.has_value());
+    CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
+    for (const reference::LayerResult& layer : whole.layers) {
+      CHECK(layer.max_error > 0);
+      CHECK(layer.max_error < 0.8 * layer.bound);
+    }
+    for (const unsigned chunk : {1U, 3U}) {
+      const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, 7, chunk);
+      CHECK(wrong_stage(in_chunks) == "");
+      for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
+      }
+    }
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
+  }
+}
+
+TEST_CASE("delta: numbers that are not those of the file") {
+  const ProvedSample sample = sample_with_states();
+  const auto faulty = [&](const std::function<void(DecoderSpec&)>& change) {
+    DecoderSpec spec = sample.spec;
+    change(spec);
+    return wrong_stage(sample.prove(spec, {}, 4));
+  };
+  CHECK(faulty([](DecoderSpec&) {}) == "");
+  CHECK(faulty([](DecoderSpec& spec) { spec.norm_offset = 0; }) == "attention_norm of 0 1 2 3");
+  CHECK(faulty([](DecoderSpec& spec) { spec.rope.dimensions = 16; }) == "rotated_q of 2");
+  CHECK(faulty([](DecoderSpec& spec) {
+          std::swap(spec.layers[1].delta.decay_log, spec.layers[1].delta.step_bias);
+        }) == "decays of 1");
+  CHECK(faulty([](DecoderSpec& spec) {
+          spec.layers[3].delta.decay_log = spec.layers[0].delta.decay_log;
+        }) == "decays of 3");
+  CHECK(faulty([](DecoderSpec& spec) {
+          spec.layers[0].delta.convolution = spec.layers[1].delta.convolution;
+        }) == "convolved of 0");
+  CHECK(faulty([](DecoderSpec& spec) { spec.layers[3].delta.norm = spec.layers[1].delta.norm; }) ==
+        "attention_heads_norm of 3");
+  CHECK(faulty([](DecoderSpec& spec) {
+          spec.layers[1].experts.shared_score = spec.layers[2].experts.shared_score;
+        }) == "shared_score of 1");
+}
+
+TEST_CASE("delta: steps that a device leaves out") {
+  const ProvedSample sample = sample_with_states();
+  const DeltaSpec& delta = sample.spec.layers[0].delta;
+  const auto length = static_cast<std::size_t>(delta.key_length);
+  const auto keys = static_cast<std::size_t>(delta.keys());
+  const auto channels = static_cast<std::size_t>(delta.channels());
+  const auto with = [&](std::size_t layer, const std::string& stage,
+                        const ChangedStage::Change& change) {
+    return ChangedStage(sample, layer, stage, change).prove(4);
+  };
+  // The norm of q and k.
+  const auto not_unit = [&](std::size_t start) {
+    return [=](SeenStages seen, StageNumbers& values) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = seen.at("convolved")[i / keys * channels + start + i % keys];
+      }
+    };
+  };
+  CHECK(with(0, "unit_q", not_unit(0)) == "unit_q of 0");
+  CHECK(with(3, "unit_k", not_unit(keys)) == "unit_k of 3");
+  CHECK(with(1, "unit_q", [&](SeenStages, StageNumbers& values) {
+          for (double& value : values) value *= std::sqrt(static_cast<double>(length));
+        }) == "unit_q of 1");
+  CHECK(with(1, "betas", [](SeenStages, StageNumbers& values) {
+          values.assign(values.size(), 1);
+        }) == "betas of 1");
+  CHECK(with(3, "decays", [](SeenStages, StageNumbers& values) {
+          values.assign(values.size(), 1);
+        }) == "decays of 3");
+  CHECK(with(1, "gated_attention", [](SeenStages seen, StageNumbers& values) {
+          values = seen.at("attention_heads_norm");
+        }) == "gated_attention of 1");
+  CHECK(with(0, "attention_heads_norm", [](SeenStages seen, StageNumbers& values) {
+          values = seen.at("attention");
+        }) == "attention_heads_norm of 0");
+  CHECK(with(2, "gated_attention", [](SeenStages seen, StageNumbers& values) {
+          values = seen.at("attention");
+        }) == "gated_attention of 2");
+  CHECK(with(2, "shared_gated", [](SeenStages seen, StageNumbers& values) {
+          values = seen.at("shared_down");
+        }) == "shared_gated of 2");
+  // StageNumbers of the next token, and without the activation.
+  CHECK(with(1, "convolved", [&](SeenStages, StageNumbers& values) {
+          for (std::size_t i = 0; i + channels < values.size(); ++i) {
+            values[i] = values[i + channels];
+          }
+        }) == "convolved of 1");
+  // q and k of all heads in the order of the file.
+  CHECK(with(0, "mixed", [&](SeenStages seen, StageNumbers& values) {
+          const StageNumbers& all = seen.at("mixed_and_z");
+          const std::size_t width = all.size() / (values.size() / channels);
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = all[i / channels * width + i % channels];
+          }
+        }) == "mixed of 0");
+  CHECK(with(1, "steps", [](SeenStages seen, StageNumbers& values) {
+          values = seen.at("scores");
+        }) == "steps of 1");
+}
+
+TEST_CASE("delta: a state that is lost, of another sequence, or follows another rule") {
+  const ProvedSample sample = sample_with_states("qwen3_5_text");
+  const DeltaSpec& delta = sample.spec.layers[1].delta;
+  const auto with = [&](FaultyRule rule, std::uint64_t chunk_tokens, bool is_faulty = true) {
+    std::size_t done = 0;
+    return ChangedStage(sample, 1, "attention",
+                        [&](SeenStages seen, StageNumbers& values) {
+                          const auto tokens =
+                              values.size() / static_cast<std::size_t>(delta.values());
+                          // The proof computes the prompt token by token, then in chunks.
+                          const bool is_first = done % 5 == 0;
+                          if (is_faulty) rule.follow(delta, seen, values, is_first);
+                          done += tokens;
+                        })
+        .prove(5, chunk_tokens);
+  };
+  FaultyRule right;
+  CHECK(with(right, 128, false) == "");
+  CHECK(with(right, 3) == "");
+  CHECK(with(right, 128) == "");
+  FaultyRule rule = right;
+  rule.keeps_state = false;
+  CHECK(with(rule, 3) == "attention of 1");
+  rule = right;
+  rule.has_decay = false;
+  CHECK(with(rule, 128) == "attention of 1");
+  rule = right;
+  rule.has_beta = false;
+  CHECK(with(rule, 128) == "attention of 1");
+  rule = right;
+  rule.has_correction = false;
+  CHECK(with(rule, 128) == "attention of 1");
+  rule = right;
+  rule.shares_heads = false;
+  CHECK(with(rule, 128) == "attention of 1");
+}
+
+TEST_CASE("delta: the convolution of a chunk that begins one token late") {
+  const ProvedSample sample = sample_with_states();
+  const auto channels = static_cast<std::size_t>(sample.spec.layers[3].delta.channels());
+  // The convolution without the tokens of the chunk before.
+  const Tensor taps(sample.weights.at(sample.spec.layers[3].delta.convolution), DType::f32,
+                    Layout{channels * 4});
+  const std::vector<float> weights = taps.to_host<float>(sample.backend.stream());
+  const auto convolve = [&](SeenStages seen, StageNumbers& values, std::size_t late) {
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      double sum = 0;
+      for (std::size_t tap = 0; tap < 4; ++tap) {
+        const std::size_t place = at + tap * channels;
+        if (place < (3 + late) * channels) continue;
+        sum += weights[at % channels * 4 + tap] * seen.at("mixed")[place - (3 + late) * channels];
+      }
+      values[at] = sum * sigmoid_of(sum);
+    }
+  };
+  for (const std::size_t late : {0U, 1U}) {
+    const std::string found =
+        ChangedStage(sample, 3, "convolved", [&](SeenStages seen, StageNumbers& values) {
+          convolve(seen, values, late);
+        }).prove(5, 3);
+    CHECK(found == "convolved of 3");
+  }
+}
+
+TEST_CASE("delta: a bit of each kind of tensor") {
+  for (const bool is_grouped : {true, false}) {
+    ProvedSample sample = sample_with_states(is_grouped ? "qwen3_next" : "qwen3_5_moe_text");
+    const DecoderLayer& layer = sample.spec.layers[1];
+    const DeltaSpec& delta = layer.delta;
+    std::vector<std::pair<std::string, std::string>> places{
+        {delta.mixed.weight, is_grouped ? "mixed_and_z of 1" : "mixed of 1"},
+        {delta.scores.weight, is_grouped ? "scores_and_steps of 1" : "scores of 1"},
+        {delta.convolution, "convolved of 1"},
+        {delta.norm, "attention_heads_norm of 1"},
+        {layer.attention_output.weight, "attention_output of 1"},
+        {layer.experts.shared_score.weight, "shared_score of 1"},
+        {sample.spec.layers[2].q.weight, "queries_and_gates of 2"}};
+    if (!is_grouped) {
+      places.emplace_back(delta.z.weight, "z of 1");
+      places.emplace_back(delta.steps.weight, "steps of 1");
+    }
+    for (const auto& [name, expected] : places) {
+      const std::string& tensor = name;
+      CAPTURE(tensor);
+      sample.change(tensor,
+                    [](std::span<std::byte> bytes) { bytes[7 * 4 + 2] ^= std::byte{0x20}; });
+      const reference::ProveResult result = sample.prove(sample.spec, {}, 3);
+      CHECK(wrong_stage(result) == expected);
+      if (result.first_wrong) CHECK(result.first_wrong->tensor == tensor);
+      sample.restore(tensor);
+    }
+    for (const std::string& tensor : {delta.decay_log, delta.step_bias}) {
+      CAPTURE(tensor);
+      sample.change(tensor,
+                    [](std::span<std::byte> bytes) { bytes[3 * 4 + 2] ^= std::byte{0x20}; });
+      CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "decays of 1");
+      sample.restore(tensor);
+    }
+  }
+}
+
+TEST_CASE("delta: faults that the proof plants itself") {
+  constexpr std::uint32_t tokens = 3;
+  for (const char* name : {"qwen3_next", "qwen3_5_text"}) {
+    CAPTURE(name);
+    const ProvedSample sample = sample_with_states(name);
+    ModelRuntime::Options sizes;
+    sizes.context_tokens = tokens;
+    const reference::ReferenceDecoder decoder(sample.model, sample.spec,
+                                              {.sequence_tokens = tokens});
+    const std::vector<reference::PlantedFault> planted = reference::self_test(
+        sample.loaded, std::span(&sample.backend, 1),
+        [&] { return ModelRuntime(sample.backend, sample.loaded, sample.spec, sizes); }, decoder,
+        prompt_ids(tokens), {});
+    CHECK(planted.size() == 4);
+    for (const reference::PlantedFault& fault : planted) {
+      CAPTURE(fault.tensor);
+      CHECK(fault.is_named());
+    }
+  }
+}
+
+TEST_CASE("delta: a right device is never accused") {
+  for (std::uint64_t seed = 1; seed <= (is_sanitized ? 2 : 6); ++seed) {
+    CAPTURE(seed);
+    const char* const name = seed % 3 == 0   ? "qwen3_5_text"
+                             : seed % 3 == 1 ? "qwen3_next"
+                                             : "qwen3_5_moe_text";
+    const ProvedSample sample = sample_with_states(name, "F32", seed % 2 == 0, seed);
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, seed == 4 ? 70 : 3)) == "");
+  }
+}
