@@ -85,7 +85,7 @@ struct Weights::Rows {
   std::uint64_t row_step = 1;
   const TensorInfo* scales = nullptr;  // of packed experts: a byte for each 16 of the rows
   const base::File* scales_file = nullptr;
-  std::vector<double> block_scales;  // of numbers in FP8: rows of blocks, one after the other
+  std::vector<double> block_scales = {};  // of numbers in FP8: rows of blocks, one after the other
   std::uint64_t block_rows = 0;
   std::uint64_t block_columns = 0;
 
