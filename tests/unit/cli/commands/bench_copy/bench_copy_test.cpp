@@ -268,8 +268,8 @@ TEST_CASE("bench-copy: a table for people fits 80 columns and begins with the ve
   CHECK(cli::testing::widest_line(machine.out.text) <= 80);
   CHECK(contains(machine.out.text, "█"));
   CHECK(contains(machine.out.text, ", medians: h2d "));
-  CHECK(std::regex_search(machine.out.text,
-                          std::regex("\nCopy +Size +Median +± CV  Samples\nh2d +64.0 KiB +")));
+  CHECK(std::regex_search(
+      machine.out.text, std::regex("\nCopy +Size +Median +± CV  Range +Samples\nh2d +64.0 KiB +")));
   CHECK(std::regex_search(
       machine.out.text,
       std::regex("\nCopy +Size +Median +± CV  Range\nh2d +4.00 KiB +[0-9.]+ .?s +[0-9]+ %  "
