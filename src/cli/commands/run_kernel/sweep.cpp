@@ -48,7 +48,7 @@ void check_sweep_words(SweepOptions& sweep) {
           return !one.is_operation && (one.name == name || one.group == name);
         });
     if (is_kernel) {
-      throw usage_error(fmt::format("--sweep supports operations only; '{}' is a kernel", name),
+      throw usage_error(fmt::format("'{}' is a kernel, not an operation", name),
                         "run it on its own: hiptool run-kernel " + name);
     }
     const std::string hint = base::suggestion(name, names);
