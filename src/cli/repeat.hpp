@@ -30,11 +30,11 @@ struct RepeatComparison {
   bool is_strict_baseline = false;  ///< a measurement that only one side has is a failure
 };
 
-/// Starts the command that many times with the options of this run except those of output and
-/// comparison, writes the report of all of them, and returns its exit code. With `against` that
-/// program runs as often: old, new, new, old, so that a drift of the machine meets both alike.
-/// Blocks. Throws Error(invalid_argument) for a program that cannot be run, and what the first
-/// process reported if it measured nothing.
+/// Starts the command options.repeats times with the options of this run, without options of
+/// output and of comparison, writes the report of all of them, and returns its exit code. With
+/// `against` that program runs as often: old, new, new, old, so that a drift of the machine meets
+/// both alike. Blocks. Throws Error(invalid_argument) for a program that cannot be run, and what
+/// the first process reported if it measured nothing.
 int run_repeated(std::string_view command, const RepeatOptions& options,
                  const RepeatComparison& comparison, Context& context);
 

@@ -76,7 +76,7 @@ struct DecoderArchitecture {
   bool has_row_norms = false;              ///< q_norm and k_norm of all heads at once
   bool has_softcaps = false;               ///< of scores and logits
   std::uint64_t gguf_window = 0;           ///< where a GGUF does not say
-  std::uint64_t gguf_window_layers = 0;    ///< and has so many layers; 0: however many
+  std::uint64_t gguf_window_layers = 0;    ///< only with this number of layers; 0: with any
   bool is_parallel = false;  ///< attention and MLP side by side behind layer norms; scaled logits
   bool has_temperature = false;  ///< queries grow with the position
   bool has_latents = false;      ///< LatentSpec
@@ -85,7 +85,8 @@ struct DecoderArchitecture {
   bool has_further_layers = false;  ///< a GGUF counts layers of further tokens among its own
   /// Of config.json with shares: they are sigmoids, plus a bias where they choose.
   bool has_sigmoid_shares = false;
-  /// Layers with a state (DeltaSpec) but the last of so many, which have gated attention; 0: none.
+  /// Of each group of this many layers the last has gated attention, the others a state
+  /// (DeltaSpec); 0: no layer has a state.
   std::uint64_t delta_period = 0;
   bool has_grouped_delta = false;  ///< of config.json: DeltaSpec without z and steps
   /// Where config.json lacks them; 0: it may not.

@@ -238,7 +238,7 @@ void read_attention_types(ConfigFields& config, std::uint64_t window, DecoderSpe
   }
 }
 
-// The defaults are those of each architecture's configuration file.
+// Each architecture's configuration_*.py has the defaults.
 void read_window_fields(ConfigFields& config, const DecoderArchitecture& architecture,
                         DecoderSpec& spec) {
   const ConfigWindow kind = architecture.config_window;

@@ -10,7 +10,7 @@
 namespace hiptool::model {
 namespace {
 
-/// A number above 0 to so many significant bits, ties to even.
+/// A positive number rounded to `bits` significant bits, ties to even.
 double rounded_to_bits(double number, int bits) {
   int exponent = 0;
   const double mantissa = std::frexp(number, &exponent);
@@ -52,7 +52,7 @@ ExpertsSpec read_expert_counts(ConfigFields& config, const char* older_name) {
   return experts;
 }
 
-// configuration_gpt_oss.py; some names are those of the model's makers.
+// configuration_gpt_oss.py; some names come from the model's makers.
 void read_packed_experts(ConfigFields& config, DecoderSpec& spec) {
   const ExpertsSpec experts = read_expert_counts(config);
   for (DecoderLayer& layer : spec.layers) layer.experts = experts;
