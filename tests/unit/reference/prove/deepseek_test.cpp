@@ -19,6 +19,7 @@
 #include "support.hpp"
 #include "unit/reference/prove/changed_stage.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
+#include "unit/reference/prove/sample_checks.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -53,22 +54,7 @@ TEST_CASE("deepseek: a right computation, whatever the file, the prompt and the 
     const bool is_split = format == ModelFormat::gguf && !is_tied && type != "Q4_K";
     CHECK(last.latent.up.weight.empty() == is_split);
     CHECK((last.latent.query_length == 0) == is_tied);
-    const reference::ProveResult whole = sample.prove(sample.spec, {}, 13);
-    CHECK(wrong_stage(whole) == "");
-    REQUIRE(whole.logits.has_value());
-    CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
-    for (const reference::LayerResult& layer : whole.layers) {
-      CHECK(layer.max_error > 0);
-      CHECK(layer.max_error < 0.8 * layer.bound);
-    }
-    for (const unsigned chunk : {1U, 4U}) {
-      const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, 13, chunk);
-      CHECK(wrong_stage(in_chunks) == "");
-      for (std::size_t i = 0; i < 3; ++i) {
-        CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
-      }
-    }
-    CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
+    check_right(sample, 13, {1U, 4U});
   }
 }
 

@@ -15,10 +15,10 @@
 
 #include "reference/prove/delta.hpp"
 #include "reference/prove/prove.hpp"
-#include "reference/prove/self_test.hpp"
 #include "support.hpp"
 #include "unit/reference/prove/changed_stage.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
+#include "unit/reference/prove/sample_checks.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -97,22 +97,7 @@ TEST_CASE("delta: a right computation, whatever the file, the prompt and the chu
     CHECK(sample.spec.layers[3].has_delta());
     CHECK(sample.spec.norm_offset == 1);
     CHECK(sample.spec.rope.dimensions == 18);
-    const reference::ProveResult whole = sample.prove(sample.spec, {}, 7);
-    CHECK(wrong_stage(whole) == "");
-    REQUIRE(whole.logits.has_value());
-    CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
-    for (const reference::LayerResult& layer : whole.layers) {
-      CHECK(layer.max_error > 0);
-      CHECK(layer.max_error < 0.8 * layer.bound);
-    }
-    for (const unsigned chunk : {1U, 3U}) {
-      const reference::ProveResult in_chunks = sample.prove(sample.spec, {}, 7, chunk);
-      CHECK(wrong_stage(in_chunks) == "");
-      for (std::size_t i = 0; i < 4; ++i) {
-        CHECK(in_chunks.layers[i].max_error == whole.layers[i].max_error);
-      }
-    }
-    CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
+    check_right(sample, 7, {1U, 3U});
   }
 }
 
@@ -304,23 +289,10 @@ TEST_CASE("delta: a bit of each kind of tensor") {
 }
 
 TEST_CASE("delta: faults that the proof plants itself") {
-  constexpr std::uint32_t tokens = 3;
   for (const char* name : {"qwen3_next", "qwen3_5_text"}) {
     CAPTURE(name);
     const ProvedSample sample = sample_with_states(name);
-    ModelRuntime::Options sizes;
-    sizes.context_tokens = tokens;
-    const reference::ReferenceDecoder decoder(sample.model, sample.spec,
-                                              {.sequence_tokens = tokens});
-    const std::vector<reference::PlantedFault> planted = reference::self_test(
-        sample.loaded, std::span(&sample.backend, 1),
-        [&] { return ModelRuntime(sample.backend, sample.loaded, sample.spec, sizes); }, decoder,
-        prompt_ids(tokens), {});
-    CHECK(planted.size() == 4);
-    for (const reference::PlantedFault& fault : planted) {
-      CAPTURE(fault.tensor);
-      CHECK(fault.is_named());
-    }
+    check_own_faults(sample);
   }
 }
 

@@ -13,9 +13,9 @@
 
 #include "model/decoder_architectures.hpp"
 #include "reference/prove/prove.hpp"
-#include "reference/prove/self_test.hpp"
 #include "support.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
+#include "unit/reference/prove/sample_checks.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -192,23 +192,10 @@ TEST_CASE("families: rows that begin where kernels cannot read are copied") {
 }
 
 TEST_CASE("families: faults that the proof plants itself") {
-  constexpr std::uint32_t tokens = 3;
   for (const char* name : {"phi3", "olmo2", "mixtral"}) {
     CAPTURE(name);
     const ProvedSample sample = sample_of(family(name), ModelFormat::gguf);
-    ModelRuntime::Options sizes;
-    sizes.context_tokens = tokens;
-    const reference::ReferenceDecoder reference(sample.model, sample.spec,
-                                                {.sequence_tokens = tokens});
-    const std::vector<reference::PlantedFault> planted = reference::self_test(
-        sample.loaded, std::span(&sample.backend, 1),
-        [&] { return ModelRuntime(sample.backend, sample.loaded, sample.spec, sizes); }, reference,
-        prompt_ids(tokens), {});
-    CHECK(planted.size() == 4);
-    for (const reference::PlantedFault& fault : planted) {
-      CAPTURE(fault.tensor);
-      CHECK(fault.is_named());
-    }
+    check_own_faults(sample);
   }
 }
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "reference/prove/prove.hpp"
-#include "reference/prove/self_test.hpp"
 #include "support.hpp"
 #include "unit/reference/prove/prove_samples.hpp"
+#include "unit/reference/prove/sample_checks.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -108,23 +108,10 @@ TEST_CASE("glm4moe: a bit of each kind of matrix") {
 }
 
 TEST_CASE("glm4moe: faults that the proof plants itself, also in numbers of FP8") {
-  constexpr std::uint32_t tokens = 3;
   for (const char* type : {"F32", "F8_E4M3"}) {
     CAPTURE(type);
     const ProvedSample sample = glm(ModelFormat::safetensors, type);
-    ModelRuntime::Options sizes;
-    sizes.context_tokens = tokens;
-    const reference::ReferenceDecoder reference(sample.model, sample.spec,
-                                                {.sequence_tokens = tokens});
-    const std::vector<reference::PlantedFault> planted = reference::self_test(
-        sample.loaded, std::span(&sample.backend, 1),
-        [&] { return ModelRuntime(sample.backend, sample.loaded, sample.spec, sizes); }, reference,
-        prompt_ids(tokens), {});
-    CHECK(planted.size() == 4);
-    for (const reference::PlantedFault& fault : planted) {
-      CAPTURE(fault.tensor);
-      CHECK(fault.is_named());
-    }
+    check_own_faults(sample);
   }
 }
 
