@@ -31,7 +31,7 @@ if [ -z "$file" ]; then
   [ -w $folder ] || folder=${TMPDIR:-/tmp}
   file=$(mktemp -u -p "$folder" hiptool-multi-XXXXXX.gguf)
   trap 'rm -f "$file"' EXIT
-  "$tool" make-model "$file" --size "${SIZE:-8GiB}" --tensors 300 --quiet
+  "$tool" make-model "$file" --size "${SIZE:-8GiB}" --tensor-count 300 --quiet
 fi
 
 show() {

@@ -166,7 +166,8 @@ class Bench {
   // The best of as many threads as the load had and of all cores.
   void measure_reads(Figures& figures) {
     const LoadStatistics& total = figures.last.total;
-    const std::uint64_t piece = settings_.loader.slot_bytes;
+    // A load that stages nothing has no slots.
+    const std::uint64_t piece = total.slot_bytes > 0 ? total.slot_bytes : 2 << 20;
     if (ring_ == nullptr) {
       const std::uint64_t slots = std::max<std::uint64_t>(total.slots, total.readers);
       ring_ = std::make_unique<PinnedBuffer>(plan_.devices.front().device, slots * piece,

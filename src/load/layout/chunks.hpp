@@ -29,9 +29,18 @@ class ChunkSink {
   /// called for device memory that is read into.
   virtual void before_fill(std::span<const std::byte> slot) { static_cast<void>(slot); }
 
-  /// The chunk was read: its bytes as they go to the device, and where they came from.
-  virtual void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
-                       std::span<const Piece> pieces) = 0;
+  /// A part of the chunk was read a moment ago, so the processor's caches still have it where it
+  /// came through the page cache. Each tensor's bytes come in parts that begin between its blocks.
+  virtual void on_part(std::span<const std::byte> bytes, const Piece& part) {
+    static_cast<void>(bytes);
+    static_cast<void>(part);
+  }
+
+  /// All parts of the chunk were read: its bytes as they go to the device.
+  virtual void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes) {
+    static_cast<void>(chunk);
+    static_cast<void>(bytes);
+  }
 
   /// The chunk is on its way; `copied` says when it is there, null: it is there already.
   virtual void on_queued(const base::ByteRange& chunk, const Event* copied) {

@@ -160,7 +160,7 @@ FileReader::FileReader(FileSet& files, std::function<void()> check,
                        std::unique_ptr<DirectReader> engine)
     : files_(files), check_(std::move(check)), engine_(std::move(engine)) {}
 
-void FileReader::read(std::span<const ReadPart> parts) {
+void FileReader::read(std::span<const ReadPart> parts, const OnBytes& on_bytes) {
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t next = first + 1;
     while (next < parts.size() && follows(parts[next], parts[next - 1])) ++next;
@@ -171,24 +171,35 @@ void FileReader::read(std::span<const ReadPart> parts) {
     PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
     const auto turn = trial != nullptr ? files_.choose_path() : PathTrial::Turn();
     if (turn.path == PathTrial::Path::buffered) direct = nullptr;
-    if (direct == nullptr || !read_directly(*direct, extent)) read_buffered(extent);
+    if (direct == nullptr || !read_directly(*direct, extent)) {
+      read_buffered(extent, on_bytes);
+    } else if (on_bytes) {
+      for (const ReadPart& part : extent) on_bytes(part, 0, part.destination.size());
+    }
     if (trial != nullptr) trial->report(turn, size_bytes);
     first = next;
   }
 }
 
-void FileReader::read_buffered(std::span<const ReadPart> extent) {
+void FileReader::read_buffered(std::span<const ReadPart> extent, const OnBytes& on_bytes) {
   std::uint64_t total = 0;
   for (const ReadPart& part : extent) {
-    for (std::uint64_t done = 0; done < part.destination.size();) {
-      check_();
-      const std::uint64_t size_bytes =
-          std::min<std::uint64_t>(files_.options().request_bytes, part.destination.size() - done);
-      files_.file(part.file).read_at(part.destination.subspan(done, size_bytes),
-                                     part.file_offset + done);
-      done += size_bytes;
+    const std::uint64_t part_bytes = part.destination.size();
+    // Who looks at the bytes finds a step in the processor's own cache, which a slot does not fit.
+    const std::uint64_t most_bytes = on_bytes ? step_bytes : part_bytes;
+    for (std::uint64_t begin = 0; begin < part_bytes; begin += most_bytes) {
+      const std::uint64_t end = std::min(begin + most_bytes, part_bytes);
+      for (std::uint64_t done = begin; done < end;) {
+        check_();
+        const std::uint64_t size_bytes =
+            std::min<std::uint64_t>(files_.options().request_bytes, end - done);
+        files_.file(part.file).read_at(part.destination.subspan(done, size_bytes),
+                                       part.file_offset + done);
+        done += size_bytes;
+      }
+      if (on_bytes) on_bytes(part, begin, end - begin);
     }
-    total += part.destination.size();
+    total += part_bytes;
   }
   files_.count(total, 0);
 }

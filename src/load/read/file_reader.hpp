@@ -114,12 +114,18 @@ class FileReader {
   FileReader(FileSet& files, std::function<void()> check,
              std::unique_ptr<DirectReader> engine = {});
 
+  /// Called when bytes of a part were read: in steps of `step_bytes` from the start of the part
+  /// through the page cache, else once for all of it.
+  using OnBytes =
+      std::function<void(const ReadPart& part, std::uint64_t offset, std::uint64_t size_bytes)>;
+  static constexpr std::uint64_t step_bytes = 256u << 10;
+
   /// Fills every part. Parts that follow each other closely in a file are read as one extent.
   /// Throws Error(input_failed) with path and offset. Blocks.
-  void read(std::span<const ReadPart> parts);
+  void read(std::span<const ReadPart> parts, const OnBytes& on_bytes = {});
 
  private:
-  void read_buffered(std::span<const ReadPart> extent);
+  void read_buffered(std::span<const ReadPart> extent, const OnBytes& on_bytes);
   bool read_directly(const DirectFile& direct, std::span<const ReadPart> extent);
   DirectReader& engine();
 

@@ -47,14 +47,20 @@ std::uint64_t FileLoad::read(Reader& reader, const base::ByteRange& chunk,
     read += size_bytes;
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
+  FileReader::OnBytes on_bytes;
+  if (options_.sink != nullptr) {
+    on_bytes = [&](const ReadPart& part, std::uint64_t offset, std::uint64_t size_bytes) {
+      const Piece& piece = reader.pieces[static_cast<std::size_t>(&part - reader.parts.data())];
+      options_.sink->on_part(
+          part.destination.subspan(offset, size_bytes),
+          {piece.file, {piece.in_file.offset + offset, size_bytes}, piece.chunk_offset + offset});
+    };
+  }
   {
     const base::TimelineScope scope(options_.timeline, reader.track, "read", read);
-    reader.files.read(reader.parts);
+    reader.files.read(reader.parts, on_bytes);
   }
-  if (options_.sink != nullptr) {
-    const base::TimelineScope scope(options_.timeline, reader.track, "after reading", read);
-    options_.sink->on_read(chunk, bytes, reader.pieces);
-  }
+  if (options_.sink != nullptr) options_.sink->on_read(chunk, bytes);
   return read;
 }
 

@@ -40,9 +40,12 @@ void Replicator::before_fill(std::span<const std::byte> slot) {
   }
 }
 
-void Replicator::on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
-                         std::span<const Piece> pieces) {
-  if (sink_ != nullptr) sink_->on_read(chunk, bytes, pieces);
+void Replicator::on_part(std::span<const std::byte> bytes, const Piece& part) {
+  if (sink_ != nullptr) sink_->on_part(bytes, part);
+}
+
+void Replicator::on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes) {
+  if (sink_ != nullptr) sink_->on_read(chunk, bytes);
   for (const auto& copier : copiers_) {
     if (copier->target.reaches_original) continue;
     const std::lock_guard lock(copier->mutex);

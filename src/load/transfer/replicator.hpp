@@ -29,8 +29,8 @@ class Replicator final : public ChunkSink {
   ~Replicator() override;
 
   void before_fill(std::span<const std::byte> slot) override;
-  void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
-               std::span<const Piece> pieces) override;
+  void on_part(std::span<const std::byte> bytes, const Piece& part) override;
+  void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes) override;
   void on_queued(const base::ByteRange& chunk, const Event* copied) override;
 
   /// Waits until all copies are done. Throws the first failure after all were waited for.

@@ -2,7 +2,6 @@
 #include "load/verify/slot_digests.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -10,16 +9,11 @@
 
 namespace hiptool::load {
 
-void SlotDigests::on_read(const base::ByteRange&, std::span<const std::byte> bytes,
-                          std::span<const Piece> pieces) {
-  std::vector<Run> found;
-  for (const Piece& piece : pieces) {
-    Run run{piece.file, piece.in_file, {}};
-    add_block_digests(bytes.subspan(piece.chunk_offset, piece.in_file.size_bytes), run.digests);
-    found.push_back(std::move(run));
-  }
+void SlotDigests::on_part(std::span<const std::byte> bytes, const Piece& part) {
+  Run run{part.file, part.in_file, {}};
+  add_block_digests(bytes, run.digests);
   const std::lock_guard lock(mutex_);
-  std::move(found.begin(), found.end(), std::back_inserter(runs_));
+  runs_.push_back(std::move(run));
 }
 
 std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const BlockMap& blocks) {

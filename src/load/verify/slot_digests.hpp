@@ -16,8 +16,7 @@ namespace hiptool::load {
 class SlotDigests final : public ChunkSink {
  public:
   /// From any thread.
-  void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
-               std::span<const Piece> pieces) override;
+  void on_part(std::span<const std::byte> bytes, const Piece& part) override;
 
   /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
   /// was never read from where the header has it, and which so equals no digest of the device.

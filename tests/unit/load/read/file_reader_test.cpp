@@ -119,6 +119,35 @@ TEST_CASE_FIXTURE(FileReaderFixture,
   }
 }
 
+TEST_CASE_FIXTURE(FileReaderFixture, "bytes are there when a step of a part is reported") {
+  std::vector<std::byte> first(1'000'000), second(300'000);
+  const std::vector<load::ReadPart> parts{{0, 1'000, first}, {0, 1'500'001, second}};
+  const std::uint64_t step = load::FileReader::step_bytes;
+  for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
+    if (mode == ReadMode::direct && !can_read_directly()) continue;
+    load::FileSet files(model, options(mode));
+    load::FileReader reader(files, [] {});
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> steps;  // place in the file, and size
+    std::ranges::fill(first, std::byte{0xEE});
+    std::ranges::fill(second, std::byte{0xEE});
+    reader.read(parts, [&](const load::ReadPart& part, std::uint64_t at, std::uint64_t size) {
+      const auto found = part.destination.subspan(at, size);
+      CHECK(std::ranges::equal(found, std::span(contents).subspan(part.file_offset + at, size)));
+      steps.emplace_back(part.file_offset + at, size);
+    });
+    if (mode == ReadMode::direct) {
+      CHECK(steps == decltype(steps){{1'000, 1'000'000}, {1'500'001, 300'000}});
+    } else {
+      CHECK(steps == decltype(steps){{1'000, step},
+                                     {1'000 + step, step},
+                                     {1'000 + 2 * step, step},
+                                     {1'000 + 3 * step, 1'000'000 - 3 * step},
+                                     {1'500'001, step},
+                                     {1'500'001 + step, 300'000 - step}});
+    }
+  }
+}
+
 TEST_CASE_FIXTURE(FileReaderFixture,
                   "by default a reader uses direct reads for pages that are not in the cache") {
   load::FileSet warm(model, options(ReadMode::automatic));

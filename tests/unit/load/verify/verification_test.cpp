@@ -127,13 +127,11 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
   const auto arena = test::expected_arena(tensors);
   for (const std::uint64_t error : {0u, 1u}) {
     load::SlotDigests slots;
-    std::vector<load::Piece> pieces;
     load::for_each_piece(model, layout, {0, layout.arena_bytes}, [&](load::Piece piece) {
       if (piece.in_file.size_bytes == 100)
         piece.in_file.offset += error;  // a wrong read of tensor b
-      pieces.push_back(piece);
+      slots.on_part(std::span(arena).subspan(piece.chunk_offset, piece.in_file.size_bytes), piece);
     });
-    slots.on_read({0, layout.arena_bytes}, arena, pieces);
     const auto digests = slots.collect(model, blocks);
     REQUIRE(digests.size() == 4);
     for (std::size_t i = 0; i < 3; ++i) CHECK(digests[i] != 0);
