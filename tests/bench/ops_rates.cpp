@@ -203,6 +203,21 @@ void measure_rows(Rates& rates) {
   }
 }
 
+void measure_functions(Rates& rates) {
+  const Backend& backend = rates.backend();
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const std::string type(to_string(dtype));
+    const Tensor x = rates.matrix(dtype);
+    Tensor out = rates.matrix(dtype);
+    const double bytes = 2 * bytes_of(x);
+    rates.measure("exp " + type, bytes, [&] { ops::exp_into(backend, out, x); });
+    rates.measure("silu " + type, bytes, [&] { ops::silu_into(backend, out, x); });
+    rates.measure("gelu " + type, bytes, [&] { ops::gelu_into(backend, out, x); });
+    rates.measure("tanh " + type, bytes, [&] { ops::tanh_into(backend, out, x); });
+    rates.measure("sigmoid " + type, bytes, [&] { ops::sigmoid_into(backend, out, x); });
+  }
+}
+
 /// Every quantised type, with several numbers of blocks for a multiprocessor.
 void measure_dequantisation(Rates& rates) {
   const Device& device = rates.backend().device();
@@ -265,6 +280,7 @@ struct Group {
 constexpr Group groups[] = {{"dequantize", measure_dequantisation},
                             {"binary", measure_all_binary},
                             {"moves", measure_moves},
+                            {"functions", measure_functions},
                             {"rows", measure_rows},
                             {"products", measure_products}};
 
