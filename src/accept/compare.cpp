@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "accept/machine.hpp"
 #include "accept/rates.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +39,7 @@ std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
   return Fault{machine::codes::gpu_count,
                "gpu-count",
                "",
-               fmt::format("{} found; {} expects more", fmt::join(got, " and "), expectations.path),
+               fmt::format("{} found; {} expects more", report::and_list(got), expectations.path),
                "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "
                "power and seating; to check some of the GPUs name them with --device",
                std::nullopt,

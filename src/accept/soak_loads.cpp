@@ -257,8 +257,8 @@ std::string soak_figure(const SoakedLoad& soaked) {
                                     : format_rate(per_s);
   };
   const base::Summary summary = base::summarize(rates);
-  return fmt::format("{} {} ({} to {})", soaked.name, text(summary.median), text(summary.min),
-                     text(summary.max));
+  return fmt::format("{} {} ({})", soaked.name, text(summary.median),
+                     base::range_of(text(summary.min), text(summary.max)));
 }
 
 void soak_stage(const Device& device, const StageContext& context, Heartbeat& heart,

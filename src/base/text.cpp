@@ -139,6 +139,16 @@ std::string plain_count_of(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + noun_of(count, noun);
 }
 
+std::string range_of(std::string_view low, std::string_view high) {
+  if (low == high) return std::string(low);
+  const std::size_t blank = std::min(low.rfind(' '), low.size());
+  const std::string_view unit = low.substr(blank);
+  // "4 096" ends in digits, not in a unit.
+  const bool is_unit = unit.size() > 1 && (unit[1] < '0' || unit[1] > '9');
+  if (is_unit && high.ends_with(unit)) low = low.substr(0, blank);
+  return std::string(low).append(" to ").append(high);
+}
+
 std::string one_line_of(std::string_view message) {
   std::string line(message.substr(0, message.find('\n')));
   std::vector<std::string_view> output;

@@ -38,6 +38,10 @@ std::string count_of(std::uint64_t count, std::string_view noun);
 /// "1 byte", "4096 bytes": without groups, for numbers that a reader compares with other programs'.
 std::string plain_count_of(std::uint64_t count, std::string_view noun);
 
+/// "48.1 to 55.0 GB/s": the unit once where both have the same, and one value where both are the
+/// same text.
+std::string range_of(std::string_view low, std::string_view high);
+
 /// The text in UTF-8 without its byte order mark, as programs of Windows write it: UTF-8 after a
 /// mark, and UTF-16 with a mark (PowerShell's `>`). Text that a person gives passes through here.
 std::string decode_text(std::string text);

@@ -2,7 +2,6 @@
 #include "cli/command_tree.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "cli/output/failure.hpp"
 #include "cli/wrong_words.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -52,10 +52,7 @@ std::string hint_for_other_commands(const CLI::App& root, const std::string& nam
   }
   if (having.empty()) return {};
   const char* const verb = having.size() == 1 ? "has" : "have";
-  std::string last = std::move(having.back());
-  having.pop_back();
-  if (!having.empty()) last = fmt::format("{} and {}", fmt::join(having, ", "), last);
-  return fmt::format("{} {} {}", last, verb, name);
+  return fmt::format("{} {} {}", report::and_list(having), verb, name);
 }
 
 // `next` is the word that follows it, or empty.
@@ -91,16 +88,29 @@ Error unknown_word(const CLI::App& root, const std::string& word, const std::str
   return usage_error("unknown command '" + word + "'", join_lines(hint, help_hint(root)));
 }
 
+// For a command whose first argument chooses a form: "write hiptool report compare OLD NEW, ...".
+std::string forms_hint(const CLI::App& root) {
+  const Command* const command = find_command(name_of_subcommand(parsed_subcommand(root)));
+  if (command == nullptr || command->forms.empty()) return {};
+  std::string text = "write one of:";
+  for (const Form& form : command->forms) {
+    text += fmt::format("\n  hiptool {} {} {}", command->name, form.name, form.arguments);
+  }
+  return text;
+}
+
 // Errors of CLI11 that no check of an option reports first.
 Error parser_error(const CLI::App& root, const CLI::ParseError& error) {
   std::string message = error.what();
+  std::string hint;
   if (error.get_name() == "ArgumentMismatch") {
     // "--size: 1 required SIZE missing"
     message = message.substr(0, message.find(": ")) + " needs a value";
   } else if (error.get_name() == "RequiredError") {
     message = message.substr(0, message.find(" is required")) + " is missing";
+    hint = forms_hint(root);
   }
-  return usage_error(std::move(message), help_hint(root));
+  return usage_error(std::move(message), join_lines(hint, help_hint(root)));
 }
 
 // An unknown word is the cause of the errors that follow from it, such as a missing argument.
@@ -168,7 +178,12 @@ Request request_of_help(const CommandTree& tree, const CLI::App& root) {
   const bool is_known = second.empty() || topic == "man" || is_whole ||
                         (command != nullptr && find_form(*command, second) != nullptr);
   if (!is_known) {
-    throw usage_error("unexpected argument '" + tree.help_page() + "'", help_hint(root));
+    std::vector<std::string> seconds{"all"};
+    if (command != nullptr) {
+      for (const Form& form : command->forms) seconds.emplace_back(form.name);
+    }
+    throw usage_error("unexpected argument '" + tree.help_page() + "'",
+                      join_lines(base::suggestion(second, seconds), help_hint(root)));
   }
   return {Request::Kind::help,
           command,
@@ -273,7 +288,10 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
   }
   if (tree.common().version) return {Request::Kind::version, nullptr, {}};
   const CLI::App* subcommand = parsed_subcommand(root);
-  if (subcommand == nullptr) throw usage_error("no command given", help_hint(root));
+  if (subcommand == nullptr) {
+    const char* const version = tree.common().verbose ? "-V and --version print the version" : "";
+    throw usage_error("no command given", join_lines(version, help_hint(root)));
+  }
   if (subcommand->get_name() != "help") return {Request::Kind::command, asked_command(), {}};
   return request_of_help(tree, root);
 }

@@ -18,8 +18,8 @@ void add_compare_options(CLI::App& app, CompareOptions& options, const std::stri
   const std::string start = place.empty() ? "" : place + ": ";
   add_text(app, "--effect", "SHARE", options.effect,
            OptionHelp(start + "ignore changes below this")
-               .with_details("auto: below what the noise between the processes of --repeat allows "
-                             "to decide; otherwise of calls under 100 us half the rate")
+               .with_details("auto: the smallest change that the noise between the processes of "
+                             "--repeat can decide; otherwise half the rate for calls under 100 us")
                .with_default(usual));
   add_flag(app, "--strict-compare", options.is_strict, start + "exit 1 also for AMBIGUOUS");
 }

@@ -17,7 +17,8 @@ constexpr std::array all_platforms{Platform::amd, Platform::nvidia, Platform::cp
 
 Error unusable(const std::string& what, const PlatformStatus& status) {
   return Error(ErrorCode::unavailable, "find device",
-               what + ": " + (status.reason.empty() ? "no device" : status.reason), status.hint);
+               what + ": " + (status.reason.empty() ? "no device" : status.reason),
+               status.hint.empty() ? "run `hiptool devices` to see the usable ones" : status.hint);
 }
 
 std::vector<Device> usable_devices(Platforms& platforms, Platform platform, std::string_view id) {

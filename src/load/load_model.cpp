@@ -342,12 +342,17 @@ class ModelLoad {
     // Copies are equal, as the verification shows.
     const std::size_t count = report_.plan->split == SplitKind::replicate ? 1 : arenas.size();
     ValueCheckResult values;
-    for (std::size_t i = 0; i < count; ++i) {
-      const ArenaLayout& layout = report_.plan->devices[i].layout;
-      if (layout.placements.empty()) continue;
-      load::merge_values(values, load::check_values(model_, layout, arenas[i],
-                                                    {base::pointer_to(options_.cancel),
-                                                     options_.compiler_program}));
+    try {
+      for (std::size_t i = 0; i < count; ++i) {
+        const ArenaLayout& layout = report_.plan->devices[i].layout;
+        if (layout.placements.empty()) continue;
+        load::check_values(model_, layout, arenas[i],
+                           {base::pointer_to(options_.cancel), options_.compiler_program}, values);
+      }
+    } catch (const Error& error) {
+      const bool is_interrupted = error.code() == ErrorCode::cancelled && values.checked > 0;
+      if (is_interrupted) report_.values = std::move(values);
+      throw;
     }
     report_.values = std::move(values);
   }

@@ -231,8 +231,7 @@ class Bench {
       return true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::cancelled) throw;
-      if (seen.size() > 1) seen.erase(seen.begin());  // the warm-up
-      if (result.samples_s.empty()) result.samples_s = std::move(seen);
+      if (result.samples_s.empty()) result.samples_s = samples_until_cancelled(std::move(seen));
       if (result.samples_s.empty()) throw;
       return false;
     }

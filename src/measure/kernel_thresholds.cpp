@@ -17,8 +17,7 @@ namespace {
   throw Error(
       ErrorCode::invalid_argument, "judge threshold",
       "the threshold '" + threshold.text + "' " + why,
-      "write the name as hiptool run-kernel --list has it, and after dots a type, a size or "
-      "a device of the run");
+      "write NAME[.TYPE][.SIZE][.DEVICE] of this run; `hiptool run-kernel --list` has the names");
 }
 
 std::string describe(const Threshold& threshold, double value) {

@@ -51,4 +51,9 @@ std::vector<double> collect_samples(const SamplingOptions& options,
   return samples;
 }
 
+std::vector<double> samples_until_cancelled(std::vector<double> seen) {
+  if (seen.size() > 1) seen.erase(seen.begin());
+  return seen;
+}
+
 }  // namespace hiptool::measure

@@ -26,4 +26,8 @@ std::vector<double> collect_samples(const SamplingOptions& options,
                                     const std::function<double()>& sample,
                                     const SamplingClock& clock = std::chrono::steady_clock::now);
 
+/// The samples of a series that `seen` has the calls of, where `sample` threw Error(cancelled): all
+/// but the first, which warmed up, unless it is the only one.
+std::vector<double> samples_until_cancelled(std::vector<double> seen);
+
 }  // namespace hiptool::measure

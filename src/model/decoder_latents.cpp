@@ -55,7 +55,7 @@ void read_share_choice(ConfigFields& config, const DecoderArchitecture& kind,
 
 void read_config_shares(ConfigFields& config, const DecoderArchitecture& kind, DecoderSpec& spec) {
   if (config.count("moe_layer_freq").value_or(1) != 1) {
-    config.refuse("moe_layer_freq", "but here all layers behind the first have experts");
+    config.refuse("moe_layer_freq", "but here all layers after the first have experts");
   }
   // Of training, of the layout on several devices, and of layers that predict further tokens.
   for (const char* name : {"aux_loss_alpha", "seq_aux", "ep_size"}) config.find(name);

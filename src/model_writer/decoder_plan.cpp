@@ -28,11 +28,16 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   const bool is_gguf = format == ModelFormat::gguf;
   const model::DecoderArchitecture* kind = model::find_gguf_architecture(name);
   if (kind == nullptr) kind = model::find_config_architecture(name);
-  if (kind == nullptr || (is_gguf && kind->gguf.empty())) {
+  if (kind == nullptr) {
     refuse_decoder_plan("unknown architecture " + model::in_quotes(name),
                         is_gguf ? "use " + model::known_architectures(true)
                                 : "use " + model::known_architectures(false) + ", or " +
                                       model::known_architectures(true));
+  }
+  if (is_gguf && kind->gguf.empty()) {
+    refuse_decoder_plan(
+        name + " is written as safetensors only",
+        "name OUT x.safetensors; in a GGUF there are " + model::known_architectures(true));
   }
   if (decoder.window > 0 && !is_gguf && kind->config_window == model::ConfigWindow::none) {
     refuse_decoder_plan(name + " has no window in safetensors", "use mistral");
@@ -51,7 +56,8 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   }
   const bool has_windows = kind->config_window == model::ConfigWindow::in_periods;
   if (has_windows && decoder.window == 0) {
-    refuse_decoder_plan(name + " has a window in some of its layers", "add --window");
+    refuse_decoder_plan(name + " has a window in some of its layers",
+                        "add --window N, such as --window 8");
   }
   return *kind;
 }

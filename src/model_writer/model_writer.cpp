@@ -192,8 +192,11 @@ void refuse_to_replace(const WriterPlan& plan) {
     std::error_code ignored;
     // OutputFile reports targets that are not regular files.
     if (!std::filesystem::is_regular_file(file.path, ignored)) continue;
+    // Each folder has one config.json, whatever the model's file is called.
+    const bool is_config = file.path.filename() == "config.json";
     throw Error(ErrorCode::invalid_argument, "make-model", file.path.string() + " already exists",
-                "choose another name, or use --force to replace it");
+                std::string("choose another ") + (is_config ? "folder" : "name") +
+                    ", or use --force to replace it");
   }
 }
 

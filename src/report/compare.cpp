@@ -163,9 +163,9 @@ Comparison compare(const Measurement& before, const Measurement& measured,
   } else if (result.times.verdict == base::Verdict::ambiguous) {
     const auto [low, high] = result.times.interval;
     const double edge = high > result.ignored.high ? result.ignored.high : -result.ignored.low;
-    result.reason =
-        fmt::format("the time changed by {} to {}, which straddles the effect of {}{}",
-                    signed_share(low), signed_share(high), effect_text(edge), remedy_text(result));
+    result.reason = fmt::format("the time changed by {}, which straddles the effect of {}{}",
+                                base::range_of(signed_share(low), signed_share(high)),
+                                effect_text(edge), remedy_text(result));
   }
   return result;
 }

@@ -2,7 +2,6 @@
 #include "report/merge.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,7 @@
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::report {
@@ -36,7 +36,7 @@ std::string name_of(const RunFile& file, const std::string& device) {
 std::string device_name_of(const RunFile& file, const Measurement& measured) {
   std::set<std::string> names;
   for (const std::string& device : measured.devices) names.insert(name_of(file, device));
-  return fmt::format("{}", fmt::join(names, " and "));
+  return and_list({names.begin(), names.end()});
 }
 
 // The smaller median, so that one slow link does not make a row of two measurements slow.

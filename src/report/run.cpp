@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "report/document.hpp"
 
 namespace hiptool::report {
@@ -12,6 +13,16 @@ namespace {
 constexpr std::array<std::string_view, 12> kind_words{
     "other",       "threshold", "comparison", "finding",           "stage", "values", "self-test",
     "measurement", "straggler", "run",        "nothing in common", "error"};
+
+// Of both numbers of a missed threshold, whose text has it: "h2d>=48GB/s ID".
+Unit unit_of(const Failure& failure) {
+  if (failure.kind != FailureKind::threshold) return Unit::none;
+  const std::string text = base::lower_case(failure.what.substr(0, failure.what.find(' ')));
+  if (text.ends_with("flop/s")) return Unit::operations;
+  if (text.ends_with("b/s")) return Unit::rate;
+  if (text.ends_with('%')) return Unit::share;
+  return text.find("<=") == std::string::npos ? Unit::none : Unit::duration;
+}
 
 }  // namespace
 
@@ -120,12 +131,10 @@ std::string exit_text(const Run& run) {
 
 std::string failure_text(const Failure& failure) {
   std::string text = failure.what;
-  if (!failure.expected.is_absent()) {
-    text += ": expected " + format_value(failure.expected, Unit::none);
-  }
+  const Unit unit = unit_of(failure);
+  if (!failure.expected.is_absent()) text += ": expected " + format_value(failure.expected, unit);
   if (!failure.got.is_absent()) {
-    text += (failure.expected.is_absent() ? ": got " : ", got ") +
-            format_value(failure.got, Unit::none);
+    text += (failure.expected.is_absent() ? ": got " : ", got ") + format_value(failure.got, unit);
   }
   return text;
 }

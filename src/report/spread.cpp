@@ -39,12 +39,7 @@ std::string range_text(const Measurement& measured) {
     return format_duration(sample_s);
   };
   const bool is_rate = measured.bytes_per_s || measured.flops_per_s;
-  const std::string low = text(is_rate ? *slowest : *fastest);
-  const std::string high = text(is_rate ? *fastest : *slowest);
-  // "48.1 to 55.0 GB/s" where both have the same unit.
-  const std::size_t unit = low.find(' ');
-  const bool is_same_unit = unit != std::string::npos && high.ends_with(low.substr(unit));
-  return (is_same_unit ? low.substr(0, unit) : low) + " to " + high;
+  return base::range_of(text(is_rate ? *slowest : *fastest), text(is_rate ? *fastest : *slowest));
 }
 
 std::string cpu_rates_text(const std::vector<Measurement>& measurements) {

@@ -30,6 +30,9 @@ std::string exact_text(double value);
 /// The lines of a message as one: joined by "; ", after a colon by a blank.
 std::string one_line(std::string_view text);
 
+/// "a", "a and b", "a, b and c".
+std::string and_list(const std::vector<std::string>& words);
+
 /// Columns that printable text takes: combining marks none, wide East Asian letters two.
 std::size_t display_width(std::string_view text);
 

@@ -141,6 +141,9 @@ std::string signed_share(double share) {
   return (std::signbit(share) ? "" : "+") + fixed_text(share * 100, 1) + " %";
 }
 
-std::string effect_text(double effect) { return fmt::format("{:.3g} %", 100 * effect); }
+std::string effect_text(double effect) {
+  return effect < 10 ? fmt::format("{:.3g} %", 100 * effect)
+                     : fmt::format("{:.0f} %", 100 * effect);
+}
 
 }  // namespace hiptool::report

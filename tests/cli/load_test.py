@@ -316,6 +316,37 @@ class Load(CliTest):
         self.assertEqual(document["error"]["code"], "cancelled")
         self.assertIn("load", [phase["name"] for phase in document["phases"]])
 
+    def test_an_interrupted_check_of_values_keeps_what_was_found(self):
+        """The kernel is held; once it runs, its counts are there, as is the verification."""
+        path = self.folder / "values.gguf"
+        run("make-model", str(path), "--architecture", "llama", "-q")
+        for output in ("json", "table"):
+            with self.subTest(output=output):
+                result = self.interrupt("hiptool_value_check", "load", str(path), "--device",
+                                        "nvidia:0", "--check-tensors", "--format", output,
+                                        environment=clean_environment(
+                                            HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"]))
+                self.assertEqual(result.returncode, 130, result.stderr)
+                if output == "table":
+                    self.assertRegex(result.stdout,
+                                     r"^interrupted, verified 1\.20 MiB on nvidia:0 ")
+                    self.assertIn("values  315 648 floats and scales checked before the interrupt, "
+                                  "all finite\n", result.stdout)
+                    continue
+                document = self.assert_document(result.stdout, "load.schema.json")
+                self.assertEqual((document["status"], document["passed"]), ("interrupted", False))
+                self.assertEqual(len(document["verify"]["digest"]), 16)
+                self.assertEqual(document["values"]["checked"], 315_648)
+
+    def test_a_folder_that_is_named_by_a_dot_has_its_name(self):
+        only = self.folder / "only"
+        only.mkdir()
+        self.model.rename(only / self.model.name)
+        for words in (("load", ".", "--device", "cpu"), ("load", "../only/", "--device", "cpu")):
+            result = run(*words, cwd=only)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("\nmodel   only: safetensors", result.stdout)
+
     def test_second_signal_ends_a_driver_that_hangs(self):
         driver = os.environ.get("FAKE_CUDA")
         if driver is None:

@@ -155,6 +155,7 @@ class MakeModel(CliTest):
                      "llama", "--quiet")
         self.assertEqual(result.returncode, 2)
         self.assertIn("config.json already exists", result.stderr)
+        self.assertIn("choose another folder", result.stderr)
 
     def test_a_decoder_of_a_size(self):
         model = self.make("m.gguf", "--architecture", "llama", "--dtype", "q4_k,q6_k", "--size",

@@ -63,6 +63,26 @@ class Libraries(Products):
                                            2 * 96 * 80 * 64, delta=1)
                 self.assertEqual(max(one["share_of_fastest"] for one in results.values()), 1)
 
+    def test_an_interrupt_keeps_what_was_measured(self):
+        """A launch of the second implementation is held while its samples are taken."""
+        words = ("run-kernel", "matmul", "--shape", "64x64x64", "--dtype", "f16", "--lib",
+                 "own-exact,own", "--samples", "200", "--device", "nvidia:0")
+        for output in ("json", "table"):
+            with self.subTest(output=output):
+                result = self.interrupt("hiptool_matmul_groups_f16_nn:70", *words, "--format",
+                                        output, environment=fakes())
+                self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
+                if output == "table":
+                    self.assertRegex(result.stdout, r"^interrupted: 2 of 2 matrix products right on ")
+                    continue
+                document = self.assert_document(result.stdout, "run-kernel.schema.json")
+                self.assertEqual((document["status"], document["passed"]), ("interrupted", False))
+                exact, own = document["measurements"]
+                self.assertEqual((exact["library"], len(exact["samples_s"])), ("own-exact", 200))
+                self.assertEqual((own["library"], own["status"]), ("own", "ok"))
+                self.assertIn(len(own["samples_s"]), range(1, 200))
+                self.assertGreater(own["flops_per_s"], 0)
+
     def test_types_transposes_and_batches(self):
         for dtype in ("f64", "f16", "bf16"):
             for transpose in ("nt", "tn", "tt"):

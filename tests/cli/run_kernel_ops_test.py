@@ -187,7 +187,7 @@ class Timed(Operations):
                              "--dtype", "f32"), "1000 B"), (("row_bias", "--size", "4KiB",
                              "--dtype", "f32"), "4.00 KiB")):
             document = self.document(*words, *CPU, code=2)
-            self.assertIn(f"{least} is less than the least shape of {words[0]} of f32",
+            self.assertIn(f"{least} is too small for {words[0]} of f32",
                           document["error"]["message"])
             self.assertIn("--size", document["error"]["hint"])
             self.assertEqual([one["status"] for one in document["measurements"]], ["skipped"])

@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t first_read_back_bytes = 512;
 constexpr std::uint64_t most_read_back_bytes = 4u << 20;
 
+bool is_cancelled(const CancelToken* cancel) { return cancel != nullptr && cancel->is_cancelled(); }
+
 bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
@@ -31,7 +33,7 @@ bool holds_only_zeros(const Buffer& tensor, const CancelToken* cancel,
                       std::vector<std::byte>& memory) {
   std::uint64_t piece_bytes = first_read_back_bytes;
   for (std::uint64_t done = 0; done < tensor.size_bytes();) {
-    if (cancel != nullptr) cancel->throw_if_cancelled("check values");
+    if (is_cancelled(cancel)) return false;
     const std::uint64_t bytes = std::min<std::uint64_t>(piece_bytes, tensor.size_bytes() - done);
     memory.resize(static_cast<std::size_t>(std::max<std::uint64_t>(bytes, memory.size())));
     const auto piece = std::span(memory).first(static_cast<std::size_t>(bytes));
@@ -43,9 +45,9 @@ bool holds_only_zeros(const Buffer& tensor, const CancelToken* cancel,
   return true;
 }
 
-// Indices of the arena's tensors whose bytes are all zero, sorted. Reads each tensor back up to
-// its first other byte, which is near its start in nearly all of them. Blocks; throws
-// Error(cancelled), and what the runtime answered.
+// Indices of the arena's tensors whose bytes are all zero, those seen until a cancellation. Reads
+// each tensor back up to its first other byte, which is near its start in nearly all of them.
+// Blocks; throws what the runtime answered.
 std::vector<std::uint32_t> find_zero_tensors(const ModelFile& model, const ArenaLayout& layout,
                                              const Buffer& arena, const CancelToken* cancel) {
   std::vector<std::uint32_t> tensors;
@@ -56,7 +58,6 @@ std::vector<std::uint32_t> find_zero_tensors(const ModelFile& model, const Arena
     const Buffer tensor = arena.view(placement.device_offset, size_bytes);
     if (holds_only_zeros(tensor, cancel, memory)) tensors.push_back(placement.tensor);
   }
-  std::ranges::sort(tensors);
   return tensors;
 }
 
@@ -80,6 +81,7 @@ class Check {
     for (const Placement& placement : layout.placements) add_tiles(placement, result++);
   }
 
+  /// Until a cancellation: what was counted before it stays.
   void run() {
     if (tiles_.empty()) return;
     const Device& device = arena_.device();
@@ -98,16 +100,15 @@ class Check {
       streams.emplace_back(device);
     }
     try {
-      for (std::uint64_t first = 0; first < tiles_.size();) {
-        if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("check values");
+      while (done_ < tiles_.size() && !is_cancelled(options_.cancel)) {
         for (const Stream& stream : streams) {
-          const std::uint64_t end = std::min<std::uint64_t>(first + batch, tiles_.size());
-          if (first == end) break;
+          const std::uint64_t end = std::min<std::uint64_t>(done_ + batch, tiles_.size());
+          if (done_ == end) break;
           LaunchConfig config;
-          config.grid.x = static_cast<std::uint32_t>(std::min(end - first, most_blocks));
+          config.grid.x = static_cast<std::uint32_t>(std::min(end - done_, most_blocks));
           config.block.x = block_threads;
-          launch(kernel, config, stream, arena_, tiles, descriptors, first, end, results);
-          first = end;
+          launch(kernel, config, stream, arena_, tiles, descriptors, done_, end, results);
+          done_ = end;
         }
         for (const Stream& stream : streams) stream.synchronize();
       }
@@ -120,7 +121,9 @@ class Check {
 
   ValueCheckResult result() const {
     ValueCheckResult result;
-    result.checked = checked_;
+    for (const ValueTile& tile : std::span(tiles_).first(static_cast<std::size_t>(done_))) {
+      result.checked += tile.blocks * descriptors_[tile.descriptor].count;
+    }
     result.skipped_tensors = skipped_tensors_;
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       const ValueCounts& counts = counts_[i];
@@ -146,7 +149,6 @@ class Check {
     }
     const std::uint64_t blocks = tensor.size_bytes / type->block_bytes;
     const std::uint64_t most = tile_bytes / type->block_bytes;
-    checked_ += blocks * type->count;
     const std::uint32_t descriptor = number_of(tensor.type.name(), *type);
     for (std::uint64_t first = 0; first < blocks; first += most) {
       const std::uint64_t offset = first * type->block_bytes;
@@ -177,23 +179,9 @@ class Check {
   std::vector<ValueDescriptor> descriptors_;
   std::map<std::string_view, std::uint32_t> numbers_;
   std::vector<ValueCounts> counts_;  // by placement
-  std::uint64_t checked_ = 0;
+  std::uint64_t done_ = 0;           // tiles
   std::uint64_t skipped_tensors_ = 0;
 };
-
-}  // namespace
-
-ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
-                              const Buffer& arena, const ValueCheckOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  Check check(model, layout, arena, options);
-  check.run();
-  ValueCheckResult result = check.result();
-  result.zero_tensors = find_zero_tensors(model, layout, arena, options.cancel);
-  result.duration_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
-}
 
 void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
   into.checked += from.checked;
@@ -209,6 +197,21 @@ void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
   });
   // Devices are checked one after the other or at the same time; the caller knows which.
   into.duration_s = std::max(into.duration_s, from.duration_s);
+}
+
+}  // namespace
+
+void check_values(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                  const ValueCheckOptions& options, ValueCheckResult& into) {
+  const auto start = std::chrono::steady_clock::now();
+  Check check(model, layout, arena, options);
+  check.run();
+  ValueCheckResult result = check.result();
+  result.zero_tensors = find_zero_tensors(model, layout, arena, options.cancel);
+  result.duration_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  merge_values(into, result);
+  if (options.cancel != nullptr) options.cancel->throw_if_cancelled("check values");
 }
 
 }  // namespace hiptool::load

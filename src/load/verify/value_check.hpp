@@ -17,14 +17,12 @@ struct ValueCheckOptions {
 };
 
 /// Searches NaN and infinity in the tensors of one arena, on its device (ValueCheckResult says in
-/// which types), and tensors of zeros alone. Blocks. A finding is a result, not an exception;
-/// throws Error(unsupported) where the device has neither an image of the kernel nor a run-time
-/// compiler, Error(out_of_bounds) where the layout leaves the arena, Error(cancelled), and what the
-/// runtime answered.
-ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
-                              const Buffer& arena, const ValueCheckOptions& options = {});
-
-/// Adds what was found on another device. A tensor that both have stays two findings.
-void merge_values(ValueCheckResult& into, const ValueCheckResult& from);
+/// which types), and tensors of zeros alone, and adds what it finds to `into`, which may have
+/// another device's: a tensor that both have stays two findings. Blocks. A finding is a result, not
+/// an exception; throws Error(unsupported) where the device has neither an image of the kernel nor
+/// a run-time compiler, Error(out_of_bounds) where the layout leaves the arena, Error(cancelled)
+/// after it has added what was found until then, and what the runtime answered.
+void check_values(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                  const ValueCheckOptions& options, ValueCheckResult& into);
 
 }  // namespace hiptool::load

@@ -91,7 +91,7 @@ class Judge {
 
 TooSmall::TooSmall(const std::string& what, std::uint64_t size_bytes)
     : Error(ErrorCode::invalid_argument, "choose shape",
-            format_size(size_bytes) + " is less than the least shape of " + what + " takes",
+            format_size(size_bytes) + " is too small for " + what,
             "choose a larger --size, such as 1MiB") {}
 
 LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,

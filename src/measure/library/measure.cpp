@@ -240,7 +240,16 @@ class LibraryRun {
       sampling.most_samples = *options_.samples;
       sampling.most_warm_ups = 1;
     }
-    result_.samples_s = collect_samples(sampling, [&] { return time_runs(timer, repeats); });
+    std::vector<double> seen;
+    try {
+      result_.samples_s = collect_samples(sampling, [&] {
+        seen.push_back(time_runs(timer, repeats));
+        return seen.back();
+      });
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::cancelled || seen.empty()) throw;
+      result_.samples_s = samples_until_cancelled(std::move(seen));
+    }
   }
 
   void rate() {

@@ -59,7 +59,8 @@ LibraryResult start_result(const Problem& problem, const std::string& implementa
 /// Judges two calls each with whole and with random numbers, on outputs that start as NaN between
 /// guard bytes, then times calls on the random numbers. A wrong result is not timed. A missing
 /// library and a problem that it does not compute are skipped, an error of the call has failed.
-/// Blocks. Throws Error(cancelled) only.
+/// Blocks. Throws Error(cancelled) only, unless there were samples before the cancellation, which
+/// then count.
 LibraryResult measure_problem(const Device& device, const Problem& problem,
                               const std::string& implementation, const LibraryOptions& options);
 

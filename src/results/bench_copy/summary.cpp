@@ -94,11 +94,14 @@ std::string pairs_text(std::vector<const CopyResult*> results) {
   const CopyResult& slowest = *results.front();
   std::vector<double> rates;
   for (const CopyResult* one : results) rates.push_back(*one->bytes_per_s);
-  return fmt::format("{} {} to {} between {}{}, median {}, slowest {}", short_name(slowest),
-                     format_rate(rates.front()), format_rate(rates.back()),
-                     base::count_of(results.size(), "pair"),
-                     has_sizes ? " at " + format_size(largest) : "",
-                     format_rate(base::median(rates)), place_text(slowest));
+  const std::string least = format_rate(rates.front());
+  const std::string most = format_rate(rates.back());
+  std::string text = fmt::format("{} {} between {}{}", short_name(slowest),
+                                 base::range_of(least, most), base::count_of(rates.size(), "pair"),
+                                 has_sizes ? " at " + format_size(largest) : "");
+  if (least == most) return text;
+  return text + fmt::format(", median {}, slowest {}", format_rate(base::median(rates)),
+                            place_text(slowest));
 }
 
 // The rates of one kind: "h2d 1.20 to 52.4 GB/s in 7 measurements, most at 256 MiB (83 % of ...)".
@@ -113,14 +116,16 @@ std::string range_text(const std::vector<const CopyResult*>& results) {
         return left->bytes_per_s < right->bytes_per_s;
       });
   const CopyResult& best = **most;
-  std::string text = fmt::format("{} {} to {} in {} measurements", short_name(best),
-                                 format_rate(*(*least)->bytes_per_s),
-                                 format_rate(*best.bytes_per_s), results.size());
+  const std::string low = format_rate(*(*least)->bytes_per_s);
+  const std::string high = format_rate(*best.bytes_per_s);
+  std::string text = fmt::format("{} {} in {} measurements", short_name(best),
+                                 base::range_of(low, high), results.size());
   const bool has_sizes = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
     return one->spec.size_bytes != best.spec.size_bytes;
   });
-  if (has_sizes) text += ", most at " + format_size(best.spec.size_bytes);
+  if (has_sizes && low != high) text += ", most at " + format_size(best.spec.size_bytes);
   text += share_text(best);
+  if (low == high) return text;
   const bool has_places = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
     return place_text(*one) != place_text(best);
   });

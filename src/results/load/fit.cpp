@@ -207,12 +207,12 @@ std::vector<std::string> fit_warnings(const ModelFit& fit, const ModelSummary& s
   }
   if (fit.kv_cache_is_bound) {
     const std::string name = summary.architecture.value_or("");
-    const std::string least = fit.kv_cache_least_bytes == 0
-                                  ? "at most "
-                                  : "from " + format_size(fit.kv_cache_least_bytes) + " to ";
-    add(fmt::format("the KV cache of {} is not known: it has {}{}",
-                    name.empty() ? "this model" : "the architecture " + name, least,
-                    format_size(fit.kv_cache_bytes)));
+    const std::string most = format_size(fit.kv_cache_bytes);
+    add(fmt::format("the KV cache of {} is not known: it has {}",
+                    name.empty() ? "this model" : "the architecture " + name,
+                    fit.kv_cache_least_bytes == 0
+                        ? "at most " + most
+                        : base::range_of(format_size(fit.kv_cache_least_bytes), most)));
   }
   return warnings;
 }

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/text.hpp"
 #include "results/load/report.hpp"
 #include "results/model/needs.hpp"
 
@@ -226,7 +227,7 @@ report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& n
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
-  const std::string on = fmt::format("{}", fmt::join(prove.devices, " and "));
+  const std::string on = report::and_list(prove.devices);
   if (prove.is_interrupted) return interrupted_verdict(prove, name, on);
   if (!prove.written_golden.empty()) {
     return {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 
 #include "base/text.hpp"
@@ -15,6 +14,7 @@
 #include "report/fields.hpp"
 #include "report/text.hpp"
 #include "results/load/table.hpp"
+#include "results/model/facts.hpp"
 #include "results/model/needs.hpp"
 
 namespace hiptool::results {
@@ -25,12 +25,6 @@ using report::Object;
 using report::Tone;
 using report::Unit;
 using report::Value;
-
-// For "folder/" the name of the folder.
-std::string file_name(const ModelFile& model) {
-  const std::filesystem::path path = model.path();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
-}
 
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.statistics || outcome.statistics->load_time_s <= 0) return std::nullopt;
@@ -133,7 +127,8 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
     return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
   }
   if (outcome.status == LoadStatus::empty) {
-    return {Tone::plain, "empty: " + file_name(*outcome.model) + " has no tensors"};
+    return {Tone::plain,
+            "empty: " + model_name(outcome.model->path().string()) + " has no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   if (is_refused || (outcome.fit && outcome.is_planned)) {
@@ -150,6 +145,8 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
                                             format_count(outcome.verification->blocks)));
   }
   if (outcome.status == LoadStatus::interrupted) {
+    const bool is_verified = outcome.verification && outcome.verification->mismatch_count == 0;
+    if (is_verified) return report::failure_line("interrupted, verified " + size + place + time);
     return report::failure_line("interrupted after " + format_size(outcome.done_bytes) + " of " +
                                 size + place + time);
   }
@@ -162,7 +159,7 @@ std::string name_of_model(const LoadOutcome& outcome) {
   const bool has_name = outcome.summary && outcome.summary->name;
   if (has_name && *outcome.summary->name != model_writer::name_of_made_models)
     return *outcome.summary->name;
-  return file_name(*outcome.model);
+  return model_name(outcome.model->path().string());
 }
 
 bool has_decoded(const LoadOutcome& outcome, const Error* error) {
@@ -187,7 +184,7 @@ report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
 
 report::Line model_line(const LoadOutcome& outcome) {
   const ModelFile& model = *outcome.model;
-  std::string text = "model   " + file_name(model) + ": ";
+  std::string text = "model   " + model_name(model.path().string()) + ": ";
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
   if (model.kind() != ModelKind::model) text += ", " + model::model_kind_name(model);

@@ -48,6 +48,11 @@ report::Line values_line(const LoadOutcome& outcome) {
                         format_count(values.nan), format_count(values.infinite),
                         format_count(values.checked), format_count(values.findings.size()))};
   }
+  if (outcome.status == LoadStatus::interrupted) {
+    return {report::Tone::plain,
+            fmt::format("values  {} floats and scales checked before the interrupt, all finite",
+                        format_count(values.checked))};
+  }
   if (values.checked == 0) {
     return {report::Tone::plain, "values  not checked: no tensor has a type with NaN or infinity"};
   }

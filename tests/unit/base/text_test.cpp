@@ -5,6 +5,7 @@
 
 using hiptool::base::equals_ignoring_case;
 using hiptool::base::one_line_of;
+using hiptool::base::range_of;
 
 TEST_CASE("only the case of ASCII letters is ignored") {
   CHECK(equals_ignoring_case("", ""));
@@ -35,6 +36,15 @@ TEST_CASE("one is one thing, every other count several") {
   CHECK(hiptool::base::plain_count_of(0, "byte") == "0 bytes");
   CHECK(hiptool::base::plain_count_of(1, "byte") == "1 byte");
   CHECK(hiptool::base::plain_count_of(4096, "byte") == "4096 bytes");
+}
+
+TEST_CASE("a range has its unit once; ends that look alike are one value") {
+  CHECK(range_of("48.1 GB/s", "55.0 GB/s") == "48.1 to 55.0 GB/s");
+  CHECK(range_of("990 MB/s", "1.01 GB/s") == "990 MB/s to 1.01 GB/s");
+  CHECK(range_of("55.3 GB/s", "55.3 GB/s") == "55.3 GB/s");
+  CHECK(range_of("3", "12") == "3 to 12");
+  CHECK(range_of("1 096", "4 096") == "1 096 to 4 096");
+  CHECK(range_of("1 024 MiB", "1 536 MiB") == "1 024 to 1 536 MiB");
 }
 
 TEST_CASE("a message with a compiler's output becomes one line that has the reason") {

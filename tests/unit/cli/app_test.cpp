@@ -77,6 +77,9 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
       {{"devcies"}, "unknown command 'devcies'", "did you mean 'devices'?"},
       {{"zebra"}, "unknown command 'zebra'", "see 'hiptool help'"},
       {{"--quiet"}, "no command given", "see 'hiptool help'"},
+      {{"-v"}, "no command given", "-V and --version print the version"},
+      {{"help", "load", "alll"}, "unexpected argument 'alll'", "did you mean 'all'?"},
+      {{"help", "report", "rendr"}, "unexpected argument 'rendr'", "did you mean 'render'?"},
       {{"devices", "--fromat", "json"}, "unknown option '--fromat'", "did you mean '--format'?"},
       {{"--fromat=json", "devices"}, "unknown option '--fromat'", "did you mean '--format'?"},
       {{"devices", "--requir", "gpu"}, "unknown option '--requir'", "'--require'?"},
@@ -108,6 +111,13 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
       {{"make-model", "m.gguf", "--format", "json"}, "expected one of gguf, safetensors", ""},
       {{"make-model", "m.gguf", "--device", "cpu"}, "make-model does not use a device", "--device"},
       {{"make-model", "m.gguf", "--export", "csv=x"}, "expected one of table, json", ""},
+      {{"load", "m.gguf", "--verify", "sha256"}, "expected one of auto, full", "--sha256 HEX"},
+      {{"report"}, "ACTION is missing", "report compare OLD NEW"},
+      {{"report", "a.json"}, "not an action of report", "'hiptool report render a.json'?"},
+      {{"make-model", "m.gguf", "--architecture", "mistral"},
+       "mistral is written as safetensors only",
+       "x.safetensors"},
+      {{"make-model", "m.gguf", "--architecture", "gpt-oss"}, "has a window", "such as --window 8"},
   };
   Machine machine;
   for (const Case& wrong : cases) {

@@ -36,9 +36,11 @@ class CpuOnly final : public hip::Binder {
     hip::Binding binding;
     binding.status.platform = platform;
     binding.status.reason = "libnothing.so was not found";
-    binding.status.hint = "install it";
+    binding.status.hint = hint;
     return binding;
   }
+
+  std::string hint = "install it";
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -110,13 +112,17 @@ TEST_CASE("find_device takes ids and explains why others are invalid") {
 }
 
 TEST_CASE("a platform that is not usable gives its reason and hint") {
-  Platforms platforms = core::make_platforms(with_cpu_devices(1), std::make_shared<CpuOnly>());
-  try {
-    static_cast<void>(find_device(platforms, "amd:0"));
-    FAIL("found a device");
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()).find("libnothing.so was not found") != std::string::npos);
-    CHECK(error.hint() == "install it");
+  for (const std::string hint : {"install it", ""}) {
+    const auto binder = std::make_shared<CpuOnly>();
+    binder->hint = hint;
+    Platforms platforms = core::make_platforms(with_cpu_devices(1), binder);
+    try {
+      static_cast<void>(find_device(platforms, "amd:0"));
+      FAIL("found a device");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("libnothing.so was not found") != std::string::npos);
+      CHECK(error.hint() == (hint.empty() ? "run `hiptool devices` to see the usable ones" : hint));
+    }
   }
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("the head of a document is read back as the run that wrote it") {
     CHECK(run.exit_code == code);
     CHECK(run.passed == (code == 0));
     REQUIRE(run.failures.size() == 1);
-    CHECK(failure_text(run.failures[0]) == "h2d>=48GB/s: expected 48000000000, got 41000000000");
+    CHECK(failure_text(run.failures[0]) == "h2d>=48GB/s: expected 48.0 GB/s, got 41.0 GB/s");
     CHECK(run.status == (code == 1 ? "failed" : "ok"));
     CHECK(text_of(member(elements(member(document, "failures"))[0], "kind")) == "threshold");
   }
@@ -154,4 +154,14 @@ TEST_CASE("a failure in one line") {
   CHECK(failure_text({"NaN in blk.0", {}, {}}) == "NaN in blk.0");
   CHECK(failure_text({"a", {}, 3}) == "a: got 3");
   CHECK(failure_text({"a", "x", {}}) == "a: expected x");
+  const auto missed = [](const char* what, Value expected, Value got) {
+    return failure_text({what, std::move(expected), std::move(got), FailureKind::threshold});
+  };
+  CHECK(missed("h2d>=999GB/s h2d@cpu:0", 999e9, 1.18843e10) ==
+        "h2d>=999GB/s h2d@cpu:0: expected 999 GB/s, got 11.9 GB/s");
+  CHECK(missed("fma>=5TFLOP/s fma@cpu:0", 5e12, 4e12) ==
+        "fma>=5TFLOP/s fma@cpu:0: expected 5.00 TFLOP/s, got 4.00 TFLOP/s");
+  CHECK(missed("h2d>=90% h2d@cpu:0", 0.9, 0.5) == "h2d>=90% h2d@cpu:0: expected 90 %, got 50 %");
+  CHECK(missed("h2d.latency<=20us h2d@cpu:0", 20e-6, 25e-6) ==
+        "h2d.latency<=20us h2d@cpu:0: expected 20.0 us, got 25.0 us");
 }

@@ -175,6 +175,8 @@ TEST_CASE("the range of times goes from the fastest; one sample has none") {
   latency.samples_s = {12e-6, 10e-6, 15e-6};
   latency.median_s = 12e-6;
   CHECK(range_text(latency) == "10.0 to 15.0 us");
+  latency.samples_s = {12e-6, 12.001e-6};
+  CHECK(range_text(latency) == "12.0 us");
   latency.samples_s = {12e-6};
   CHECK(range_text(latency).empty());
 }

@@ -39,6 +39,13 @@ TEST_CASE("printable lines: safe, and not too long") {
   CHECK(printable_lines(lines).size() == most_text_bytes + 3);
 }
 
+TEST_CASE("a list of words ends in and") {
+  CHECK(and_list({}).empty());
+  CHECK(and_list({"amd:0"}) == "amd:0");
+  CHECK(and_list({"amd:0", "amd:1"}) == "amd:0 and amd:1");
+  CHECK(and_list({"amd:0", "amd:1", "amd:2"}) == "amd:0, amd:1 and amd:2");
+}
+
 TEST_CASE("display width counts columns, not bytes") {
   CHECK(display_width("") == 0);
   CHECK(display_width("abc") == 3);

@@ -76,4 +76,6 @@ TEST_CASE("shares with a sign") {
   CHECK(signed_share(0.125) == "+12.5 %");
   CHECK(signed_share(-0.5) == "-50.0 %");
   CHECK(signed_share(std::nan("")) == "");
+  CHECK(effect_text(0.01234) == "1.23 %");
+  CHECK(effect_text(336.2) == "33620 %");
 }

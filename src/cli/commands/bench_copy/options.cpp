@@ -172,7 +172,8 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
     throw usage_error("--strict-baseline has nothing to compare with", "give --baseline FILE too");
   }
   if ((!options.compare.effect.empty() || options.compare.is_strict) && !is_compared) {
-    throw usage_error("--effect and --strict-compare have nothing to compare with",
+    const char* const option = options.compare.is_strict ? "--strict-compare" : "--effect";
+    throw usage_error(std::string(option) + " has nothing to compare with",
                       "give --baseline FILE too, or --repeat N --against PROGRAM");
   }
   apply_preset(options.preset.value_or("quick"), request);

@@ -49,7 +49,9 @@ Runner add_check(CLI::App& app) {
                .with_details("such as 2s, 10m or 1h")
                .with_default("10m"));
   add_text(app, "--timeout", "SECONDS", options->timeout,
-           OptionHelp("a step that takes longer has hung").with_default("30"));
+           OptionHelp("time limit of each step")
+               .with_details("a step that takes longer is reported as hung")
+               .with_default("30"));
   add_text(app, "--peers", "HOSTS", options->peers,
            OptionHelp("hosts of the job for the stage network")
                .with_details("such as node[01-04]")
@@ -59,10 +61,10 @@ Runner add_check(CLI::App& app) {
             65535);
   begin_group(app, "Rates to expect");
   add_text(app, "--expect", "FILE", options->expect,
-           OptionHelp("exit 1 below the rates of this file")
-               .with_details("which also has the number of GPUs of each kind"));
+           OptionHelp("exit 1 if slower than the rates in this file")
+               .with_details("or if a GPU is missing: it also has the number of each kind"));
   add_text(app, "--write-expect", "FILE", options->write_expect,
-           OptionHelp("write such a file, if this machine is accepted")
+           OptionHelp("write such a file, if the machine is accepted")
                .with_details("{rank} and {host} are replaced"));
   add_count(app, "--repeat", options->repeats,
             OptionHelp("with --write-expect: runs of the rated stages")
@@ -70,8 +72,8 @@ Runner add_check(CLI::App& app) {
                 .with_default("3"),
             1, 20);
   add_text(app, "--margin", "PERCENT", options->margin,
-           OptionHelp("with --write-expect: how far below these rates")
-               .with_details("such as 10%")
+           OptionHelp("with --write-expect: tolerated shortfall")
+               .with_details("how far below the written rates a rate may be, such as 10%")
                .with_default("5%"));
   add_text(app, "--spread", "PERCENT", options->spread,
            OptionHelp("how much slower than its siblings a GPU may be").with_default("10%"));

@@ -41,7 +41,7 @@ int run_completion(const std::optional<std::string>& shell, Context& context) {
 
 Runner add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::optional<std::string>>();
-  add_choice(app, "SHELL", "", *shell, {"bash", "zsh", "fish"}, "the shell that will read it");
+  add_choice(app, "SHELL", "", *shell, {"bash", "zsh", "fish"}, "shell to print the script for");
   return {[shell](Context& context) { return run_completion(*shell, context); }};
 }
 

@@ -290,18 +290,21 @@ Runner add_devices(CLI::App& app) {
            OptionHelp("show how devices and network cards are connected")
                .with_details("with NUMA nodes, CPUs and PCIe paths; CSV is the table of pairs"));
   add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
-                    OptionHelp("show temperature, power and memory again and again")
-                        .with_details("with processes, on a screen until q or Ctrl-C; in a pipe "
-                                      "a line for each device")
+                    OptionHelp("show temperature, power and memory every SECONDS")
+                        .with_details("also processes; on a terminal until q or Ctrl-C, in a pipe "
+                                      "a line for each device and time")
                         .with_default(fmt::format("{:g}", usual_watch_s)));
   begin_group(app, "Limits and inputs");
   add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
              "exit 3 unless such a device is usable");
   add_text(app, "--timeout", "SECONDS", options->timeout,
-           OptionHelp("with --doctor: when a driver counts as hung").with_default("4.5"));
-  add_text(app, "--costs", "FILE", options->costs,
-           OptionHelp("with --topology: show what each kind of link costs")
-               .with_details("and each NUMA distance, from a JSON document of bench-copy"));
+           OptionHelp("with --doctor: time limit of each driver")
+               .with_details("after which it is reported as hung")
+               .with_default("4.5"));
+  add_text(
+      app, "--costs", "FILE", options->costs,
+      OptionHelp("with --topology: add the rates and latencies in FILE")
+          .with_details("a JSON document of bench-copy; by kind of link and by NUMA distance"));
   return {[options](Context& context) { return run_devices(*options, context); },
           [options](const Environment&) {
             return CommandFiles{{{options->costs, "--costs"}}, {}};

@@ -137,7 +137,7 @@ void require_lines(const Context& context) {
   const bool is_list = format == OutputFormat::table || format == OutputFormat::csv;
   if (is_list && context.output.export_paths().empty()) return;
   throw usage_error("--watch prints until it is stopped, so it cannot write a document",
-                    "use --format csv, or run `hiptool devices --format json` again and again");
+                    "use --format csv, or run `hiptool devices --format json` repeatedly");
 }
 
 int watch_devices(double interval_s, const machine::Inventory& inventory, Context& context) {

@@ -44,8 +44,9 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
   for (const std::string& word : split_list(text, "--prompt-ids")) {
     const auto id = base::parse_number<std::uint32_t>(word);
     if (!id) {
-      throw usage_error("invalid --prompt-ids \"" + text + "\"",
-                        "give token ids separated by commas, such as 504,3575,282");
+      throw usage_error(
+          "invalid --prompt-ids \"" + text + "\"",
+          "hiptool has no tokenizer: give token ids separated by commas, such as 504,3575,282");
     }
     ids.push_back(*id);
   }

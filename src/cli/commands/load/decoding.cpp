@@ -2,13 +2,13 @@
 #include "cli/commands/load/decoding.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "model/decoder_parts.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 
@@ -51,7 +51,7 @@ void require_whole_layers(SplitKind split, std::span<const Device> devices) {
   throw Error(ErrorCode::invalid_argument, "decode",
               fmt::format("with this --split a layer is divided among {}, but each must be whole "
                           "on one device to compute",
-                          fmt::join(ids, " and ")),
+                          report::and_list(ids)),
               "use --split layer, or replicate to compute on the first device alone");
 }
 

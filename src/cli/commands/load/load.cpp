@@ -48,22 +48,23 @@ Runner add_load(CLI::App& app) {
   auto texts = std::make_shared<ProofTexts>();
   add_words(app, "PATH", options->paths, model_help());
   begin_group(app, "Verification");
-  add_choice(app, "--verify", "MODE", *verify,
-             {"auto", "full", "fast", "readback", "published", "none"},
-             OptionHelp("how to verify the bytes on the device")
-                 .with_details(
-                     "auto: full, or fast for files that are not in the page cache; published: "
-                     "also compare the SHA-256 of each file with the published one, computed from "
-                     "the same read as the digests, one core per file. These digests (XXH3) detect "
-                     "damage, not tampering; use published or a SHA-256 manifest for that")
-                 .with_default("auto"));
+  add_choice(
+      app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
+      OptionHelp("how to verify the bytes on the device")
+          .with_details(
+              "auto: full, or fast for files that are not in the page cache; published: "
+              "also compare the SHA-256 of each file with the published one, computed from "
+              "the same read as the digests, one core per file. These digests (XXH3) detect "
+              "damage, not tampering; use published or a SHA-256 manifest for that")
+          .with_default("auto"),
+      "--verify published compares SHA-256 with published values, --sha256 HEX with this one");
   add_texts(app, "--sha256", "HEX", options->sha256,
             OptionHelp("compare the SHA-256 of the file with this one")
-                .with_details("exit 4 if it differs; for a set or several models repeat it in the "
-                              "order of the files, one for each"));
+                .with_details("exit 4 if it differs; for several files repeat it, once for each "
+                              "file, in their order"));
   add_text(app, "--check-manifest", "FILE", options->check_manifest,
            OptionHelp("compare the files with a manifest")
-               .with_details("of either format of --write-manifest, by its digests"));
+               .with_details("in either format of --write-manifest"));
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
            OptionHelp("write digests of tensors and metadata")
                .with_details("as JSON, or in the lines of llama-gguf-hash (.xxh64, .xxh3, .sha256; "
@@ -78,8 +79,8 @@ Runner add_load(CLI::App& app) {
   begin_group(app, "Loading");
   add_text(app, "--split", "HOW", *split,
            OptionHelp("divide the model over several devices")
-               .with_details("in proportions A,B,.. too; with --context, --decode or --prove by "
-                             "layer where it is left out")
+               .with_details("or proportions such as 3,2; with --context, --decode or --prove it "
+                             "is layer unless given")
                .with_values({"bytes", "layer", "replicate"})
                .with_default("bytes"));
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
@@ -87,8 +88,8 @@ Runner add_load(CLI::App& app) {
                  .with_details("auto: direct reads for files that are not in the page cache")
                  .with_default("auto"));
   add_tokens(app, "--context", options->context,
-             OptionHelp("also reserve a KV cache of N tokens; does it fit?")
-                 .with_details("such as 8192 or 8k; with compute buffers"),
+             OptionHelp("also reserve a KV cache of N tokens, if it fits")
+                 .with_details("such as 8192 or 8k; compute buffers are reserved too"),
              std::uint64_t{1} << 30);
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_flag(app, "--tensors", options->tensors,
@@ -125,15 +126,15 @@ Runner add_load(CLI::App& app) {
   add_count(app, "--decode", options->decode,
             OptionHelp("then continue a prompt by N tokens")
                 .with_details("each the most likely one unless --temperature is given; prints "
-                              "ids, text, tokens/s and a digest of the logits; of the "
-                              "architectures that prove computes"),
+                              "ids, text, tokens/s and a digest of the logits; for the "
+                              "architectures of prove"),
             1, std::uint64_t{1} << 20);
   add_text(app, "--prompt-ids", "LIST", texts->prompt_ids, prompt_help());
   add_sampling_options(app, options->sampling);
   add_flag(app, "--prove", options->prove,
-           OptionHelp("then compare what the device computes with float64")
-               .with_details("as `hiptool prove` does, on the host; exit 5 and the first wrong "
-                             "tensor if it differs"));
+           OptionHelp("then compare the device's results with float64")
+               .with_details("computed on the host, as by `hiptool prove`; exit 5 names the first "
+                             "wrong tensor"));
   add_proof_options(app, *options, *texts);
   return {[options, split, verify, io, texts](Context& context) {
             parse_proof_options(*texts, *options);
@@ -159,7 +160,12 @@ Runner add_load(CLI::App& app) {
 std::vector<OptionRule> rules_of_load() {
   std::vector<OptionRule> rules{
       {"--force", {"--write-manifest", "--write-golden", "--write-logits"}},
-      {"--prove", {}, {"--decode"}, {}, "--prove and --decode are two runs", "give one of them"},
+      {"--prove",
+       {},
+       {"--decode"},
+       {},
+       "--prove and --decode cannot be combined",
+       "give one of them"},
       {"--prove",
        {},
        {"--dry-run"},

@@ -53,7 +53,7 @@ std::vector<OptionRule> rules_of_proof(const char* proof) {
                                  {},
                                  {"--check-golden"},
                                  {},
-                                 "--write-golden and --check-golden are two runs",
+                                 "--write-golden and --check-golden cannot be combined",
                                  "give one of them"}};
   rules.push_back({"--observe", {"--write-logits"}});
   // A golden is computed on the host: nothing is loaded, and no device is opened.

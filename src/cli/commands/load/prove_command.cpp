@@ -22,8 +22,8 @@ Runner add_prove(CLI::App& app) {
   add_proof_options(app, *options, *texts);
   add_flag(app, "--self-test", options->plants_faults,
            OptionHelp("then plant four faults and check that each is named")
-               .with_details("in the weights on the device, one at a time, each by its layer and "
-                             "tensor; exit 5 if it misses one"));
+               .with_details("one at a time in the weights on the device; exit 5 if the proof does "
+                             "not name the layer and tensor of each"));
   begin_group(app, "Loading");
   add_text(app, "--split", "HOW", *split,
            OptionHelp("divide the model over several devices")
@@ -62,12 +62,12 @@ Command prove_command() {
       .description =
           "Loads a model onto a device, verifies every byte, computes a prompt there and compares "
           "every layer, and the logits end to end, with a computation in double precision on the "
-          "processor. Exit 5 names the first wrong tensor, the device and the element. What is "
-          "within the bound of the arithmetic is right, whatever the order of additions.\n\n"
-          "`hiptool inspect MODEL` says whether the architecture is known, and "
-          "`hiptool load MODEL --dry-run` how much memory and time a proof needs. The "
-          "reference takes "
-          "most of the time: --write-golden computes it once, without a device, and "
+          "processor. Exit 5 names the first wrong tensor, the device and the element. A result "
+          "is right if it is within the bound of the arithmetic, whatever the order of "
+          "additions.\n\n"
+          "`hiptool inspect MODEL` shows whether the architecture is supported, and "
+          "`hiptool load MODEL --dry-run` how much memory and time a proof needs. The reference "
+          "takes most of the time: --write-golden computes it once, without a device, and "
           "--check-golden compares a device with it.",
       .examples = {{"hiptool prove model.gguf", "on the largest GPU"},
                    {"hiptool prove model.gguf --device all", "its layers over all GPUs"},

@@ -176,7 +176,7 @@ Runner add_make_model(CLI::App& app) {
              OptionHelp("model format").with_default("by the extension of OUT"));
   add_size(app, "--size", options->size_bytes,
            OptionHelp("total size of the tensors")
-               .with_details("of a decoder the nearest published shape")
+               .with_details("with --architecture the nearest published shape")
                .with_default("64MiB"));
   add_count(app, "--tensor-count,--tensors", options->tensors,
             OptionHelp("number of tensors").with_default("16, or one per type or shard"), 1,
@@ -198,12 +198,12 @@ Runner add_make_model(CLI::App& app) {
               "exaone4",    "cohere2",      "deepseek2",       "deepseek_v2", "glm4moe",
               "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"},
              OptionHelp("write a decoder that programs can compute with")
-                 .with_details("a tiny one of odd sizes, or about --size"));
+                 .with_details("tiny, with odd dimensions, or of about --size"));
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
-             OptionHelp("scaling of its rotary embedding").with_default("none"));
+             OptionHelp("scaling of the rotary embedding").with_default("none"));
   add_count(app, "--window", options->window,
-            OptionHelp("tokens that it looks back").with_default("all"), 1, 1'000'000);
-  add_flag(app, "--tied", options->is_tied, "its output matrix is its embedding");
+            OptionHelp("sliding window in tokens").with_default("all"), 1, 1'000'000);
+  add_flag(app, "--tied", options->is_tied, "use the embedding as the output matrix");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
             CommandFiles files;

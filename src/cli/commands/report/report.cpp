@@ -117,6 +117,11 @@ const std::vector<Action>& actions() {
 const Action& find_action(const std::string& word) {
   std::vector<std::string> names;
   for (const Action& action : actions()) names.emplace_back(action.name);
+  if (base::lower_case(word).ends_with(".json")) {
+    throw usage_error(
+        fmt::format("'{}' is not an action of report", word),
+        fmt::format("did you mean 'hiptool report render {}'?", base::quoted_for_shell(word)));
+  }
   const std::string name = choice_of(word, names, "ACTION");
   return *std::find_if(actions().begin(), actions().end(),
                        [&name](const Action& action) { return action.name == name; });

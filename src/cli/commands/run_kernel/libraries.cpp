@@ -276,6 +276,7 @@ void tell_result(Context& context, const LibraryResult& result, std::size_t done
       "[{}/{}] {}\n", done, total, report::printable_lines(results::describe_result(result))));
 }
 
+/// Until a cancellation.
 void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
                 std::vector<LibraryResult>& results) {
   const std::vector<std::string> names = libraries_for(plan, device.platform());
@@ -284,6 +285,7 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
                                     context.environment.system_root.string()};
   std::size_t done = 0;
   for (const LibraryTask& task : plan.tasks) {
+    if (context.environment.cancel.is_cancelled()) return;
     Problem problem = problem_on(plan, task, device);
     std::string scaled;
     if (!task.trap.empty()) {
@@ -291,7 +293,7 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
     }
     const std::size_t first = results.size();
     for (const std::string& name : names) {
-      if (context.environment.cancel.is_cancelled()) return;
+      if (context.environment.cancel.is_cancelled()) break;
       context.environment.console.set_step(
           fmt::format("measuring {} with {} on {}", noun_of(plan.kind), name, device.id()),
           fmt::format("{} of {} done", done, plan.tasks.size() * names.size()));
@@ -301,7 +303,7 @@ void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
             has_child ? measure::measure_in_child(child, device, problem, name, plan.options)
                       : measure::measure_problem(device, problem, name, plan.options));
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::cancelled) return;
+        if (error.code() == ErrorCode::cancelled) break;
         throw;
       }
       results.back().trap = task.trap;

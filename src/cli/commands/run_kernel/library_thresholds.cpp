@@ -87,10 +87,9 @@ void refuse_library_threshold(const Threshold& threshold, ProblemKind kind,
       kind == ProblemKind::matmul   ? "matmul.bf16.4096x4096x4096.rocblas>=70%"
       : kind == ProblemKind::conv2d ? "conv2d.f16.n8c64h56w56:k64r3s3.miopen>=70%"
                                     : fmt::format("{}.f16.miopen>=70%", to_string(kind));
-  throw usage_error(
-      "the threshold '" + threshold.text + "' " + why,
-      fmt::format("write {} and after dots a type, a shape, a library or a device of the run: '{}'",
-                  to_string(kind), example));
+  throw usage_error("the threshold '" + threshold.text + "' " + why,
+                    fmt::format("write {}[.TYPE][.SHAPE][.LIBRARY][.DEVICE], such as '{}'",
+                                to_string(kind), example));
 }
 
 void judge_library_thresholds(const std::vector<Threshold>& thresholds,

@@ -202,8 +202,9 @@ Runner add_run_kernel(CLI::App& app) {
   begin_group(app, libraries_group);
   add_texts(app, "--lib", "LIST", options->libraries,
             OptionHelp("which libraries to run")
-                .with_details("of matmul not miopen and cudnn, of the others only these and own; "
-                              "of conv2d openblas too, which computes the matrix products of own")
+                .with_details("matmul: all but miopen and cudnn; conv2d: own, miopen, cudnn, and "
+                              "openblas for the matrix products of own; poolings: own, miopen, "
+                              "cudnn")
                 .with_values(library_names())
                 .with_default("own"));
   add_text(app, "--shapes", "traps|FILE", options->shapes,
@@ -243,8 +244,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_texts(app, "--expect", "I:FILE", options->expected, "exit 5 unless buffer I is that file");
   add_text(app, "--tolerance", "T", options->tolerance,
            OptionHelp("of --expect: T, or rtol=R,atol=A")
-               .with_details("for each real: T times the larger of 1 and the expected, or A plus R "
-                             "times the expected; zeros in place of values never pass")
+               .with_details("for each real: T times the larger of 1 and the expected value, or A "
+                             "plus R times it; zeros in place of values never pass")
                .with_default("0"));
   add_choice(app, "--cache", "WHICH", options->cache, {"cold", "warm"},
              OptionHelp("state of the caches before each launch")

@@ -171,9 +171,9 @@ int list_user_module(const RunKernelOptions& options, Context& context) {
     }
   }
   if (has_struct) {
-    report.notes.push_back({report::Tone::plain,
-                            "bytes:00 stands for a type whose size the source alone does not say: "
-                            "give its bytes."});
+    report.notes.push_back(
+        {report::Tone::plain,
+         "bytes:00 is a placeholder for a type of unknown size: give its bytes."});
   }
   if (is_ambiguous) {
     report.notes.push_back({report::Tone::plain,

@@ -139,6 +139,8 @@ TEST_CASE("a form of a command has a help of its own") {
   CHECK(contains(compare, "Usage: hiptool report compare [options] OLD NEW\n"));
   CHECK(contains(compare, "--effect SHARE"));
   CHECK_FALSE(contains(compare, "--exclude-list"));
+  CHECK(contains(compare, "hiptool report compare a.json b.json --effect 1%"));
+  CHECK_FALSE(contains(compare, "hiptool report merge"));
   CHECK(help_of(machine, {"help", "report", "compare"}) == compare);
   CHECK(help_of(machine, {"help", "REPORT", "Compare"}) == compare);
   const std::string render = help_of(machine, {"report", "render", "--help"});

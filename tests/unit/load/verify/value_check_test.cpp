@@ -46,12 +46,18 @@ struct ValueCheckFixture {
   }
 };
 
+ValueCheckResult values_in(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena) {
+  ValueCheckResult result;
+  check_values(model, layout, arena, {}, result);
+  return result;
+}
+
 }  // namespace
 
 TEST_CASE_FIXTURE(ValueCheckFixture,
                   "a clean model has no findings and reports the number of checked values") {
   load();
-  const ValueCheckResult result = check_values(*model, layout, arena);
+  const ValueCheckResult result = values_in(*model, layout, arena);
   CHECK(result.checked == 2'500'001 + 17);
   CHECK(result.nan == 0);
   CHECK(result.infinite == 0);
@@ -65,7 +71,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across t
   plant<std::uint16_t>(tensors[0], 1'600'000, 0xFC00);
   plant<std::uint16_t>(tensors[2], 0, 0x7F80);
   load();
-  const ValueCheckResult result = check_values(*model, layout, arena);
+  const ValueCheckResult result = values_in(*model, layout, arena);
   CHECK(result.nan == 2);
   CHECK(result.infinite == 2);
   REQUIRE(result.findings.size() == 2);
@@ -81,15 +87,13 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across t
 TEST_CASE_FIXTURE(ValueCheckFixture, "tensors of zeros alone are named, whatever their type") {
   using Indices = std::vector<std::uint32_t>;
   load();
-  CHECK(check_values(*model, layout, arena).zero_tensors == Indices{0, 2});  // 3 has no bytes
-  plant<std::uint8_t>(tensors[0], 5'000'001, 1);                             // the last byte
+  CHECK(values_in(*model, layout, arena).zero_tensors == Indices{0, 2});  // 3 has no bytes
+  plant<std::uint8_t>(tensors[0], 5'000'001, 1);                          // the last byte
   tensors[1].bytes.assign(4000, std::byte{0});
   load();
-  ValueCheckResult result = check_values(*model, layout, arena);
-  CHECK(result.zero_tensors == Indices{1, 2});
-  ValueCheckResult other;
-  other.zero_tensors = {0};
-  merge_values(result, other);
+  ValueCheckResult result;
+  result.zero_tensors = {0};  // of another device
+  check_values(*model, layout, arena, {}, result);
   CHECK(result.zero_tensors == Indices{0, 1, 2});
 }
 
@@ -98,7 +102,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "values at the borders of tiles are found")
     plant<std::uint16_t>(tensors[0], index, 0x7E00);
   }
   load();
-  CHECK(check_values(*model, layout, arena).nan == 5);
+  CHECK(values_in(*model, layout, arena).nan == 5);
 }
 
 TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than one launch checks") {
@@ -108,7 +112,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than one launch checks") {
   }
   plant<std::uint32_t>(tensors.back(), 0, 0xFF800000);
   load();
-  const ValueCheckResult result = check_values(*model, layout, arena);
+  const ValueCheckResult result = values_in(*model, layout, arena);
   CHECK(result.checked == tensors.size());
   REQUIRE(result.findings.size() == 1);
   CHECK(result.findings[0].tensor == tensors.size() - 1);
@@ -124,11 +128,11 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "only tensors in the layout are checked, an
   other.placements = {layout.placements.begin() + 1, layout.placements.end()};
   one.tensor_bytes = model->tensors()[layout.placements[0].tensor].size_bytes;
   other.tensor_bytes -= one.tensor_bytes;
-  ValueCheckResult sum = check_values(*model, other, arena);
+  ValueCheckResult sum = values_in(*model, other, arena);
   CHECK(sum.findings.size() == 1);
   CHECK(sum.findings.front().tensor == 2);
-  merge_values(sum, check_values(*model, one, arena));
-  const ValueCheckResult whole = check_values(*model, layout, arena);
+  check_values(*model, one, arena, {}, sum);
+  const ValueCheckResult whole = values_in(*model, layout, arena);
   CHECK(sum.checked == whole.checked);
   CHECK(sum.nan == 1);
   CHECK(sum.infinite == 1);
@@ -142,9 +146,34 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "a cancelled check of values is an error") 
   load();
   CancelToken cancel;
   cancel.cancel();
+  ValueCheckResult found;
   CHECK(test::code_of([&] {
-          check_values(*model, layout, arena, {&cancel, {}});
+          check_values(*model, layout, arena, {&cancel, {}}, found);
         }) == ErrorCode::cancelled);
+  CHECK(found.checked == 0);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture,
+                  "a check that is cancelled between launches keeps its findings") {
+  tensors.clear();
+  for (int i = 0; i < 64 * 64 + 10; ++i) {
+    tensors.push_back(
+        {"t" + std::to_string(i), std::vector<std::byte>(4, std::byte{0xFF}), "F32", 4});
+  }
+  test::WatchedDevice watched;
+  device = watched.device;
+  load();
+  CancelToken cancel;
+  watched.table.run_before("hipModuleLaunchKernel", [&cancel] { cancel.cancel(); });
+  ValueCheckResult found;
+  CHECK(test::code_of([&] {
+          check_values(*model, layout, arena, {&cancel, {}}, found);
+        }) == ErrorCode::cancelled);
+  CHECK(found.checked >= 64);
+  CHECK((found.checked < tensors.size() || !device.is_host_memory()));
+  CHECK(found.nan == found.checked);
+  CHECK(found.findings.size() == found.checked);
+  arena = {};  // before its device
 }
 
 TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is reported and nothing leaks") {
@@ -163,7 +192,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is reported and n
   };
   const auto before = live();
   table.reset();
-  CHECK(check_values(file, places, memory).nan == 1);
+  CHECK(values_in(file, places, memory).nan == 1);
   const auto trace = table.trace();
   const std::set<std::string_view> calls(trace.begin(), trace.end());
   CHECK(calls.count("hipModuleLaunchKernel") == 1);
@@ -175,7 +204,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is reported and n
       table.reset();
       table.fail(call, hip::hipErrorUnknown, nth);
       try {
-        const ValueCheckResult result = check_values(file, places, memory);
+        const ValueCheckResult result = values_in(file, places, memory);
         CHECK(result.nan == 1);
       } catch (const Error& error) {
         ++failed;
