@@ -13,6 +13,7 @@
 #include "accept/soak_loads.hpp"
 #include "accept/stages.hpp"
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
