@@ -23,7 +23,8 @@ constexpr std::uint64_t matrices_per_layer = 7;
 }
 
 // GGUF's name serves for both formats where there is one.
-const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, ModelFormat format) {
+// Also chooses what the architecture always has, where `decoder` leaves it out.
+const model::DecoderArchitecture& known_decoder(SampleDecoder& decoder, ModelFormat format) {
   const std::string& name = decoder.architecture;
   const bool is_gguf = format == ModelFormat::gguf;
   const model::DecoderArchitecture* kind = model::find_gguf_architecture(name);
@@ -45,7 +46,9 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
   if (is_gguf && !kind->has_divisors && decoder.rope == RopeScaling::llama3) {
     refuse_decoder_plan(name + " has no llama3 scaling in a GGUF", "use safetensors or yarn");
   }
-  if (kind->has_temperature && decoder.rope != RopeScaling::yarn) {
+  const bool needs_yarn = kind->has_temperature || (kind->has_sinks && !is_gguf);
+  if (needs_yarn && decoder.rope == RopeScaling::none) decoder.rope = RopeScaling::yarn;
+  if (needs_yarn && decoder.rope != RopeScaling::yarn) {
     refuse_decoder_plan(name + " is known with yarn alone", "add --rope yarn");
   }
   const bool is_turned_by_yarn =
@@ -54,11 +57,9 @@ const model::DecoderArchitecture& known_decoder(const SampleDecoder& decoder, Mo
     refuse_decoder_plan(name + " has no window, and no scaling but yarn",
                         "leave --window out and use --rope yarn");
   }
+  constexpr std::uint64_t usual_window = 5;  // shorter than the usual prompt of a proof
   const bool has_windows = kind->config_window == model::ConfigWindow::in_periods;
-  if (has_windows && decoder.window == 0) {
-    refuse_decoder_plan(name + " has a window in some of its layers",
-                        "add --window N, such as --window 8");
-  }
+  if (has_windows && decoder.window == 0) decoder.window = usual_window;
   return *kind;
 }
 

@@ -117,7 +117,6 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") 
       {{"make-model", "m.gguf", "--architecture", "mistral"},
        "mistral is written as safetensors only",
        "x.safetensors"},
-      {{"make-model", "m.gguf", "--architecture", "gpt-oss"}, "has a window", "such as --window 8"},
   };
   Machine machine;
   for (const Case& wrong : cases) {

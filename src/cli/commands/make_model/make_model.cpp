@@ -200,9 +200,14 @@ Runner add_make_model(CLI::App& app) {
              OptionHelp("write a decoder that programs can compute with")
                  .with_details("tiny, with odd dimensions, or of about --size"));
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
-             OptionHelp("scaling of the rotary embedding").with_default("none"));
+             OptionHelp("scaling of the rotary embedding")
+                 .with_details("yarn where the architecture always has it")
+                 .with_default("none"));
   add_count(app, "--window", options->window,
-            OptionHelp("sliding window in tokens").with_default("all"), 1, 1'000'000);
+            OptionHelp("sliding window in tokens")
+                .with_details("5 where the architecture always has one")
+                .with_default("all"),
+            1, 1'000'000);
   add_flag(app, "--tied", options->is_tied, "use the embedding as the output matrix");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
