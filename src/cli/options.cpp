@@ -206,12 +206,14 @@ void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
 
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const OptionHelp& help, const std::string& hint) {
+                const OptionHelp& help, const std::string& hint,
+                std::vector<std::string> unlisted) {
   OptionHelp full_help = help;
   full_help.values = choices;
-  const auto parse = [&target, name = long_name(names), choices = std::move(choices),
-                      hint](const std::string& text) {
-    target = choice_of(text, choices, name, hint);
+  const auto parse = [&target, name = long_name(names), choices = std::move(choices), hint,
+                      unlisted = std::move(unlisted)](const std::string& text) {
+    const bool is_unlisted = std::find(unlisted.begin(), unlisted.end(), text) != unlisted.end();
+    target = is_unlisted ? text : choice_of(text, choices, name, hint);
   };
   with_value(app.add_option_function<std::string>(names, parse), names, full_help)
       ->type_name(value_name)

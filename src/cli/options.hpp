@@ -75,10 +75,12 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
 /// A number of tokens from 1 to `most`: "8192", "8k" (8192) or "1M" (1048576).
 void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
                 const OptionHelp& help, std::uint64_t most);
-/// One of the choices. The hint is for values that are not like any of them.
+/// One of the choices, or of those that help does not list. The hint is for values that are not
+/// like any of the choices.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
-                const OptionHelp& help, const std::string& hint = {});
+                const OptionHelp& help, const std::string& hint = {},
+                std::vector<std::string> unlisted = {});
 
 /// Splits at commas; throws Error(invalid_argument) for an empty element. `what` names the option.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);

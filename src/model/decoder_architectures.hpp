@@ -33,8 +33,9 @@ enum class ConfigWindow {
 /// All that tells one architecture of decoders from another: the readers of metadata, the names of
 /// tensors and the writer of sample models go by this row.
 struct DecoderArchitecture {
-  std::string_view gguf;    ///< general.architecture; empty: no GGUF has it
-  std::string_view config;  ///< model_type of config.json; empty: no config has it
+  std::string_view gguf;             ///< general.architecture; empty: see gguf_alike
+  std::string_view config;           ///< model_type of config.json
+  std::string_view gguf_alike = {};  ///< without `gguf`: what a GGUF of such a model has
   RopePairs gguf_pairs = RopePairs::halves;
   bool has_divisors = false;  ///< a GGUF may have rope_freqs.weight
   DecoderBiases gguf_biases = {};
@@ -88,7 +89,9 @@ struct DecoderArchitecture {
   /// Of each group of this many layers the last has gated attention, the others a state
   /// (DeltaSpec); 0: no layer has a state.
   std::uint64_t delta_period = 0;
-  bool has_grouped_delta = false;  ///< of config.json: DeltaSpec without z and steps
+  bool has_grouped_delta = false;  ///< value heads of a key head are neighbours in every format;
+                                   ///< of config.json: DeltaSpec without z and steps
+  bool has_rope_sections = false;  ///< of a GGUF: of time, height and width, alike for text
   /// Where config.json lacks them; 0: it may not.
   double config_norm_epsilon = 1e-6;
   std::uint64_t config_window_tokens = 0;

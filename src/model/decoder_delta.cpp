@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 // configuration_qwen3_next.py, configuration_qwen3_5.py and configuration_qwen3_5_moe.py of
-// transformers.
+// transformers; llama.cpp's conversion/qwen.py, models/qwen3next.cpp and models/qwen35moe.cpp.
 #include "model/decoder_delta.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/text.hpp"
 #include "model/metadata_counts.hpp"
+#include "model/text.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -31,6 +36,46 @@ DeltaSpec read_delta(ConfigFields& config) {
     config.refuse("linear_num_value_heads", "which are not a multiple of 'linear_num_key_heads'");
   }
   return delta;
+}
+
+DeltaSpec read_delta_shape(GgufKeys& keys, const DecoderArchitecture& kind) {
+  DeltaSpec delta;
+  delta.key_heads = keys.required_count("ssm.group_count", most_head_extent);
+  delta.value_heads = keys.required_count("ssm.time_step_rank", most_head_extent);
+  delta.key_length = keys.required_count("ssm.state_size", most_delta_length);
+  delta.taps = keys.required_count("ssm.conv_kernel", most_taps);
+  const std::uint64_t values = keys.required_count("ssm.inner_size");
+  if (delta.value_heads % delta.key_heads != 0) {
+    keys.refuse("ssm.time_step_rank",
+                "which is not a multiple of " + in_quotes(keys.key("ssm.group_count")));
+  }
+  delta.value_length = values / delta.value_heads;
+  if (values % delta.value_heads != 0 || delta.value_length > most_delta_length) {
+    keys.refuse("ssm.inner_size", "which is not " + in_quotes(keys.key("ssm.time_step_rank")) +
+                                      " times a whole number from 1 to " +
+                                      std::to_string(most_delta_length));
+  }
+  delta.is_tiled = !kind.has_grouped_delta;
+  delta.has_rates = true;
+  return delta;
+}
+
+// Of each layer, or one number for all; empty: the period decides.
+std::vector<bool> read_recurrent_layers(GgufKeys& keys, std::uint64_t blocks) {
+  constexpr std::string_view name = "attention.recurrent_layers";
+  if (!keys.has(name)) return {};
+  std::vector<bool> has_state;
+  if (auto flags = keys.flags(name)) {
+    has_state = *std::move(flags);
+  } else if (const auto numbers = keys.integers(name)) {
+    for (const std::int64_t number : *numbers) has_state.push_back(number != 0);
+  } else {
+    keys.refuse(name, "not an array of flags or numbers");
+  }
+  if (has_state.size() != blocks) {
+    keys.refuse(name, "which does not fit " + base::plain_count_of(blocks, "layer"));
+  }
+  return has_state;
 }
 
 }  // namespace
@@ -92,6 +137,60 @@ void read_config_gated_experts(ConfigFields& config, const DecoderArchitecture& 
   for (DecoderLayer& layer : spec.layers) {
     layer.experts = experts;
     layer.feed_forward = feed_forward;
+  }
+}
+
+void read_delta_keys(GgufKeys& keys, const DecoderArchitecture& kind, std::uint64_t blocks,
+                     DecoderSpec& spec) {
+  const DeltaSpec delta = read_delta_shape(keys, kind);
+  constexpr std::string_view interval = "full_attention_interval";
+  const std::uint64_t period =
+      keys.has(interval) ? keys.required_count(interval, most_layers) : kind.delta_period;
+  const std::vector<bool> listed = read_recurrent_layers(keys, blocks);
+  constexpr std::string_view window = "attention.sliding_window";
+  if (keys.count(window).value_or(0) > 0) {
+    keys.refuse(window, "which this architecture does not have");
+  }
+  for (std::size_t number = 0; number < spec.layers.size(); ++number) {
+    const bool has_state = listed.empty() ? (number + 1) % period != 0 : listed[number];
+    if (has_state) {
+      spec.layers[number].delta = delta;
+    } else {
+      spec.layers[number].has_output_gate = true;
+    }
+  }
+}
+
+void read_gated_expert_keys(GgufKeys& keys, DecoderSpec& spec) {
+  const std::uint64_t shared = keys.count("expert_shared_feed_forward_length").value_or(0);
+  for (DecoderLayer& layer : spec.layers) {
+    layer.experts.shared_feed_forward = shared > 0 ? shared : layer.feed_forward;
+  }
+  if (!keys.flag("expert_weights_norm").value_or(true)) {
+    keys.refuse("expert_weights_norm", "but programs normalise the weights of this architecture");
+  }
+}
+
+// ggml's rope of "imrope": pairs take the sections in turn as long as each has some left.
+void read_rope_sections(GgufKeys& keys, const DecoderSpec& spec) {
+  constexpr std::string_view name = "rope.dimension_sections";
+  if (!keys.has(name)) return;
+  constexpr std::size_t kinds = 3;  // time, height and width
+  const auto sections = keys.integers(name);
+  if (!sections || sections->size() < kinds) keys.refuse(name, "not four whole numbers");
+  std::int64_t all = 0;
+  for (const std::int64_t section : *sections) {
+    if (section < 0 || section > static_cast<std::int64_t>(most_head_extent)) {
+      keys.refuse(name, "which has a number out of range: " + std::to_string(section));
+    }
+    all += section;
+  }
+  for (std::uint64_t pair = 0; pair < spec.rope.dimensions / 2; ++pair) {
+    const std::int64_t place = all == 0 ? 0 : static_cast<std::int64_t>(pair) % all;
+    const auto kind = static_cast<std::size_t>(place) % kinds;
+    if (place >= static_cast<std::int64_t>(kinds) * (*sections)[kind]) {
+      keys.refuse(name, "which leaves pair " + std::to_string(pair) + " of each head without one");
+    }
   }
 }
 

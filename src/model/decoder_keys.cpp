@@ -1,152 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "base/text.hpp"
+#include "model/decoder_delta.hpp"
 #include "model/decoder_reading.hpp"
+#include "model/gguf_keys.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
 
 namespace hiptool::model {
 namespace {
-
-/// The metadata under the name of the architecture. Each key that is looked at is remembered, so
-/// that the others can be refused.
-class DecoderKeys {
- public:
-  DecoderKeys(const ModelFile& model, std::string architecture)
-      : model_(model), prefix_(std::move(architecture) + ".") {
-    for (const MetadataEntry& entry : model.metadata()) present_.insert(entry.key);
-  }
-
-  std::string key(std::string_view name) const { return prefix_ + std::string(name); }
-  bool has(std::string_view name) const { return present_.count(key(name)) > 0; }
-
-  [[noreturn]] void refuse(std::string_view name, const std::string& why,
-                           const std::string& hint = "use a model of a supported kind") const {
-    refuse_decoder(model_.path(),
-                   in_quotes(key(name)) + " is " + value_text(key(name)) + ", " + why, hint);
-  }
-  [[noreturn]] void refuse_missing(std::string_view name) const {
-    refuse_decoder(model_.path(), "the metadata lack " + in_quotes(key(name)),
-                   "convert the model again with a current converter");
-  }
-
-  std::optional<std::uint64_t> count(std::string_view name, std::uint64_t most = most_extent) {
-    if (!use(name)) return std::nullopt;
-    const auto value = model_.integer(key(name));
-    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most) {
-      refuse(name, "not a whole number from 0 to " + std::to_string(most));
-    }
-    return static_cast<std::uint64_t>(*value);
-  }
-  std::uint64_t required_count(std::string_view name, std::uint64_t most = most_extent) {
-    const auto value = count(name, most);
-    if (!value) refuse_missing(name);
-    if (*value == 0) refuse(name, "which must be at least 1");
-    return *value;
-  }
-
-  std::optional<double> number(std::string_view name) {
-    if (!use(name)) return std::nullopt;
-    std::optional<double> value = model_.real(key(name));
-    if (const auto whole = model_.integer(key(name))) value = static_cast<double>(*whole);
-    if (!value || !std::isfinite(*value)) refuse(name, "not a finite number");
-    return value;
-  }
-  /// A number above 0, or that one where the key is absent.
-  double positive(std::string_view name, double absent) {
-    const double value = number(name).value_or(absent);
-    if (!(value > 0)) refuse(name, "which must be above 0");
-    return value;
-  }
-
-  /// One number for all layers, or an array with one for each.
-  std::vector<std::uint64_t> per_layer(std::string_view name, std::size_t layers) {
-    if (!model_.array_size(key(name))) {
-      const auto one = count(name);
-      return one ? std::vector<std::uint64_t>(layers, *one) : std::vector<std::uint64_t>();
-    }
-    use(name);
-    if (*model_.array_size(key(name)) != layers) {
-      refuse(name, "which does not fit " + base::plain_count_of(layers, "layer"));
-    }
-    const auto numbers = model_.integers(key(name));
-    if (!numbers) refuse(name, "not whole numbers");
-    std::vector<std::uint64_t> counts;
-    for (const std::int64_t value : *numbers) {
-      if (value < 0 || static_cast<std::uint64_t>(value) > most_extent) {
-        refuse(name, "which has a number out of range: " + std::to_string(value));
-      }
-      counts.push_back(static_cast<std::uint64_t>(value));
-    }
-    return counts;
-  }
-
-  std::optional<std::string> text(std::string_view name) {
-    if (!use(name)) return std::nullopt;
-    auto value = model_.text(key(name));
-    if (!value) refuse(name, "not a text");
-    return value;
-  }
-
-  std::optional<std::vector<bool>> flags(std::string_view name) {
-    if (!model_.array_size(key(name))) return std::nullopt;
-    use(name);
-    return model_.booleans(key(name));
-  }
-
-  std::optional<bool> flag(std::string_view name) {
-    if (!use(name)) return std::nullopt;
-    const auto value = model_.boolean(key(name));
-    if (!value) refuse(name, "not true or false");
-    return value;
-  }
-
-  void ignore(std::string_view name) { use(name); }
-  bool is_used(std::string_view name) const { return used_.count(key(name)) > 0; }
-
-  /// Every key of the architecture must have been looked at.
-  void refuse_others() const {
-    for (const MetadataEntry& entry : model_.metadata()) {
-      const std::string_view name = entry.key;
-      if (name.substr(0, prefix_.size()) != prefix_ || used_.count(entry.key) > 0) continue;
-      refuse(name.substr(prefix_.size()), "and what it changes is unknown here",
-             "remove the key if it changes no result");
-    }
-  }
-
- private:
-  bool use(std::string_view name) {
-    used_.insert(key(name));
-    return has(name);
-  }
-
-  std::string value_text(const std::string& name) const {
-    if (const auto text = model_.text(name)) return in_quotes(*text);
-    if (const auto flag = model_.boolean(name)) return *flag ? "true" : "false";
-    if (const auto whole = model_.integer(name)) return std::to_string(*whole);
-    if (const auto real = model_.real(name)) return std::to_string(*real);
-    if (const auto size = model_.array_size(name)) {
-      return "an array of " + base::plain_count_of(*size, "element");
-    }
-    return "absent";
-  }
-
-  const ModelFile& model_;
-  std::string prefix_;
-  std::unordered_set<std::string> present_;
-  std::unordered_set<std::string> used_;
-};
 
 /// A key that these architectures do not read, with the value that changes nothing.
 struct NeutralKey {
@@ -170,7 +40,7 @@ constexpr std::array<NeutralKey, 15> neutral_keys{{{"attention.max_alibi_bias", 
                                                    {"nextn_predict_layers", 0},
                                                    {"pooling_type", 0}}};
 
-void check_neutral(const ModelFile& model, const DecoderArchitecture& kind, DecoderKeys& keys) {
+void check_neutral(const ModelFile& model, const DecoderArchitecture& kind, GgufKeys& keys) {
   for (const NeutralKey& neutral : neutral_keys) {
     if (keys.is_used(neutral.name)) continue;
     const auto value = keys.number(neutral.name);
@@ -198,7 +68,7 @@ void check_neutral(const ModelFile& model, const DecoderArchitecture& kind, Deco
 }
 
 // llama.cpp's llama_model::load_hparams and llama_context: a factor without a type is linear.
-void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+void read_rope_keys(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   RopeSpec& rope = spec.rope;
   rope.pairs = kind.gguf_pairs;
   rope.dimensions = keys.count("rope.dimension_count").value_or(spec.key_length);
@@ -246,14 +116,14 @@ void read_rope_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderS
 }
 
 // 0: no layer has a window.
-std::uint64_t read_window(DecoderKeys& keys, const DecoderArchitecture& kind,
+std::uint64_t read_window(GgufKeys& keys, const DecoderArchitecture& kind,
                           const DecoderSpec& spec) {
   const std::uint64_t of_layers = kind.gguf_window_layers;
   const bool has_usual = of_layers == 0 || of_layers == spec.layers.size();
   return keys.count("attention.sliding_window").value_or(has_usual ? kind.gguf_window : 0);
 }
 
-void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+void read_windows(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t window = read_window(keys, kind, spec);
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   const std::size_t layers = spec.layers.size();
@@ -274,13 +144,17 @@ void read_windows(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpe
   }
 }
 
-void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
+void read_layer_keys(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::size_t layers = spec.layers.size();
   const auto heads = keys.per_layer("attention.head_count", layers);
   if (heads.empty()) keys.refuse_missing("attention.head_count");
   auto kv_heads = keys.per_layer("attention.head_count_kv", layers);
   if (kv_heads.empty()) kv_heads = heads;
-  const auto feed_forward = keys.per_layer("feed_forward_length", layers);
+  auto feed_forward = keys.per_layer("feed_forward_length", layers);
+  if (feed_forward.empty() && kind.delta_period > 0 && kind.has_experts) {
+    // Files of qwen35moe have that of experts alone.
+    feed_forward.assign(layers, keys.required_count("expert_feed_forward_length"));
+  }
   if (feed_forward.empty()) keys.refuse_missing("feed_forward_length");
   for (std::size_t layer = 0; layer < layers; ++layer) {
     spec.layers[layer].heads = heads[layer];
@@ -297,7 +171,7 @@ void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
 }
 
 // llama.cpp's models/granite.cpp: 0 is its word for none.
-void read_multipliers(DecoderKeys& keys, DecoderSpec& spec) {
+void read_multipliers(GgufKeys& keys, DecoderSpec& spec) {
   const auto read = [&](std::string_view name, double absent) {
     const double number = keys.number(name).value_or(0);
     return number == 0 ? absent : number;
@@ -311,7 +185,7 @@ void read_multipliers(DecoderKeys& keys, DecoderSpec& spec) {
 
 // llama.cpp's models/gemma3.cpp and gemma2.cpp: so many layers are the 27B model, whose scale is
 // not that of its heads.
-void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+void read_scales(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   spec.gate = kind.gate;
   if (has_local_rope(kind)) {
     // Without the scaling of the other layers.
@@ -351,7 +225,7 @@ void read_scales(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec
 
 // llama.cpp's models/deepseek2.cpp and conversion/deepseek.py: files with attn_k_b and attn_v_b
 // describe one head of the latent, and the others by the "_mla" keys.
-void read_latent_keys(DecoderKeys& keys, DecoderSpec& spec) {
+void read_latent_keys(GgufKeys& keys, DecoderSpec& spec) {
   const std::uint64_t length = keys.required_count("attention.kv_lora_rank", most_head_extent);
   const std::uint64_t query_length =
       keys.count("attention.q_lora_rank", most_head_extent).value_or(0);
@@ -369,7 +243,7 @@ void read_latent_keys(DecoderKeys& keys, DecoderSpec& spec) {
 
 // llama.cpp's llama-graph.cpp (build_moe_ffn): groups are as good as their two best experts,
 // whatever makes the shares.
-void read_share_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+void read_share_keys(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t dense = keys.count("leading_dense_block_count").value_or(0);
   const std::uint64_t shared = keys.count("expert_shared_count", most_experts).value_or(0);
   constexpr std::uint64_t softmax = 1;
@@ -405,10 +279,11 @@ void read_share_keys(DecoderKeys& keys, const DecoderArchitecture& kind, Decoder
 }
 
 // llama.cpp's llama-model.cpp and models/qwen3moe.cpp.
-void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
+void read_expert_keys(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   const std::uint64_t count = keys.required_count("expert_count", most_experts);
   const std::uint64_t used = keys.required_count("expert_used_count", count);
   const auto feed_forward = keys.count("expert_feed_forward_length");
+  if (kind.delta_period > 0) read_gated_expert_keys(keys, spec);
   for (DecoderLayer& layer : spec.layers) {
     layer.experts.count = count;
     layer.experts.used = used;
@@ -431,7 +306,7 @@ void read_expert_keys(DecoderKeys& keys, const DecoderArchitecture& kind, Decode
 
 // YaRN with the factor of all scores: of files without that key llama.cpp computes with another
 // multiplier than transformers does.
-void read_latent_scale(DecoderKeys& keys, DecoderSpec& spec) {
+void read_latent_scale(GgufKeys& keys, DecoderSpec& spec) {
   if (spec.rope.scaling == RopeScaling::none) return;
   if (spec.rope.scaling != RopeScaling::yarn) {
     keys.refuse("rope.scaling.type", "but this architecture is known with yarn alone");
@@ -447,7 +322,7 @@ void read_latent_scale(DecoderKeys& keys, DecoderSpec& spec) {
 }
 
 // The rows of the embedding must be the tokens of the vocabulary where the file has one.
-std::uint64_t read_vocabulary(const ModelFile& model, DecoderKeys& keys) {
+std::uint64_t read_vocabulary(const ModelFile& model, GgufKeys& keys) {
   const auto named = keys.count("vocab_size");
   if (const auto tokens = model.array_size("tokenizer.ggml.tokens")) return *tokens;
   if (!named) keys.refuse_missing("vocab_size");
@@ -470,7 +345,7 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
         "'general.architecture' is " + in_quotes(spec.architecture) + ", which is not supported",
         hint);
   }
-  DecoderKeys keys(model, spec.architecture);
+  GgufKeys keys(model, spec.architecture);
   const std::uint64_t blocks = keys.required_count("block_count", most_layers);
   constexpr std::string_view further = "nextn_predict_layers";
   const std::uint64_t left_out = kind->has_further_layers ? keys.count(further).value_or(0) : 0;
@@ -483,12 +358,14 @@ DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
       kind->is_parallel ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
   if (!keys.has(epsilon)) keys.refuse_missing(epsilon);
   spec.norm_epsilon = keys.positive(epsilon, 1);
-  read_layer_keys(keys, spec);
+  read_layer_keys(keys, *kind, spec);
+  if (kind->delta_period > 0) read_delta_keys(keys, *kind, blocks, spec);
   if (kind->has_latents) read_latent_keys(keys, spec);
   const bool has_experts = kind->may_have_experts && keys.count("expert_count").value_or(0) > 0;
   if (kind->has_experts || has_experts) read_expert_keys(keys, *kind, spec);
   spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
   read_rope_keys(keys, *kind, spec);
+  if (kind->has_rope_sections) read_rope_sections(keys, spec);
   if (kind->has_latents) read_latent_scale(keys, spec);
   read_windows(keys, *kind, spec);
   read_scales(keys, *kind, spec);

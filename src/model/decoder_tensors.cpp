@@ -92,7 +92,8 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
     return prefix + (find.is_gguf() ? std::string("ffn_") + gguf + "_shexp" : one + config);
   };
   if (has_score) {
-    experts.shared_score = find.product(prefix + "mlp.shared_expert_gate", 1, width, Bias::never);
+    experts.shared_score = find.row(
+        prefix + (find.is_gguf() ? "ffn_gate_inp_shexp" : "mlp.shared_expert_gate"), width);
   }
   experts.shared_gate = find.product(shared("gate", "gate_proj"), rows, width, Bias::never);
   experts.shared_up = find.product(shared("up", "up_proj"), rows, width, Bias::never);
@@ -135,31 +136,39 @@ void name_latents(TensorFinder& find, const DecoderTensors& tensors, const std::
                    layer.heads * (plain_length + spec.value_length), latent.length, Bias::never);
 }
 
-// transformers' modeling_qwen3_next.py and modeling_qwen3_5.py.
+// transformers' modeling_qwen3_next.py and modeling_qwen3_5.py; llama.cpp's models/qwen3next.cpp,
+// whose older files have q, k, v and z in one matrix as well, and models/qwen35.cpp.
 void name_delta(TensorFinder& find, const DecoderTensors& tensors, const std::string& prefix,
                 const DecoderSpec& spec, DecoderLayer& layer) {
   DeltaSpec& delta = layer.delta;
-  const std::uint64_t width = spec.embedding;
+  const bool is_gguf = find.is_gguf();
+  const bool is_grouped = tensors.kind->has_grouped_delta;
   const std::uint64_t heads = delta.value_heads;
-  const auto product = [&](const char* part, std::uint64_t rows) {
-    return find.product(prefix + "linear_attn." + part, rows, width, Bias::never);
+  const auto name = [&](const char* gguf, const char* config) {
+    return is_gguf ? prefix + gguf : prefix + "linear_attn." + config;
   };
-  if (tensors.kind->has_grouped_delta) {
-    delta.mixed = product("in_proj_qkvz", delta.channels() + delta.values());
-    delta.scores = product("in_proj_ba", 2 * heads);
+  const auto product = [&](const char* gguf, const char* config, std::uint64_t rows) {
+    return find.product(name(gguf, config), rows, spec.embedding, Bias::never);
+  };
+  if (is_grouped && (!is_gguf || find.has(prefix + "ssm_in.weight"))) {
+    delta.mixed = product("ssm_in", "in_proj_qkvz", delta.channels() + delta.values());
   } else {
-    delta.mixed = product("in_proj_qkv", delta.channels());
-    delta.z = product("in_proj_z", delta.values());
-    delta.scores = product("in_proj_b", heads);
-    delta.steps = product("in_proj_a", heads);
+    delta.mixed = product("attn_qkv", "in_proj_qkv", delta.channels());
+    delta.z = product("attn_gate", "in_proj_z", delta.values());
+  }
+  if (is_grouped) {
+    delta.scores = product("ssm_ba", "in_proj_ba", 2 * heads);
+  } else {
+    delta.scores = product("ssm_beta", "in_proj_b", heads);
+    delta.steps = product("ssm_alpha", "in_proj_a", heads);
   }
   delta.convolution =
-      find.convolution(prefix + "linear_attn.conv1d.weight", delta.channels(), delta.taps);
-  delta.decay_log = find.vector(prefix + "linear_attn.A_log", heads);
-  delta.step_bias = find.vector(prefix + "linear_attn.dt_bias", heads);
-  delta.norm = find.vector(prefix + "linear_attn.norm.weight", delta.value_length);
+      find.convolution(name("ssm_conv1d", "conv1d") + ".weight", delta.channels(), delta.taps);
+  delta.decay_log = find.vector(name("ssm_a", "A_log"), heads);
+  delta.step_bias = find.vector(name("ssm_dt.bias", "dt_bias"), heads);
+  delta.norm = find.vector(name("ssm_norm", "norm") + ".weight", delta.value_length);
   layer.attention_output =
-      find.product(prefix + "linear_attn.out_proj", width, delta.values(), Bias::never);
+      find.product(name("ssm_out", "out_proj"), spec.embedding, delta.values(), Bias::never);
 }
 
 // Queries, keys and values of one tensor, or of three.

@@ -42,6 +42,18 @@ MatrixSpec TensorFinder::product(const std::string& name, std::uint64_t rows, st
   return product;
 }
 
+MatrixSpec TensorFinder::row(const std::string& name, std::uint64_t columns) {
+  const TensorInfo* const tensor = is_gguf_ ? model_.find(name + ".weight") : nullptr;
+  if (tensor == nullptr || tensor->shape.size() != 1) {
+    return product(name, 1, columns, Bias::never);
+  }
+  MatrixSpec product;
+  product.weight = vector(name + ".weight", columns);
+  product.rows = 1;
+  product.columns = columns;
+  return product;
+}
+
 MatrixSpec TensorFinder::part(const std::string& name, std::uint64_t first_row, std::uint64_t rows,
                               std::uint64_t tensor_rows, std::uint64_t columns) {
   MatrixSpec product;
@@ -114,6 +126,7 @@ ExpertMatrices TensorFinder::packed_experts(const std::string& prefix, std::uint
 
 std::string TensorFinder::convolution(const std::string& name, std::uint64_t channels,
                                       std::uint64_t taps) {
+  if (is_gguf_) return check(name, {taps, channels});
   return check(name, {channels, 1, taps});
 }
 

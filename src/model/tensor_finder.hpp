@@ -40,6 +40,9 @@ class TensorFinder {
 
   MatrixSpec product(const std::string& name, std::uint64_t rows, std::uint64_t columns, Bias bias);
 
+  /// A matrix of one row; a GGUF may have it as a vector.
+  MatrixSpec row(const std::string& name, std::uint64_t columns);
+
   /// Some rows of a tensor that several matrices share.
   MatrixSpec part(const std::string& name, std::uint64_t first_row, std::uint64_t rows,
                   std::uint64_t tensor_rows, std::uint64_t columns);
@@ -53,7 +56,7 @@ class TensorFinder {
                                 std::uint64_t first_row, std::uint64_t row_step, std::uint64_t rows,
                                 std::uint64_t columns);
 
-  /// Of each channel by itself, as torch has it.
+  /// Of each channel by itself, as torch has it, or a GGUF.
   std::string convolution(const std::string& name, std::uint64_t channels, std::uint64_t taps);
 
   /// A matrix of each head, transposed, as a GGUF has it.

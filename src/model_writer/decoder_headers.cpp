@@ -111,6 +111,25 @@ void write_share_keys(GgufHeader& header, const DecoderPlan& plan, const std::st
   header.pair(prefix + "expert_group_used_count", plan.groups_used);
 }
 
+void write_state_keys(GgufHeader& header, const DecoderPlan& plan, const std::string& prefix) {
+  header.pair(prefix + "ssm.conv_kernel", plan.taps);
+  header.pair(prefix + "ssm.state_size", plan.state_key_length);
+  header.pair(prefix + "ssm.group_count", plan.state_key_heads);
+  header.pair(prefix + "ssm.time_step_rank", plan.state_value_heads);
+  header.pair(prefix + "ssm.inner_size", plan.state_value_heads * plan.state_value_length);
+  header.pair(prefix + "full_attention_interval", plan.state_period());
+  if (plan.kind->has_experts) {
+    header.pair(prefix + "expert_shared_feed_forward_length",
+                plan.shared_experts * plan.expert_feed_forward);
+  }
+  if (!plan.kind->has_rope_sections) return;
+  const std::uint32_t pairs = plan.rotary() / 2;
+  header.array(prefix + "rope.dimension_sections", model::GgufValueType::i32, 4);
+  for (const std::uint32_t section : {(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0u}) {
+    header.number(section);
+  }
+}
+
 std::string number_text(double number) {
   std::string text = std::to_string(number);
   text.erase(text.find_last_not_of('0') + 1);
@@ -213,10 +232,13 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   header.pair("general.architecture", architecture);
   header.pair("general.name", name_of_made_models);
   header.pair("general.quantization_version", 2);
-  header.pair(prefix + "block_count", plan.layers + (plan.kind->has_further_layers ? 1u : 0u));
+  header.pair(prefix + "block_count", plan.layers + (plan.has_further_layer(true) ? 1u : 0u));
   header.pair(prefix + "context_length", plan.context);
   header.pair(prefix + "embedding_length", plan.embedding);
-  header.pair(prefix + "feed_forward_length", plan.feed_forward);
+  // Converters have none for Qwen3.5 with experts.
+  if (!plan.kind->has_experts || !plan.kind->has_rope_sections) {
+    header.pair(prefix + "feed_forward_length", plan.feed_forward);
+  }
   if (plan.kind->has_experts) {
     header.pair(prefix + "expert_count", plan.experts);
     header.pair(prefix + "expert_used_count", plan.experts_used);
@@ -236,7 +258,8 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
     header.pair(prefix + "attention.value_length", plan.head_length);
   }
   if (plan.kind->has_shares) write_share_keys(header, plan, prefix);
-  if (plan.kind->has_further_layers) header.pair(prefix + "nextn_predict_layers", 1u);
+  if (plan.kind->delta_period > 0) write_state_keys(header, plan, prefix);
+  if (plan.has_further_layer(true)) header.pair(prefix + "nextn_predict_layers", 1u);
   header.real(prefix + (plan.kind->is_parallel ? "attention.layer_norm_epsilon"
                                                : "attention.layer_norm_rms_epsilon"),
               norm_epsilon);
@@ -309,7 +332,7 @@ std::string decoder_config(const DecoderPlan& plan) {
     add("head_dim", std::to_string(plan.head_length));
   }
   if (plan.kind->has_shares) add_shares(plan, add);
-  if (plan.kind->has_further_layers) add("num_nextn_predict_layers", "1");
+  if (plan.has_further_layer(false)) add("num_nextn_predict_layers", "1");
   if (!plan.kind->has_output_bias_key) add("attention_bias", "true");
   if (plan.kind->has_optional_head_norms) {
     add("use_qk_norm", plan.has_head_norms() ? "true" : "false");

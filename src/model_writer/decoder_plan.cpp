@@ -38,7 +38,7 @@ const model::DecoderArchitecture& known_decoder(SampleDecoder& decoder, ModelFor
   if (is_gguf && kind->gguf.empty()) {
     refuse_decoder_plan(
         name + " is written as safetensors only",
-        "name OUT x.safetensors; in a GGUF there are " + model::known_architectures(true));
+        "name OUT x.safetensors; a GGUF of such a model is " + std::string(kind->gguf_alike));
   }
   if (decoder.window > 0 && !is_gguf && kind->config_window == model::ConfigWindow::none) {
     refuse_decoder_plan(name + " has no window in safetensors", "use mistral");
@@ -80,7 +80,10 @@ void add_shared_experts(DecoderTensorList& list, const DecoderPlan& plan, bool i
   const std::uint64_t ff = std::uint64_t{plan.shared_experts} * plan.expert_feed_forward;
   const bool has_score = plan.kind->delta_period > 0;
   const std::string one = has_score ? "mlp.shared_expert." : "mlp.shared_experts.";
-  if (has_score) list.matrix(prefix + "mlp.shared_expert_gate.weight", 1, width);
+  if (has_score) {
+    list.row(prefix + (is_gguf ? "ffn_gate_inp_shexp" : "mlp.shared_expert_gate") + ".weight",
+             width);
+  }
   const auto add = [&](const std::string& part, std::uint64_t rows, std::uint64_t columns) {
     list.matrix(prefix + (is_gguf ? "ffn_" + part + "_shexp" : one + part + "_proj") + ".weight",
                 rows, columns);
@@ -167,28 +170,40 @@ void add_latents(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
               plan.latent);
 }
 
-void add_delta(DecoderTensorList& list, const DecoderPlan& plan, const std::string& prefix) {
+void add_delta(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
+               const std::string& prefix) {
   const std::uint64_t heads = plan.state_value_heads;
   const std::uint64_t values = heads * plan.state_value_length;
   const std::uint64_t channels =
       2 * std::uint64_t{plan.state_key_heads} * plan.state_key_length + values;
-  const auto add = [&](const char* part, std::uint64_t rows) {
-    list.matrix(prefix + "linear_attn." + part + ".weight", rows, plan.embedding);
+  const auto name = [&](const char* gguf, const char* other) {
+    return is_gguf ? prefix + gguf : prefix + "linear_attn." + other;
   };
-  if (plan.kind->has_grouped_delta) {
-    add("in_proj_qkvz", channels + values);
-    add("in_proj_ba", 2 * heads);
+  const auto add = [&](const char* gguf, const char* other, std::uint64_t rows) {
+    list.matrix(name(gguf, other) + ".weight", rows, plan.embedding);
+  };
+  const bool is_grouped = plan.kind->has_grouped_delta;
+  if (is_grouped && !is_gguf) {
+    add("", "in_proj_qkvz", channels + values);
   } else {
-    add("in_proj_qkv", channels);
-    add("in_proj_z", values);
-    add("in_proj_b", heads);
-    add("in_proj_a", heads);
+    add("attn_qkv", "in_proj_qkv", channels);
+    add("attn_gate", "in_proj_z", values);
   }
-  list.convolution(prefix + "linear_attn.conv1d.weight", channels, plan.taps);
-  list.vector(prefix + "linear_attn.A_log", heads, -1, false);
-  list.bias(prefix + "linear_attn.dt_bias", heads);
-  list.norm(prefix + "linear_attn.norm.weight", plan.state_value_length);
-  list.matrix(prefix + "linear_attn.out_proj.weight", plan.embedding, values);
+  if (is_grouped) {
+    add("ssm_ba", "in_proj_ba", 2 * heads);
+  } else {
+    add("ssm_beta", "in_proj_b", heads);
+    add("ssm_alpha", "in_proj_a", heads);
+  }
+  list.convolution(name("ssm_conv1d", "conv1d") + ".weight", channels, plan.taps);
+  if (is_gguf) {
+    list.negative_vector(prefix + "ssm_a", heads);
+  } else {
+    list.vector(prefix + "linear_attn.A_log", heads, -1, false);
+  }
+  list.bias(name("ssm_dt.bias", "dt_bias"), heads);
+  list.norm(name("ssm_norm", "norm") + ".weight", plan.state_value_length);
+  list.matrix(name("ssm_out", "out_proj") + ".weight", plan.embedding, values);
 }
 
 // Keys, values and queries, and the output of attention.
@@ -245,7 +260,7 @@ void add_layer(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
   }
   const bool is_fused = plan.kind->has_fused_matrices;
   if (plan.has_state(number)) {
-    add_delta(list, plan, prefix);
+    add_delta(list, plan, is_gguf, prefix);
   } else {
     add_attention(list, plan, is_gguf, prefix);
   }
@@ -341,12 +356,16 @@ void plan_latents(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
 }
 
 // Of a small one the sizes above, with one layer behind a whole period.
-void plan_states(DecoderPlan& plan) {
+void plan_states(DecoderPlan& plan, bool is_gguf, std::uint64_t block) {
   plan.shared_experts = 1;
   if (plan.decoder.size_bytes == 0) {
     plan.layers = DecoderPlan::own_period + 1;
+    if (!is_gguf || block == 1) return;
+    plan.state_value_length = block > 32 ? 128 : 16;
+    plan.expert_feed_forward = block > 32 ? 256 : 64;
     return;
   }
+  if (is_gguf) plan.expert_feed_forward = plan.feed_forward;  // of whole blocks
   plan.state_key_heads = plan.kv_heads;
   plan.state_value_heads = plan.heads;
   plan.state_key_length = plan.state_value_length = plan.head_length;
@@ -370,7 +389,7 @@ std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
                       plan.embedding);
   }
   if (is_gguf) add_divisors(list, plan);
-  if (plan.kind->has_further_layers) add_further_layer(list, plan, is_gguf);
+  if (plan.has_further_layer(is_gguf)) add_further_layer(list, plan, is_gguf);
   return tensors;
 }
 
@@ -403,7 +422,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
       std::uint64_t bytes = 0;
       DecoderPlan with_more = one;
       if (one.kind->has_latents) plan_latents(with_more, is_gguf, block);
-      if (one.kind->delta_period > 0) plan_states(with_more);
+      if (one.kind->delta_period > 0) plan_states(with_more, is_gguf, block);
       for (const PlannedTensor& tensor : decoder_tensors(with_more, options, types)) {
         bytes += tensor.size_bytes;
       }
@@ -423,7 +442,7 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   } else if (plan.kind->has_shares) {
     plan_shares(plan, is_gguf, block);
   }
-  if (plan.kind->delta_period > 0) plan_states(plan);
+  if (plan.kind->delta_period > 0) plan_states(plan, is_gguf, block);
   const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
   plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
   plan.tensors = decoder_tensors(plan, options, types);

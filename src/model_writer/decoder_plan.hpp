@@ -65,10 +65,15 @@ struct DecoderPlan {
     if (kind->has_latents) return turned;
     return static_cast<std::uint32_t>(turned_part() * head_length);
   }
-  /// Of a head: 0.75, which only a config.json that says so has; glm4moe's default, as its GGUF.
+  /// Of a head: 0.75, which no architecture has by default; of glm4moe its default.
   double turned_part() const {
     if (!kind->has_partial_rope) return 1;
-    return kind->gguf.empty() || kind->config_partial_rope == 1 ? 0.75 : kind->config_partial_rope;
+    const bool is_default = kind->delta_period == 0 && kind->config_partial_rope != 1;
+    return is_default ? kind->config_partial_rope : 0.75;
+  }
+  /// Behind the others, of further tokens: folders of those with states have another name for it.
+  bool has_further_layer(bool is_gguf) const {
+    return kind->has_further_layers && (is_gguf || kind->delta_period == 0);
   }
   bool has_qkv_bias() const {
     return kind->config_biases.qkv == model::Bias::always || !kind->has_output_bias_key;

@@ -54,6 +54,11 @@ void DecoderTensorList::packed(const std::string& name, std::uint64_t count, std
 
 void DecoderTensorList::convolution(const std::string& name, std::uint64_t channels,
                                     std::uint64_t taps) {
+  if (is_gguf()) {
+    add_vector(name, channels * taps, magnitude_of(taps), false);
+    tensors_.back().shape = {taps, channels};
+    return;
+  }
   matrix(name, channels, taps);
   tensors_.back().shape = {channels, 1, taps};
 }
@@ -66,6 +71,20 @@ void DecoderTensorList::expert_bias(const std::string& name, std::vector<std::ui
 void DecoderTensorList::vector(const std::string& name, std::uint64_t count, int magnitude,
                                bool is_positive) {
   add_vector(name, count, magnitude, is_positive);
+}
+
+void DecoderTensorList::row(const std::string& name, std::uint64_t columns) {
+  if (is_gguf()) {
+    add_vector(name, columns, magnitude_of(columns), false);
+  } else {
+    matrix(name, 1, columns);
+  }
+}
+
+void DecoderTensorList::negative_vector(const std::string& name, std::uint64_t count) {
+  constexpr std::uint64_t signs = 0x8000000080000000;  // of two elements
+  add_vector(name, count, -1, true);
+  tensors_.back().pattern.set |= signs;
 }
 
 void DecoderTensorList::embedding(const std::string& name, std::uint64_t rows,

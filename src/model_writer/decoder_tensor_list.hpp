@@ -29,10 +29,15 @@ class DecoderTensorList {
   /// Codes and exponents of MXFP4, as Hugging Face has them.
   void packed(const std::string& name, std::uint64_t count, std::uint64_t rows,
               std::uint64_t columns);
+  /// In a GGUF F32, as converters write it.
   void convolution(const std::string& name, std::uint64_t channels, std::uint64_t taps);
   void expert_bias(const std::string& name, std::vector<std::uint64_t> shape);
   void vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive);
   void embedding(const std::string& name, std::uint64_t rows, std::uint64_t columns);
+  /// The only row of a matrix; in a GGUF an F32 vector, as converters write it.
+  void row(const std::string& name, std::uint64_t columns);
+  /// Elements from -1 to -0.5.
+  void negative_vector(const std::string& name, std::uint64_t count);
   /// Elements from 1 to 2.
   void norm(const std::string& name, std::uint64_t count) { add_vector(name, count, 0, true); }
   /// Elements of +-0.25 to 0.5.

@@ -122,7 +122,8 @@ CASES = [
     ("safetensors", "cohere2", "linear", 5, True, "F32", 12),
 ]
 NAMES = {"qwen3moe": "qwen3_moe", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss",
-         "mistral3": "ministral3", "glm4moe": "glm4_moe"}   # where transformers has another one
+         "mistral3": "ministral3", "glm4moe": "glm4_moe",
+         **states.NAMES}   # where transformers has another one
 REORDERED = ("llama", "mixtral", "smollm3", "granite", "mistral3")   # q and k of a GGUF
 POST_NORMS = ("gemma2", "gemma3", "olmo2", "olmo3", "exaone4")
 NO_PRE_NORMS = ("olmo2", "olmo3", "exaone4")
@@ -155,7 +156,7 @@ def sizes_of(kind, architecture):
     if architecture in latents.ARCHITECTURES:
         return SIZES | WIDTHS.get(block, WIDE) | latents.sizes_of(block)
     if architecture in states.ARCHITECTURES:
-        return SIZES | states.SIZES
+        return SIZES | WIDTHS.get(block, WIDE) | states.sizes_of(block)
     return SIZES | WIDTHS.get(max(block, 32) if architecture == "gpt-oss" else block, WIDE)
 
 
@@ -177,9 +178,9 @@ def make_weights(form, architecture, tied, kind, scaling):
             state |= latents.make_latents(form, tied, name + "self_attn.", make, size, kind)
             rows = {}
         if states.has_state(architecture, layer):
-            state |= states.make_delta(architecture, name + "linear_attn.", make, size)
+            state |= states.make_delta(form, architecture, name + "linear_attn.", make, size)
             state[name + "post_attention_layernorm.weight"] = make.vector(size["embedding"])
-            state |= states.make_mlp(architecture, name + "mlp.", make, size)
+            state |= states.make_mlp(form, architecture, name + "mlp.", make, size)
             continue
         if architecture in states.ARCHITECTURES:
             rows["q"] *= 2   # a gate behind each query
@@ -214,7 +215,7 @@ def make_weights(form, architecture, tied, kind, scaling):
             state |= latents.make_routes(form, architecture, tied, name + "mlp.", make, size)
             continue
         if architecture in states.ARCHITECTURES:
-            state |= states.make_mlp(architecture, name + "mlp.", make, size)
+            state |= states.make_mlp(form, architecture, name + "mlp.", make, size)
             continue
         if architecture in ("qwen3moe", "gpt-oss", "mixtral"):
             state |= mixtures.make_experts(form, architecture, name + "mlp.", make, size)
@@ -229,9 +230,10 @@ def make_weights(form, architecture, tied, kind, scaling):
     state["model.norm.weight"] = make.vector(size["embedding"])
     output = state["model.embed_tokens.weight"]
     state["lm_head.weight"] = output if tied else make.matrix(*output.shape, plain=True)
-    if form == "gguf" and architecture in ("gemma2", "gemma3"):
+    if form == "gguf" and architecture in ("gemma2", "gemma3") + states.ARCHITECTURES:
         # The converter adds the 1 that transformers adds when it computes.
-        state |= {name: values - 1 for name, values in state.items() if "norm" in name}
+        state |= {name: values - 1 for name, values in state.items()
+                  if "norm" in name and "linear_attn.norm" not in name}
     divisors = []
     if form == "gguf" and scaling in ("llama3", "longrope"):
         divisors = [make.vector(rotary_of(architecture, size) // 2)
@@ -329,7 +331,7 @@ def make_config(form, architecture, scaling, window, tied, size):
         del fields["head_dim"]
         fields |= more
     if architecture in states.ARCHITECTURES:
-        fields |= states.fields_of(architecture, tied, size)
+        fields |= states.fields_of(form, architecture, tied, size)
     config = transformers.AutoConfig.for_model(name, **fields)
     config.hidden_size, config.head_dim = size["embedding"], size.get("turned", size["head"])
     return config

@@ -32,6 +32,7 @@ except ImportError as error:
     skip(f"{error.name} is not installed")
 import make_goldens  # noqa: E402 (it skips without these packages)
 import scaled_files  # noqa: E402 (it needs torch)
+import state_files  # noqa: E402 (it needs gguf)
 
 BOUND, DEVICE_BOUND = 2e-6, 1e-5   # standard deviations of the logits
 PROMPTS = (1, 12, 200)
@@ -118,6 +119,7 @@ CONFIGS = {
                  "attention_bias": True, "tie_word_embeddings": False,
                  "rope_parameters": {"rope_type": "default", "rope_theta": 5e4,
                                      "partial_rotary_factor": 0.5}},
+    **state_files.CONFIGS,
 }
 GEMMAS = ("gemma2", "gemma3_text")
 REORDERED = ("mixtral", "smollm3", "granite", "ministral3")   # q and k of a GGUF
@@ -150,7 +152,8 @@ def make_model(name, truncates):
                 values.copy_(torch.randn(values.shape) * 0.2)
         for key, values in model.state_dict().items():
             numbers = values.numpy().astype(numpy.float32)   # what files hold
-            if name in GEMMAS and "norm" in key:
+            if (name in GEMMAS and "norm" in key
+                    or name in state_files.CONFIGS and state_files.has_offset(key)):
                 numbers = numbers + numpy.float32(1) - numpy.float32(1)
             values.copy_(torch.from_numpy(numbers.astype(numpy.float64)))
     if name == "gemma3_text":
@@ -222,7 +225,8 @@ ARCHITECTURES = {"qwen3_moe": ARCH.QWEN3MOE, "gemma3_text": ARCH.GEMMA3, "gpt_os
                  "granite": ARCH.GRANITE, "ministral3": ARCH.MISTRAL3, "olmo2": ARCH.OLMO2,
                  "olmo3": ARCH.OLMO2, "gemma2": ARCH.GEMMA2, "exaone4": ARCH.EXAONE4,
                  "cohere2": ARCH.COHERE2, "deepseek_v3": ARCH.DEEPSEEK2,
-                 "deepseek_v2": ARCH.DEEPSEEK2, "glm4_moe": ARCH.GLM4_MOE}
+                 "deepseek_v2": ARCH.DEEPSEEK2, "glm4_moe": ARCH.GLM4_MOE,
+                 **state_files.ARCHITECTURES}
 
 
 def reordered(rows, heads):
@@ -249,6 +253,9 @@ def gguf_tensors(model):
             plain = model.config.qk_nope_head_dim
             yield key.replace("kv_b", "k_b"), heads[:, :plain].swapaxes(1, 2)
             yield key.replace("kv_b", "v_b"), heads[:, plain:]
+            continue
+        if name in state_files.CONFIGS and ".experts." not in key:
+            yield from state_files.converted(model.config, key, values)
             continue
         if ".experts." not in key:
             yield key.replace("correction_bias", "correction.bias"), values
@@ -312,10 +319,12 @@ def add_shares(writer, config):
 def save_gguf(model, path):
     config, architecture = model.config, ARCHITECTURES[model.config.model_type]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
-    writer.add_block_count(LAYERS + (config.model_type == "glm4_moe"))
+    writer.add_block_count(LAYERS + (config.model_type in ("glm4_moe", "qwen3_5_text",
+                                                           "qwen3_5_moe_text")))
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
+    if config.model_type != "qwen3_5_moe_text":
+        writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
     if config.model_type.startswith("deepseek"):
         add_latents(writer, config)
@@ -384,14 +393,16 @@ def save_gguf(model, path):
         writer.add_expert_feed_forward_length(config.moe_intermediate_size)
     if config.model_type == "glm4_moe":
         add_shares(writer, config)
-    if "moe" in config.model_type or config.model_type == "gpt_oss":
+    if config.model_type in state_files.CONFIGS:
+        state_files.add_states(writer, config, VOCABULARY)
+    if "moe" in config.model_type or config.model_type in ("gpt_oss", "qwen3_next"):
         writer.add_expert_used_count(config.num_experts_per_tok)
     names = gguf.get_tensor_name_map(architecture, LAYERS)
     for key, values in gguf_tensors(model):
         name = names.get_name(key, try_suffixes=(".weight", ".bias"))
         if name is None:   # "model.layers.0.self_attn.sinks"
             name = names.get_name(key) + ".weight"
-        elif name == names.get_name(key):
+        elif name == names.get_name(key) and not name.endswith(".ssm_a"):
             name += ".weight"
         values = numpy.ascontiguousarray(values, dtype=numpy.float32)
         kind = None

@@ -19,7 +19,12 @@ using namespace hiptool::test;
 
 namespace {
 
-const std::vector<std::string> with_states{"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"};
+const std::vector<std::string> with_states{"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text",
+                                           "qwen3next",  "qwen35",       "qwen35moe"};
+
+ModelFormat format_of_name(const std::string& architecture) {
+  return architecture.find('_') == std::string::npos ? ModelFormat::gguf : ModelFormat::safetensors;
+}
 
 }  // namespace
 
@@ -27,7 +32,7 @@ TEST_CASE("states: chunks, single tokens and a reset runtime give the bits of on
   const std::vector<std::uint32_t> ids = prompt_ids(13);
   for (const std::string& architecture : with_states) {
     CAPTURE(architecture);
-    const LoadedSample sample(ModelFormat::safetensors, {architecture}, {"F32"});
+    const LoadedSample sample(format_of_name(architecture), {architecture}, {"F32"});
     ModelRuntime whole(sample.backend, sample.loaded, sample.spec(), of_context(16));
     const std::vector<float> expected = host_logits(whole, ids);
     const std::vector<float> next = host_logits(whole, {5});

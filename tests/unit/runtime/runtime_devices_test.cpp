@@ -75,6 +75,7 @@ constexpr std::array divided_samples{
     DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::gguf, false, "MXFP4"},
     DividedSample{"qwen3_next", RopeScaling::none, 0, ModelFormat::safetensors, false, "F32"},
     DividedSample{"qwen3_5_text", RopeScaling::none, 0, ModelFormat::safetensors, true, "BF16"},
+    DividedSample{"qwen35", RopeScaling::none, 0, ModelFormat::gguf, false, "Q8_0"},
     DividedSample{"gpt-oss", RopeScaling::yarn, 5, ModelFormat::safetensors, false, "BF16"}};
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/options.hpp"
 #include "cli/output/progress.hpp"
 #include "hiptool/error.hpp"
+#include "model/decoder_architectures.hpp"
 #include "model/element_types.hpp"
 #include "model_writer/model_writer.hpp"
 
@@ -168,6 +169,15 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   return exit_done;
 }
 
+// Those of config.json, which the writer takes for GGUF's.
+std::vector<std::string> names_of_folders() {
+  std::vector<std::string> names;
+  for (const model::DecoderArchitecture& kind : model::decoder_architectures()) {
+    names.emplace_back(kind.config);
+  }
+  return names;
+}
+
 Runner add_make_model(CLI::App& app) {
   auto options = std::make_shared<MakeModelOptions>();
   add_required_text(app, "OUT", "", options->path, "file to write");
@@ -192,13 +202,13 @@ Runner add_make_model(CLI::App& app) {
   add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   begin_group(app, "A decoder that computes");
   add_choice(app, "--architecture", "NAME", options->architecture,
-             {"llama",      "mistral",      "mixtral",         "mistral3",    "qwen2",
-              "qwen3",      "qwen3moe",     "gemma2",          "gemma3",      "gpt-oss",
-              "phi3",       "smollm3",      "granite",         "olmo2",       "olmo3",
-              "exaone4",    "cohere2",      "deepseek2",       "deepseek_v2", "glm4moe",
-              "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"},
+             {"llama",       "mistral", "mixtral",   "mistral3", "qwen2",    "qwen3",
+              "qwen3moe",    "gemma2",  "gemma3",    "gpt-oss",  "phi3",     "smollm3",
+              "granite",     "olmo2",   "olmo3",     "exaone4",  "cohere2",  "deepseek2",
+              "deepseek_v2", "glm4moe", "qwen3next", "qwen35",   "qwen35moe"},
              OptionHelp("write a decoder that programs can compute with")
-                 .with_details("tiny, with odd dimensions, or of about --size"));
+                 .with_details("tiny, with odd dimensions, or of about --size"),
+             "", names_of_folders());
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
              OptionHelp("scaling of the rotary embedding")
                  .with_details("yarn where the architecture always has it")

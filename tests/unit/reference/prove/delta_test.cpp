@@ -2,9 +2,11 @@
 // Layers with a state (Gated DeltaNet), gated attention, and a shared expert with a score.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <span>
@@ -28,8 +30,9 @@ namespace {
 ProvedSample sample_with_states(const std::string& name = "qwen3_next",
                                 const std::string& type = "F32", bool is_tied = false,
                                 std::uint64_t seed = 1) {
-  return ProvedSample(ModelFormat::safetensors, {name, RopeScaling::none, 0, is_tied}, {type},
-                      seed);
+  const bool is_gguf = name.find('_') == std::string::npos;
+  return ProvedSample(is_gguf ? ModelFormat::gguf : ModelFormat::safetensors,
+                      {name, RopeScaling::none, 0, is_tied}, {type}, seed);
 }
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
@@ -86,7 +89,10 @@ TEST_CASE("delta: a right computation, whatever the file, the prompt and the chu
   for (const auto& [name, type, is_tied] :
        {Sample{"qwen3_next", "F32", false}, Sample{"qwen3_next", "BF16", true},
         Sample{"qwen3_5_text", "F32", true}, Sample{"qwen3_5_text", "F16", false},
-        Sample{"qwen3_5_moe_text", "F32", false}}) {
+        Sample{"qwen3_5_moe_text", "F32", false}, Sample{"qwen3next", "F32", true},
+        Sample{"qwen3next", "Q4_K", false}, Sample{"qwen35", "F32", false},
+        Sample{"qwen35", "Q8_0", true}, Sample{"qwen35moe", "F32", false},
+        Sample{"qwen35moe", "Q6_K", true}}) {
     const std::string case_name = name + " " + type;
     CAPTURE(case_name);
     const ProvedSample sample = sample_with_states(name, type, is_tied);
@@ -95,8 +101,10 @@ TEST_CASE("delta: a right computation, whatever the file, the prompt and the chu
     CHECK(sample.spec.layers[1].has_delta());
     CHECK(sample.spec.layers[2].has_output_gate);
     CHECK(sample.spec.layers[3].has_delta());
-    CHECK(sample.spec.norm_offset == 1);
-    CHECK(sample.spec.rope.dimensions == 18);
+    const bool is_gguf = sample.model.format() == ModelFormat::gguf;
+    CHECK(sample.spec.norm_offset == (is_gguf ? 0 : 1));
+    CHECK(sample.spec.layers[0].delta.is_tiled == (name == "qwen35" || name == "qwen35moe"));
+    CHECK(sample.spec.rope.dimensions == sample.spec.key_length / 4 * 3);
     check_right(sample, 7, {1U, 3U});
   }
 }
@@ -125,6 +133,66 @@ TEST_CASE("delta: numbers that are not those of the file") {
   CHECK(faulty([](DecoderSpec& spec) {
           spec.layers[1].experts.shared_score = spec.layers[2].experts.shared_score;
         }) == "shared_score of 1");
+}
+
+TEST_CASE("delta: numbers of a GGUF taken for those of a folder") {
+  const ProvedSample tiled = sample_with_states("qwen35");
+  const ProvedSample grouped = sample_with_states("qwen3next");
+  const auto faulty = [](const ProvedSample& sample,
+                         const std::function<void(DecoderSpec&)>& change) {
+    DecoderSpec spec = sample.spec;
+    change(spec);
+    return wrong_stage(sample.prove(spec, {}, 4));
+  };
+  for (const ProvedSample* sample : {&tiled, &grouped}) {
+    CHECK(faulty(*sample, [](DecoderSpec&) {}) == "");
+    CHECK(faulty(*sample, [](DecoderSpec& spec) {
+            spec.layers[1].delta.is_tiled = !spec.layers[1].delta.is_tiled;
+          }) == "attention of 1");
+    CHECK(faulty(*sample, [](DecoderSpec& spec) { spec.layers[3].delta.has_rates = false; }) ==
+          "decays of 3");
+    CHECK(faulty(*sample, [](DecoderSpec& spec) { spec.norm_offset = 1; }) ==
+          "attention_norm of 0 1 2 3");
+  }
+  CHECK(faulty(tiled, [](DecoderSpec& spec) {
+          std::swap(spec.layers[0].delta.scores, spec.layers[0].delta.steps);
+        }) == "scores of 0");
+  // b and a of each key head in the other order.
+  const auto heads = static_cast<std::size_t>(grouped.spec.layers[3].delta.value_heads);
+  const auto of_one = heads / static_cast<std::size_t>(grouped.spec.layers[3].delta.key_heads);
+  CHECK(ChangedStage(grouped, 3, "scores", [&](SeenStages seen, StageNumbers& values) {
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = seen.at("scores_and_steps")[i / of_one * 2 * of_one + of_one + i % of_one];
+          }
+        }).prove(4) == "scores of 3");
+}
+
+TEST_CASE("delta: weights of a GGUF on the device that are not as the converter makes them") {
+  for (const char* name : {"qwen3next", "qwen35"}) {
+    CAPTURE(name);
+    ProvedSample sample = sample_with_states(name);
+    const auto wrong_with = [&](const std::string& tensor,
+                                const std::function<float(float)>& change) {
+      sample.change(tensor, [&](std::span<std::byte> bytes) {
+        std::vector<float> values(bytes.size() / sizeof(float));
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        for (float& value : values) value = change(value);
+        std::memcpy(bytes.data(), values.data(), bytes.size());
+      });
+      const reference::ProveResult result = sample.prove(sample.spec, {}, 3);
+      CHECK((result.first_wrong && result.first_wrong->tensor == tensor));
+      sample.restore(tensor);
+      return wrong_stage(result);
+    };
+    const auto without_one = [](float value) { return value - 1; };
+    CHECK(wrong_with("blk.1.attn_norm.weight", without_one) == "attention_norm of 1");
+    CHECK(wrong_with("blk.0.post_attention_norm.weight", without_one) == "feed_forward_norm of 0");
+    CHECK(wrong_with("blk.2.attn_q_norm.weight", without_one) == "rotated_q of 2");
+    CHECK(wrong_with("blk.3.ssm_norm.weight", [](float value) { return value + 1; }) ==
+          "attention_heads_norm of 3");
+    CHECK(wrong_with("blk.3.ssm_a", [](float value) { return -value; }) == "decays of 3");
+    CHECK(wrong_with("blk.1.ssm_a", [](float value) { return std::log(-value); }) == "decays of 1");
+  }
 }
 
 TEST_CASE("delta: steps that a device leaves out") {
@@ -188,7 +256,11 @@ TEST_CASE("delta: steps that a device leaves out") {
 }
 
 TEST_CASE("delta: a state that is lost, of another sequence, or follows another rule") {
-  const ProvedSample sample = sample_with_states("qwen3_5_text");
+  bool is_of_gguf = false;
+  SUBCASE("folder") {}
+  SUBCASE("GGUF") { is_of_gguf = true; }
+  const std::string name = is_of_gguf ? "qwen35" : "qwen3_5_text";
+  const ProvedSample sample = sample_with_states(name);
   const DeltaSpec& delta = sample.spec.layers[1].delta;
   const auto with = [&](FaultyRule rule, std::uint64_t chunk_tokens, bool is_faulty = true) {
     std::size_t done = 0;
@@ -204,6 +276,7 @@ TEST_CASE("delta: a state that is lost, of another sequence, or follows another 
         .prove(5, chunk_tokens);
   };
   FaultyRule right;
+  right.shares_heads = !is_of_gguf;
   CHECK(with(right, 128, false) == "");
   CHECK(with(right, 3) == "");
   CHECK(with(right, 128) == "");
@@ -220,7 +293,7 @@ TEST_CASE("delta: a state that is lost, of another sequence, or follows another 
   rule.has_correction = false;
   CHECK(with(rule, 128) == "attention of 1");
   rule = right;
-  rule.shares_heads = false;
+  rule.shares_heads = is_of_gguf;
   CHECK(with(rule, 128) == "attention of 1");
 }
 
@@ -252,24 +325,23 @@ TEST_CASE("delta: the convolution of a chunk that begins one token late") {
 }
 
 TEST_CASE("delta: a bit of each kind of tensor") {
-  for (const bool is_grouped : {true, false}) {
-    ProvedSample sample = sample_with_states(is_grouped ? "qwen3_next" : "qwen3_5_moe_text");
+  for (const std::string name : {"qwen3_next", "qwen3_5_moe_text", "qwen3next", "qwen35moe"}) {
+    CAPTURE(name);
+    ProvedSample sample = sample_with_states(name);
     const DecoderLayer& layer = sample.spec.layers[1];
     const DeltaSpec& delta = layer.delta;
     std::vector<std::pair<std::string, std::string>> places{
-        {delta.mixed.weight, is_grouped ? "mixed_and_z of 1" : "mixed of 1"},
-        {delta.scores.weight, is_grouped ? "scores_and_steps of 1" : "scores of 1"},
+        {delta.mixed.weight, delta.has_mixed_z() ? "mixed_and_z of 1" : "mixed of 1"},
+        {delta.scores.weight, delta.has_mixed_steps() ? "scores_and_steps of 1" : "scores of 1"},
         {delta.convolution, "convolved of 1"},
         {delta.norm, "attention_heads_norm of 1"},
         {layer.attention_output.weight, "attention_output of 1"},
         {layer.experts.shared_score.weight, "shared_score of 1"},
         {sample.spec.layers[2].q.weight, "queries_and_gates of 2"}};
-    if (!is_grouped) {
-      places.emplace_back(delta.z.weight, "z of 1");
-      places.emplace_back(delta.steps.weight, "steps of 1");
-    }
-    for (const auto& [name, expected] : places) {
-      const std::string& tensor = name;
+    if (!delta.has_mixed_z()) places.emplace_back(delta.z.weight, "z of 1");
+    if (!delta.has_mixed_steps()) places.emplace_back(delta.steps.weight, "steps of 1");
+    for (const auto& [changed, expected] : places) {
+      const std::string& tensor = changed;
       CAPTURE(tensor);
       sample.change(tensor,
                     [](std::span<std::byte> bytes) { bytes[7 * 4 + 2] ^= std::byte{0x20}; });
@@ -289,7 +361,7 @@ TEST_CASE("delta: a bit of each kind of tensor") {
 }
 
 TEST_CASE("delta: faults that the proof plants itself") {
-  for (const char* name : {"qwen3_next", "qwen3_5_text"}) {
+  for (const char* name : {"qwen3_next", "qwen3_5_text", "qwen35", "qwen3next"}) {
     CAPTURE(name);
     const ProvedSample sample = sample_with_states(name);
     check_own_faults(sample);
@@ -299,9 +371,9 @@ TEST_CASE("delta: faults that the proof plants itself") {
 TEST_CASE("delta: a right device is never accused") {
   for (std::uint64_t seed = 1; seed <= (is_sanitized ? 2 : 6); ++seed) {
     CAPTURE(seed);
-    const char* const name = seed % 3 == 0   ? "qwen3_5_text"
-                             : seed % 3 == 1 ? "qwen3_next"
-                                             : "qwen3_5_moe_text";
+    constexpr std::array names{"qwen3_next", "qwen35moe", "qwen3_5_text",
+                               "qwen3next",  "qwen35",    "qwen3_5_moe_text"};
+    const std::string name = names.at((seed - 1) % names.size());
     const ProvedSample sample = sample_with_states(name, "F32", seed % 2 == 0, seed);
     CHECK(wrong_stage(sample.prove(sample.spec, {}, seed == 4 ? 70 : 3)) == "");
   }
