@@ -81,6 +81,9 @@ struct ExpertMatrices {
   /// an expert's row_step x rows.
   std::uint64_t first_row = 0;
   std::uint64_t row_step = 1;
+  /// Or all rows of one set are behind those of the other, from first_row on of so many of each
+  /// expert: what transformers computes with; 0: they are not.
+  std::uint64_t tensor_rows = 0;
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   /// Empty; or MatrixSpec::scales of each of `weights`.

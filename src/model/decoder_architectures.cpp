@@ -262,6 +262,7 @@ constexpr std::array<DecoderArchitecture, 24> architectures{{
      .config_partial_rope = 0.25,
      .has_further_layers = true,
      .delta_period = 4,
+     .has_joined_experts = true,
      .has_rope_sections = true},
 }};
 

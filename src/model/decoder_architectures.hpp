@@ -89,9 +89,10 @@ struct DecoderArchitecture {
   /// Of each group of this many layers the last has gated attention, the others a state
   /// (DeltaSpec); 0: no layer has a state.
   std::uint64_t delta_period = 0;
-  bool has_grouped_delta = false;  ///< value heads of a key head are neighbours in every format;
-                                   ///< of config.json: DeltaSpec without z and steps
-  bool has_rope_sections = false;  ///< of a GGUF: of time, height and width, alike for text
+  bool has_joined_experts = false;  ///< of published folders: gate and up of all in one tensor
+  bool has_grouped_delta = false;   ///< value heads of a key head are neighbours in every format;
+                                    ///< of config.json: DeltaSpec without z and steps
+  bool has_rope_sections = false;   ///< of a GGUF: of time, height and width, alike for text
   /// Where config.json lacks them; 0: it may not.
   double config_norm_epsilon = 1e-6;
   std::uint64_t config_window_tokens = 0;

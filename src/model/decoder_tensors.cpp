@@ -45,15 +45,35 @@ constexpr TensorNames config_names{"model.embed_tokens",
                                    "up_proj",
                                    "down_proj"};
 
+// As transformers 5 computes with them and some files have them, of GGUF those of a converter with
+// --fuse-gate-up-exps; whether they are there.
+bool name_joined_experts(TensorFinder& find, const std::string& prefix, std::uint64_t width,
+                         DecoderLayer& layer) {
+  const bool is_gguf = find.is_gguf();
+  const std::string both =
+      prefix + (is_gguf ? "ffn_gate_up_exps.weight" : "mlp.experts.gate_up_proj");
+  if (!find.has(both)) return false;
+  ExpertsSpec& experts = layer.experts;
+  const std::uint64_t rows = layer.feed_forward;
+  experts.gate = find.joined_experts(both, experts.count, 0, rows, 2 * rows, width);
+  experts.up = find.joined_experts(both, experts.count, rows, rows, 2 * rows, width);
+  experts.down =
+      find.joined_experts(prefix + (is_gguf ? "ffn_down_exps.weight" : "mlp.experts.down_proj"),
+                          experts.count, 0, width, width, rows);
+  return true;
+}
+
 void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTensors& tensors,
                   const std::string& prefix, std::uint64_t width, DecoderLayer& layer) {
   ExpertsSpec& experts = layer.experts;
   const Bias bias = tensors.biases.experts;
   const bool is_packed = tensors.kind->has_packed_experts && !find.is_gguf();
   const bool is_numbered = tensors.kind->has_numbered_expert_names && !find.is_gguf();
-  const std::string router = is_packed     ? "mlp.router"
-                             : is_numbered ? "block_sparse_moe.gate"
-                                           : std::string(names.router);
+  const std::string numbered = "block_sparse_moe.gate";
+  const bool has_numbered = is_numbered && find.has(prefix + numbered + ".weight");
+  const std::string router = is_packed      ? "mlp.router"
+                             : has_numbered ? numbered
+                                            : std::string(names.router);
   experts.router = find.product(prefix + router, experts.count, width, bias);
   if (is_packed) {
     const std::string both = prefix + "mlp.experts.gate_up_proj_";
@@ -74,9 +94,11 @@ void name_experts(TensorFinder& find, const TensorNames& names, const DecoderTen
   const auto matrices = [&](std::string_view part, std::uint64_t rows, std::uint64_t columns) {
     return find.experts(prefix, own, part, experts.count, rows, columns, bias);
   };
-  experts.gate = matrices(own.expert_gate, layer.feed_forward, width);
-  experts.up = matrices(own.expert_up, layer.feed_forward, width);
-  experts.down = matrices(own.expert_down, width, layer.feed_forward);
+  if (bias == Bias::always || !name_joined_experts(find, prefix, width, layer)) {
+    experts.gate = matrices(own.expert_gate, layer.feed_forward, width);
+    experts.up = matrices(own.expert_up, layer.feed_forward, width);
+    experts.down = matrices(own.expert_down, width, layer.feed_forward);
+  }
   if (experts.share == ExpertShare::sigmoid) {
     const char* const bias_name =
         find.is_gguf() ? "exp_probs_b.bias" : "mlp.gate.e_score_correction_bias";

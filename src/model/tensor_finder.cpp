@@ -98,6 +98,19 @@ ExpertMatrices TensorFinder::experts(const std::string& prefix, const TensorName
   return all;
 }
 
+ExpertMatrices TensorFinder::joined_experts(const std::string& name, std::uint64_t count,
+                                            std::uint64_t first_row, std::uint64_t rows,
+                                            std::uint64_t tensor_rows, std::uint64_t columns) {
+  ExpertMatrices all;
+  all.rows = rows;
+  all.columns = columns;
+  all.first_row = first_row;
+  if (tensor_rows > rows) all.tensor_rows = tensor_rows;
+  all.weights.push_back(is_gguf_ ? check(name, {columns, tensor_rows, count})
+                                 : check(name, {count, tensor_rows, columns}));
+  return all;
+}
+
 ExpertMatrices TensorFinder::packed_experts(const std::string& prefix, std::uint64_t count,
                                             std::uint64_t first_row, std::uint64_t row_step,
                                             std::uint64_t rows, std::uint64_t columns) {

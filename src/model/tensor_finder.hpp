@@ -51,6 +51,11 @@ class TensorFinder {
   ExpertMatrices experts(const std::string& prefix, const TensorNames& names, std::string_view part,
                          std::uint64_t count, std::uint64_t rows, std::uint64_t columns, Bias bias);
 
+  /// Rows from `first_row` on of each expert's `tensor_rows` in one tensor of all experts.
+  ExpertMatrices joined_experts(const std::string& name, std::uint64_t count,
+                                std::uint64_t first_row, std::uint64_t rows,
+                                std::uint64_t tensor_rows, std::uint64_t columns);
+
   /// "PREFIXblocks", "PREFIXscales" and "PREFIXbias" of transformers' integrations/mxfp4.py.
   ExpertMatrices packed_experts(const std::string& prefix, std::uint64_t count,
                                 std::uint64_t first_row, std::uint64_t row_step, std::uint64_t rows,

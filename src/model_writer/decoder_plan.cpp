@@ -132,6 +132,11 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     add("down", width, ff);
     return;
   }
+  if (plan.kind->has_joined_experts && !plan.has_scales) {
+    list.experts(prefix + "mlp.experts.gate_up_proj", plan.experts, 2 * ff, width);
+    list.experts(prefix + "mlp.experts.down_proj", plan.experts, width, ff);
+    return;
+  }
   for (std::uint32_t expert = 0; expert < plan.experts; ++expert) {
     const std::string own = prefix + (is_numbered ? "block_sparse_moe.experts." : "mlp.experts.") +
                             std::to_string(expert) + ".";

@@ -34,6 +34,7 @@ void DecoderTensorList::experts(const std::string& name, std::uint64_t count, st
                                 std::uint64_t columns) {
   matrix(name, count * rows, columns);
   tensors_.back().shape = {columns, rows, count};
+  if (!is_gguf()) std::ranges::reverse(tensors_.back().shape);
 }
 
 void DecoderTensorList::packed(const std::string& name, std::uint64_t count, std::uint64_t rows,

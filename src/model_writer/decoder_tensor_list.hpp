@@ -23,7 +23,7 @@ class DecoderTensorList {
   void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns);
   /// One that no file has in FP8.
   void plain_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns);
-  /// One tensor for all experts, as GGUF has them.
+  /// One tensor for all experts.
   void experts(const std::string& name, std::uint64_t count, std::uint64_t rows,
                std::uint64_t columns);
   /// Codes and exponents of MXFP4, as Hugging Face has them.

@@ -108,6 +108,8 @@ class PartFinder {
     }
     if (!spec.scales.empty()) {
       packed(spec, experts);
+    } else if (spec.tensor_rows > 0) {
+      matrix(spec.weights.front(), experts * spec.tensor_rows, spec.columns);
     } else if (spec.block_scales.empty()) {
       expert_matrices(spec, experts);
     }
@@ -151,17 +153,21 @@ class PartFinder {
   // Rows that begin where kernels cannot read are copied.
   ops::QuantisedTensor part(const MatrixSpec& spec) const {
     if (spec.tensor_rows == 0) return whole_matrix(spec, spec.rows);
-    const ops::QuantisedTensor whole = whole_matrix(spec, spec.tensor_rows);
-    constexpr std::uint64_t alignment = 16;
-    const std::uint64_t begin = spec.first_row * whole.row_bytes();
-    Buffer rows = whole.blocks().view(begin, spec.rows * whole.row_bytes());
     // Of an expanded tensor only these rows are kept.
-    if (begin % alignment != 0 || !spec.scales.empty()) {
+    return rows_of(whole_matrix(spec, spec.tensor_rows), spec.first_row, spec.rows,
+                   !spec.scales.empty());
+  }
+  ops::QuantisedTensor rows_of(const ops::QuantisedTensor& whole, std::uint64_t first,
+                               std::uint64_t count, bool is_copied) const {
+    constexpr std::uint64_t alignment = 16;
+    const std::uint64_t begin = first * whole.row_bytes();
+    Buffer rows = whole.blocks().view(begin, count * whole.row_bytes());
+    if (begin % alignment != 0 || is_copied) {
       Buffer copy(backend_.device(), rows.size_bytes());
       copy_d2d(copy, rows, backend_.stream());
       rows = copy;
     }
-    return {rows, whole.type(), spec.rows, spec.columns};
+    return {rows, whole.type(), count, whole.columns()};
   }
 
   ops::ExpertTensors::Packed packed(const ExpertMatrices& spec, std::uint64_t experts) const {
@@ -179,9 +185,18 @@ class PartFinder {
             spec.row_step};
   }
 
-  // One matrix with the rows of all where the file has one tensor.
+  // One matrix with the rows of all where the file has one tensor of them alone.
   std::vector<ops::QuantisedTensor> expert_matrices(const ExpertMatrices& spec,
                                                     std::uint64_t experts) const {
+    if (spec.tensor_rows > 0) {
+      const auto whole = matrix(spec.weights.front(), experts * spec.tensor_rows, spec.columns);
+      std::vector<ops::QuantisedTensor> parts;
+      for (std::uint64_t expert = 0; expert < experts; ++expert) {
+        parts.push_back(
+            rows_of(whole, expert * spec.tensor_rows + spec.first_row, spec.rows, false));
+      }
+      return parts;
+    }
     const std::uint64_t rows = spec.rows * (experts / spec.weights.size());
     std::vector<ops::QuantisedTensor> matrices;
     for (std::size_t i = 0; i < spec.weights.size(); ++i) {

@@ -236,6 +236,26 @@ class MakeModel(CliTest):
         self.assertEqual(process.wait(timeout=program.GUARD_S), 130)
         self.assertEqual(self.names(), [])
 
+    def test_names_of_the_other_format(self):
+        for name, own in (("qwen3_next", "qwen3next"), ("qwen3_5_moe_text", "qwen35moe"),
+                          ("glm4_moe", "glm4moe"), ("qwen35", "qwen35")):
+            self.make(name + ".gguf", "--architecture", name)
+            reader = gguf.GGUFReader(self.folder / (name + ".gguf"))
+            self.assertEqual(bytes(reader.fields["general.architecture"].parts[-1]).decode(), own)
+        self.make("model.safetensors", "--architecture", "qwen35")
+        config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        self.assertEqual(config["model_type"], "qwen3_5_text")
+        for name, own in (("mistral", "llama"), ("kimi_k2", "deepseek2"),
+                          ("deepseek_v2", "deepseek2")):
+            result = run("make-model", str(self.folder / "other.gguf"), "--architecture", name)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"{name} is the name in a Hugging Face folder; a GGUF of such a model has "
+                          f"{own}", " ".join(result.stderr.split()))
+            self.assertIn(f"use {own}", result.stderr)
+        result = run("make-model", str(self.folder / "other.gguf"), "--architecture", "qwen3_nex")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("did you mean 'qwen3next'?", result.stderr)
+
     def test_wrong_usage(self):
         for words in (["m.gguf", "--shards", "0"], ["m.gguf", "--shards", "65536"],
                       ["m.gguf", "--shards", "-1"], ["m.gguf", "--shards", "5", "--tensors", "4"],

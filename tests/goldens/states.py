@@ -130,6 +130,13 @@ def make_mlp(form, architecture, name, make, size):
     for part in ("gate", "up"):
         state[name + f"shared_expert.{part}_proj.weight"] = make.matrix(size["shared"], width)
     state[name + "shared_expert.down_proj.weight"] = make.matrix(width, size["shared"])
+    if form == "safetensors" and not is_grouped(architecture):
+        count = size["experts"]
+        return state | {
+            name + "experts.gate_up_proj":
+                make.matrix(2 * count * height, width).reshape(count, 2 * height, width),
+            name + "experts.down_proj":
+                make.matrix(count * width, height).reshape(count, width, height)}
     gate, up, down = latents.make_parts(form, make, size["experts"], width, height)
     return state | {name + "experts.gate_up_proj": numpy.concatenate([gate, up], axis=1),
                     name + "experts.down_proj": down}

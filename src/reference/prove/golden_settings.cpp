@@ -153,6 +153,7 @@ class Description {
       if (!matrices->scales.empty()) add(matrices->scales);
       add(matrices->rows);
       add(matrices->columns);
+      if (matrices->tensor_rows > 0) add(matrices->first_row);
       for (const std::string& name : matrices->block_scales) {
         add_blocks(name, matrices->block_rows, matrices->block_columns);
       }

@@ -354,7 +354,9 @@ std::vector<double> Weights::expert_product(const ExpertMatrices& matrices, std:
     const std::string& tensor = matrices.weights[is_stacked ? 0 : expert];
     const bool is_packed = !matrices.scales.empty();
     Rows rows = is_packed ? packed_rows_of(matrices) : rows_of(tensor, matrices.columns);
-    if (is_stacked) rows.first_row = expert * matrices.rows * matrices.row_step;
+    const std::uint64_t of_expert =
+        matrices.tensor_rows > 0 ? matrices.tensor_rows : matrices.rows * matrices.row_step;
+    if (is_stacked) rows.first_row = expert * of_expert;
     rows.first_row += matrices.first_row;
     rows.row_step = matrices.row_step;
     if (!matrices.block_scales.empty()) {

@@ -140,6 +140,15 @@ TEST_CASE("decoder spec: what other converters write of layers with a state") {
   CHECK(file.read().layers[0].feed_forward == 9);
   file.remove_key("expert_feed_forward_length");
   check_refusal(file, "lack 'qwen35moe.expert_feed_forward_length'");
+  // Gates and up of all experts in one tensor.
+  file = delta_file("qwen35moe");
+  file.remove_tensor("blk.1.ffn_gate_exps.weight").remove_tensor("blk.1.ffn_up_exps.weight");
+  file.tensor("blk.1.ffn_gate_up_exps.weight", {12, 18, 2});
+  CHECK(file.read().layers[1].experts.up.first_row == 9);
+  CHECK(file.read().layers[1].experts.up.tensor_rows == 18);
+  CHECK(file.read().layers[1].experts.down.tensor_rows == 0);
+  file.tensor("blk.1.ffn_gate_up_exps.weight", {12, 9, 2});
+  check_refusal(file, "'blk.1.ffn_gate_up_exps.weight' has the shape [12, 9, 2]");
   // A list of the layers in place of the period, layers of further tokens among them.
   file = delta_file("qwen35");
   file.set("block_count", 3).set("nextn_predict_layers", 1).remove_key("full_attention_interval");

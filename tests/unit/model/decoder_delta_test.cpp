@@ -158,6 +158,41 @@ TEST_CASE("decoder spec: layers with a state by a list, and without a period") {
   check_refusal(folder, "'model.layers.1.linear_attn.in_proj_qkv.weight' is missing");
 }
 
+TEST_CASE("decoder spec: experts of a layer in one tensor") {
+  const auto joined = [] {
+    ConfigFolder folder = delta_folder(true);
+    std::erase_if(folder.tensors, [](const auto& tensor) {
+      return tensor.first.find(".experts.") != std::string::npos;
+    });
+    for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+      folder.tensors.emplace_back(layer + "mlp.experts.gate_up_proj", Shape{2, 18, 12});
+      folder.tensors.emplace_back(layer + "mlp.experts.down_proj", Shape{2, 12, 9});
+    }
+    return folder;
+  };
+  const DecoderSpec spec = joined().read();
+  const ExpertsSpec& experts = spec.layers[1].experts;
+  CHECK(experts.gate.weights ==
+        std::vector<std::string>{"model.layers.1.mlp.experts.gate_up_proj"});
+  CHECK(experts.up.weights == experts.gate.weights);
+  CHECK(experts.gate.first_row == 0);
+  CHECK(experts.up.first_row == 9);
+  CHECK(experts.up.rows == 9);
+  CHECK(experts.up.tensor_rows == 18);
+  CHECK(experts.down.tensor_rows == 0);
+  CHECK(experts.down.rows == 12);
+  CHECK(experts.down.columns == 9);
+  ConfigFolder folder = joined();
+  folder.tensors.back().second = {2, 9, 12};
+  check_refusal(folder, "down_proj' has the shape [2, 9, 12] in place of [2, 12, 9]");
+  folder = joined();
+  folder.tensors.pop_back();
+  check_refusal(folder, "'model.layers.1.mlp.experts.down_proj' is missing");
+  folder = joined();
+  folder.tensors.emplace_back("model.layers.0.mlp.experts.gate_up_proj_scale_inv", Shape{2, 1, 1});
+  check_refusal(folder, "gate_up_proj_scale_inv' has no place");
+}
+
 TEST_CASE("decoder spec: layers with a state that are refused") {
   const auto with = [](const char* name, const nlohmann::json& value) {
     ConfigFolder folder = delta_folder(true);

@@ -133,6 +133,22 @@ TEST_CASE("delta: numbers that are not those of the file") {
   CHECK(faulty([](DecoderSpec& spec) {
           spec.layers[1].experts.shared_score = spec.layers[2].experts.shared_score;
         }) == "shared_score of 1");
+  // Gates and up of all experts are in one tensor.
+  const ProvedSample joined = sample_with_states("qwen3_5_moe_text");
+  const auto faulty_joined = [&](const std::function<void(ExpertsSpec&)>& change) {
+    DecoderSpec spec = joined.spec;
+    change(spec.layers[1].experts);
+    return wrong_stage(joined.prove(spec, {}, 4));
+  };
+  REQUIRE(joined.spec.layers[1].experts.up.tensor_rows == 2 * joined.spec.layers[1].feed_forward);
+  CHECK(faulty_joined([](ExpertsSpec& experts) { std::swap(experts.gate, experts.up); }) ==
+        "gate of 1");
+  CHECK(faulty_joined([](ExpertsSpec& experts) { experts.up.first_row -= 1; }) == "up of 1");
+  CHECK(faulty_joined([](ExpertsSpec& experts) {
+          // As if all gates were in front of all up.
+          experts.up.first_row = experts.count * experts.up.rows;
+          experts.gate.tensor_rows = experts.up.tensor_rows = experts.up.rows;
+        }) != "");
 }
 
 TEST_CASE("delta: numbers of a GGUF taken for those of a folder") {
