@@ -249,8 +249,8 @@ class MakeModel(CliTest):
                           ("deepseek_v2", "deepseek2")):
             result = run("make-model", str(self.folder / "other.gguf"), "--architecture", name)
             self.assertEqual(result.returncode, 2)
-            self.assertIn(f"{name} is the name in a Hugging Face folder; a GGUF of such a model has "
-                          f"{own}", " ".join(result.stderr.split()))
+            self.assertIn(f"{name} is the name in a Hugging Face folder; a GGUF of such a model "
+                          f"has {own}", " ".join(result.stderr.split()))
             self.assertIn(f"use {own}", result.stderr)
         result = run("make-model", str(self.folder / "other.gguf"), "--architecture", "qwen3_nex")
         self.assertEqual(result.returncode, 2)

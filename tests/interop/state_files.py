@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models with a recurrent state (Qwen3-Next, Qwen3.5) of decoder_files.py, and what llama.cpp's
-conversion/qwen.py makes of them: Qwen3-Next's q, k and v apart from z, the value heads of Qwen3.5 in
-another order, rates in place of their logarithms, and the 1 that norms add."""
+conversion/qwen.py makes of them: Qwen3-Next's q, k and v apart from z, the value heads of Qwen3.5
+in another order, rates in place of their logarithms, and the 1 that norms add."""
 import gguf
 import numpy
 
