@@ -54,6 +54,10 @@ class HIPTOOL_API DecoderCache {
   /// devices that are not the cache's.
   void append(std::size_t layer, const Tensor& keys, const Tensor& values);
 
+  /// The same for tokens whose keys and values other work writes, into layer() from position
+  /// length() on. Throws Error(out_of_bounds) likewise.
+  void mark_appended(std::size_t layer, std::uint64_t tokens);
+
   /// Counts tokens that append() has written to every layer. Throws Error(out_of_bounds) where they
   /// exceed the capacity, Error(invalid_argument), naming the layer, where one lacks them.
   void advance(std::uint64_t tokens);
@@ -73,6 +77,7 @@ class HIPTOOL_API DecoderCache {
 
  private:
   void require_layer(std::size_t layer) const;
+  void require_capacity(std::uint64_t tokens) const;
 
   Backend backend_;
   std::uint64_t capacity_;

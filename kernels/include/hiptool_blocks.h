@@ -218,19 +218,28 @@ inline __device__ void q3_k_values(const Place& p, float* four) {
   scale_bytes(quarters<2>(p.block + 32, p.i) | fours << 2, scale, 4, four);
 }
 
-// Q4_K and Q5_K: eight scales and eight minima of 6 bits each, behind the two they multiply.
+// Q4_K and Q5_K: eight scales and eight minima of 6 bits each, behind the two they multiply; of 32
+// values one of each.
+struct ScaleOfK {
+  float step;
+  float minimum;
+
+  __forceinline__ __device__ explicit ScaleOfK(const Place& p) {
+    const uint4 header = *reinterpret_cast<const uint4*>(p.block);
+    const uint32_t at = p.i / 32 % 4 * 8;
+    const uint32_t first = header.y >> at;
+    const uint32_t second = header.z >> at;
+    const uint32_t third = header.w >> at;
+    const bool is_early = (p.i & 128U) == 0;
+    const uint32_t scale = is_early ? first & 63U : (third & 15U) | (first >> 2 & 48U);
+    const uint32_t least = is_early ? second & 63U : (third >> 4 & 15U) | (second >> 2 & 48U);
+    step = f16_to_value(static_cast<uint16_t>(header.x)) * number(scale);
+    minimum = f16_to_value(static_cast<uint16_t>(header.x >> 16)) * number(least);
+  }
+};
 inline __device__ void scale_k(const Place& p, uint32_t q, float* four) {
-  const uint4 header = *reinterpret_cast<const uint4*>(p.block);
-  const uint32_t at = p.i / 32 % 4 * 8;
-  const uint32_t first = header.y >> at;
-  const uint32_t second = header.z >> at;
-  const uint32_t third = header.w >> at;
-  const bool is_early = (p.i & 128U) == 0;
-  const uint32_t scale = is_early ? first & 63U : (third & 15U) | (first >> 2 & 48U);
-  const uint32_t minimum = is_early ? second & 63U : (third >> 4 & 15U) | (second >> 2 & 48U);
-  const float d = f16_to_value(static_cast<uint16_t>(header.x));
-  const float least = f16_to_value(static_cast<uint16_t>(header.x >> 16));
-  scale_and_subtract(q, d * number(scale), least * number(minimum), four);
+  const ScaleOfK scale(p);
+  scale_and_subtract(q, scale.step, scale.minimum, four);
 }
 
 inline __device__ uint32_t k_nibbles(const Place& p, uint32_t at) {

@@ -32,6 +32,25 @@ struct BlockRow {
   }
 };
 
+#if defined(__CUDA_ARCH__)
+// Of Q4_K one access has all bytes of a piece: compilers make four of them, each of which takes the
+// threads as long.
+template <>
+__forceinline__ __device__ void BlockRow<256, 144, hiptool_blocks::q4_k_values>::load_whole(
+    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 144;
+  const uint32_t i = piece % 16 * dot_piece;
+  const uint4 bytes = load_unit(reinterpret_cast<const uint4*>(block + 16 + i / 64 * 32 + i % 32));
+  const hiptool_blocks::ScaleOfK scale({block, nullptr, i});
+  const uint32_t words[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
+#pragma unroll
+  for (uint32_t j = 0; j < 4; ++j) {
+    hiptool_blocks::scale_and_subtract(words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU, scale.step,
+                                       scale.minimum, numbers + 4 * j);
+  }
+}
+#endif
+
 inline __device__ float to_single(float value) { return value; }
 inline __device__ float to_single(double value) { return static_cast<float>(value); }
 

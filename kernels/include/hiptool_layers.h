@@ -13,6 +13,7 @@ enum : unsigned {
   dot_pitch = 65,         // sums of a row in shared memory: odd, so that rows differ in banks
   dot_rows_of_one = 2,    // rows that 64 threads take with one token,
   dot_pieces_of_one = 2,  // so many pieces of each at a time,
+  dot_staged = 512,       // pieces of the token in shared memory at a time, on NVIDIA GPUs
   dot_rows_of_many = 2,   // and with several tokens,
   dot_tokens = 8,         // of which they take so many at a time
   attention_keys = 256,   // of a segment, one for each thread
@@ -20,6 +21,12 @@ enum : unsigned {
   attention_size = 256,   // the longest head
   attention_extra = 304,  // floats in front of the parts: scores, largest ones, sums
 };
+
+// From one quarter of the staged pieces to the next, in units of 16 bytes: eight neighbouring units
+// of the token go to eight different groups of banks.
+constexpr uint32_t staged_pitch(uint64_t pieces) {
+  return static_cast<uint32_t>(((pieces < dot_staged ? pieces : uint64_t{dot_staged}) + 7) / 8 * 8 + 2);
+}
 
 // Plain types have the numbers that ggml gives them.
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
@@ -42,10 +49,15 @@ struct FileProduct {
   uint32_t x_pieces;    // x consists of whole pieces at multiples of 16 bytes
 };
 
-// Products of one token with up to three matrices of as many columns.
+// What becomes of the products of a gate and of the matrix beside it.
+enum class ProductGate : uint32_t { none, silu, gelu };
+
+// Products of one token with up to three matrices of as many columns; or of two, whose rows go
+// through a gate into one output.
 struct TokenProducts {
   FileProduct each[3];
   uint32_t count;
+  ProductGate gate;
 };
 
 struct EmbeddingRows {
@@ -80,6 +92,15 @@ struct Attention {
   float softcap;        // 0: none
   uint32_t key_pieces;  // four elements are 16 bytes at a multiple of 16
   uint32_t value_pieces;
+};
+
+// Attention of the token at position `all.first`: its queries, keys and values are products that
+// are not normalised, rotated or in the cache yet.
+struct TokenAttention {
+  Attention all;
+  uint64_t pairs;  // of elements that are rotated
+  uint32_t are_neighbours;
+  float epsilon;  // of the norms of heads
 };
 
 struct RopeTable {

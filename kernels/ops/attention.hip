@@ -50,10 +50,11 @@ inline __device__ float shift_of(float most) {
 }
 
 // Shared memory: terms of a segment's keys, largest scores of 16 of them each, sums of the lanes,
-// eight parts of an output, the query.
+// eight parts of an output, the query. With `has_new` the last key and value are not in the cache.
+template <bool has_new>
 struct Attending {
   enum : unsigned { peaks = 16, lanes = 32 };
-  static constexpr unsigned loads = 8;  // of keys or values, in flight together
+  static constexpr unsigned loads = has_new ? 16 : 8;  // of keys or values, in flight together
   const Attention& all;
   float* terms;
   float* peak;
@@ -62,6 +63,8 @@ struct Attending {
   float* query;
   uint64_t begin;  // of the keys that the token sees
   uint64_t end;
+  const float* new_key = nullptr;
+  const float* new_value = nullptr;
 
   __device__ Attending(const Attention& attention, uint64_t token) : all(attention) {
     terms = reinterpret_cast<float*>(dynamic_shared());
@@ -113,7 +116,9 @@ struct Attending {
     const uint64_t key = segment + threadIdx.x;
     const bool is_seen = key >= begin && key < end;
     float own = -hiptool_math::infinity<float>();
-    if (is_seen) own = score(keys + key * all.key.token);
+    if (is_seen) {
+      own = score(has_new && key == all.first ? new_key : keys + key * all.key.token);
+    }
     terms[threadIdx.x] = own;
     __syncthreads();
     if (threadIdx.x < peaks) {
@@ -159,8 +164,10 @@ struct Attending {
         for (unsigned n = 0; n < loads; ++n) {
           const uint64_t key = i + n * attention_parts;
           if (key >= last) break;
-          load_four(from + key * all.value.token, all.value_size - element, all.value_pieces != 0,
-                    fours[n]);
+          const float* const value = has_new && segment + key == all.first
+                                         ? new_value + element
+                                         : from + key * all.value.token;
+          load_four(value, all.value_size - element, all.value_pieces != 0, fours[n]);
         }
 #pragma unroll
         for (unsigned n = 0; n < loads; ++n) {
@@ -225,7 +232,7 @@ inline __device__ void attend(const Attention& all, const float* queries, const 
     const uint64_t token = work / all.heads;
     const uint64_t head = work % all.heads;
     const uint64_t shared_head = head / all.group;
-    const Attending attending(all, token);
+    const Attending<false> attending(all, token);
     if (work != blockIdx.x) __syncthreads();
     const float* const query = queries + token * all.query.token + head * all.query.head;
     for (uint64_t d = threadIdx.x; d < (all.key_size + 3) / 4 * 4; d += layer_threads) {
@@ -238,7 +245,96 @@ inline __device__ void attend(const Attention& all, const float* queries, const 
   }
 }
 
+// Of a new row of a head.
+struct NewHead {
+  const TokenAttention& token;
+  const float* from;
+  const float* norm;  // null: none
+  const float* cosines;
+  const float* sines;
+
+  // What norm.hip multiplies rows of up to 512 elements by; in the same order of addition.
+  __forceinline__ __device__ float find_scale() const {
+    constexpr unsigned length = Run<float>::length;
+    const uint64_t size = token.all.key_size;
+    float sum = 0;
+    for (uint64_t d = threadIdx.x % 32 * length; d < size; d += 32 * length) {
+#pragma unroll
+      for (unsigned k = 0; k < length; ++k) {
+        if (d + k < size) sum = sum + from[d + k] * from[d + k];
+      }
+    }
+    return 1 / __fsqrt_rn(join_32<Sum>(sum) / static_cast<float>(size) + token.epsilon);
+  }
+
+  __forceinline__ __device__ float value(uint64_t d, float scale) const {
+    return norm == nullptr ? from[d] : canonical(from[d] * scale * norm[d]);
+  }
+
+  // Normalised and rotated, with zeros behind the end.
+  __forceinline__ __device__ void store(float* to) const {
+    const uint64_t size = token.all.key_size;
+    const uint64_t pairs = token.pairs;
+    const float scale = norm == nullptr ? 1 : find_scale();
+    const uint64_t d = threadIdx.x;
+    if (d >= (size + 3) / 4 * 4) return;
+    float own = d < size ? value(d, scale) : 0;
+    if (d < 2 * pairs) {
+      const bool is_near = token.are_neighbours != 0;
+      const bool is_first = is_near ? d % 2 == 0 : d < pairs;
+      const uint64_t pair = is_near ? d / 2 : d % pairs;
+      const uint64_t step = is_near ? 1 : pairs;
+      const float other = value(is_first ? d + step : d - step, scale);
+      const float c = cosines[pair];
+      const float s = sines[pair];
+      own = canonical(is_first ? own * c - other * s : other * s + own * c);
+    }
+    to[d] = own;
+  }
+};
+
+// A block for each head; the first of those that share keys writes them to the cache.
+inline __device__ void attend_token(const TokenAttention& token, const float* queries,
+                                    const float* new_keys, const float* new_values, float* keys,
+                                    float* values, const float* cosines, const float* sines,
+                                    const float* query_norm, const float* key_norm,
+                                    const float* sinks, float* out) {
+  const Attention& all = token.all;
+  const uint64_t head = blockIdx.x;
+  const uint64_t shared_head = head / all.group;
+  Attending<true> attending(all, 0);
+  float* const key = attending.query + (all.key_size + 3) / 4 * 4;
+  attending.new_key = key;
+  attending.new_value = new_values + shared_head * all.value_size;
+  NewHead{token, queries + head * all.key_size, query_norm, cosines, sines}.store(attending.query);
+  NewHead{token, new_keys + shared_head * all.key_size, key_norm, cosines, sines}.store(key);
+  __syncthreads();
+  float* const cached_keys = keys + shared_head * all.key.head;
+  float* const cached_values = values + shared_head * all.value.head;
+  if (head % all.group == 0) {
+    if (threadIdx.x < all.key_size) {
+      cached_keys[all.first * all.key.token + threadIdx.x] = key[threadIdx.x];
+    }
+    if (threadIdx.x < all.value_size) {
+      cached_values[all.first * all.value.token + threadIdx.x] = attending.new_value[threadIdx.x];
+    }
+  }
+  attending.run(cached_keys, cached_values, sinks != nullptr ? sinks + head : nullptr,
+                out + head * all.value_size);
+}
+
 }  // namespace hiptool_ops
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_attention_token_f32(hiptool_ops::TokenAttention token, const float* queries,
+                                const float* new_keys, const float* new_values, float* keys,
+                                float* values, const float* cosines, const float* sines,
+                                const float* query_norm, const float* key_norm, const float* sinks,
+                                float* out) {
+  hiptool_ops::attend_token(token, queries, new_keys, new_values, keys, values, cosines, sines,
+                            query_norm, key_norm, sinks, out);
+}
+HIPTOOL_EXPORT(hiptool_attention_token_f32);
 
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_attention_f32(hiptool_ops::Attention all, const float* queries, const float* keys,

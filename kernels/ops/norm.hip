@@ -243,7 +243,60 @@ __forceinline__ __device__ void normalise(const Rows& all, uint32_t is_centred, 
   }
 }
 
+// One row by the mean of squares, with the bits of normalise(): a thread loads all of its pieces of
+// the row and of the weights before it adds, which a launch of a single row waits for most.
+template <unsigned turns>
+__forceinline__ __device__ void normalise_one(uint64_t width, double epsilon, const float* in,
+                                              const float* weight, float* out) {
+  constexpr unsigned length = Run<float>::length;
+  float values[turns][length];
+  float weights[turns][length];
+#pragma unroll
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    const unsigned first = (turn * row_threads + threadIdx.x) * length;
+    if (first >= width) break;
+    load_piece<length>(in + first, values[turn]);
+    load_piece<length>(weight + first, weights[turn]);
+  }
+  float sum = 0;
+#pragma unroll
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    if ((turn * row_threads + threadIdx.x) * length >= width) break;
+#pragma unroll
+    for (unsigned k = 0; k < length; ++k) sum = sum + values[turn][k] * values[turn][k];
+  }
+  auto* const groups = reinterpret_cast<float*>(hiptool_device::dynamic_shared());
+  sum = hiptool_device::join_block<hiptool_device::Sum, row_threads>(sum, groups);
+  const float scale = 1 / root(sum / static_cast<float>(width) + static_cast<float>(epsilon));
+#pragma unroll
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    const unsigned first = (turn * row_threads + threadIdx.x) * length;
+    if (first >= width) break;
+    float run[length];
+#pragma unroll
+    for (unsigned k = 0; k < length; ++k) {
+      run[k] = Element<float>::narrow(values[turn][k] * scale * weights[turn][k]);
+    }
+    store_piece<length>(out + first, run);
+  }
+}
+
 }  // namespace hiptool_ops
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_norm_one_f32(uint64_t width, double epsilon, const float* in, const float* weight,
+                         float* out) {
+  using namespace hiptool_ops;
+  constexpr uint64_t turn = row_threads * Run<float>::length;
+  if (width <= turn) {
+    normalise_one<1>(width, epsilon, in, weight, out);
+  } else if (width <= 4 * turn) {
+    normalise_one<4>(width, epsilon, in, weight, out);
+  } else {
+    normalise_one<8>(width, epsilon, in, weight, out);
+  }
+}
+HIPTOOL_EXPORT(hiptool_norm_one_f32);
 
 #define HIPTOOL_KERNELS(type, Stored)                                               \
   extern "C" __global__ void __launch_bounds__(256) hiptool_softmax_rows_##type(    \

@@ -5,31 +5,78 @@
 #include <hip/hip_runtime.h>
 
 #include "hiptool_file_rows.h"
+#include "hiptool_math_erf.h"
 
 namespace hiptool_ops {
 
+// The token's elements as they are in memory.
+struct PlainVector {
+  const float* x;
+  __forceinline__ __device__ void load(uint32_t piece, float* to) const {
+    load_piece<dot_piece>(x + static_cast<uint64_t>(piece) * dot_piece, to);
+  }
+};
+
+// A run of its pieces in shared memory, where neighbouring threads find their quarters of a piece
+// next to each other: in memory these are 64 bytes apart, which takes four times as long.
+struct StagedVector {
+  uint4* units;
+  uint32_t pitch;
+  uint32_t begin;
+
+  __forceinline__ __device__ void load(uint32_t piece, float* to) const {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      move_bytes<16>(to + 4 * k, units + k * pitch + (piece - begin));
+    }
+  }
+  __forceinline__ __device__ void stage(const float* x, uint32_t end) const {
+    const auto* const from = reinterpret_cast<const uint4*>(x) + begin * uint64_t{4};
+    for (uint32_t i = threadIdx.x; i < (end - begin) * 4; i += layer_threads) {
+      units[i % 4 * pitch + i / 4] = from[i];
+    }
+  }
+};
+
 // Adds so many pieces of a lane, from the first on, to the sums of its rows.
-template <class Row, unsigned rows, unsigned pieces>
+template <class Row, unsigned rows, unsigned pieces, class Vector>
 __forceinline__ __device__ void add_pieces(const uint8_t* const* lines, const uint16_t* grids,
-                                           const float* x, uint32_t first, float* sums) {
+                                           const Vector& x, uint32_t first, float* sums) {
   float numbers[pieces][rows][dot_piece];
-  float vectors[pieces][dot_piece];
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
     const uint32_t place = first + p * dot_lanes;
-    load_piece<dot_piece>(x + static_cast<uint64_t>(place) * dot_piece, vectors[p]);
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) Row::load_whole(lines[r], grids, place, numbers[p][r]);
   }
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
+    float vector[dot_piece];
+    x.load(first + p * dot_lanes, vector);
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) {
-        sums[r] = __fmaf_rn(numbers[p][r][j], vectors[p][j], sums[r]);
+        sums[r] = __fmaf_rn(numbers[p][r][j], vector[j], sums[r]);
       }
     }
+  }
+}
+
+// All pieces of a lane from the first on, up to the end.
+template <class Row, unsigned rows, class Vector>
+__forceinline__ __device__ void add_run(const uint8_t* const* lines, const uint16_t* grids,
+                                        const Vector& x, uint32_t first, uint32_t end,
+                                        float* sums) {
+  constexpr unsigned pieces = dot_pieces_of_one;
+  uint32_t piece = first;
+#pragma unroll 1
+  for (; piece + (pieces - 1) * dot_lanes < end; piece += pieces * dot_lanes) {
+    add_pieces<Row, rows, pieces>(lines, grids, x, piece, sums);
+  }
+#pragma unroll 1
+  for (; piece < end; piece += dot_lanes) {
+    add_pieces<Row, rows, 1>(lines, grids, x, piece, sums);
   }
 }
 
@@ -67,55 +114,115 @@ struct OneMatrix {
   }
 };
 
-template <class Row>
-__forceinline__ __device__ void multiply_tile(const OneMatrix& one, uint32_t count,
-                                              const uint16_t* grids, const float* x) {
-  constexpr unsigned rows = dot_rows_of_one;
-  constexpr unsigned pieces = dot_pieces_of_one;
-  float* const shared = reinterpret_cast<float*>(dynamic_shared());
+// Shared memory: the sums of lanes, joined ones, and pieces of the token.
+constexpr unsigned sums_size = dot_teams * dot_rows_of_one * dot_pitch;
+constexpr unsigned joined_size = dot_teams * dot_rows_of_one;
+
+// The sums of each lane go to shared memory. `is_first`: of the tiles of a block.
+template <class Row, unsigned rows>
+__forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t count,
+                                          const uint16_t* grids, const float* x, bool is_first,
+                                          float* shared) {
+  static_assert(rows == dot_rows_of_one, "the memory of the sums");
   const unsigned team = threadIdx.x / dot_lanes;
   const unsigned lane = threadIdx.x % dot_lanes;
-  const uint8_t* lines[rows];
   float sums[rows];
 #pragma unroll
-  for (unsigned r = 0; r < rows; ++r) {
-    const uint64_t row = (one.tile * dot_teams + team) * rows + r;
-    lines[r] = one.weights + (row < one.rows ? row : one.rows - 1) * one.row_bytes;
-    sums[r] = 0;
-  }
-  uint32_t piece = lane;
+  for (unsigned r = 0; r < rows; ++r) sums[r] = 0;
+#if defined(__CUDA_ARCH__)
 #pragma unroll 1
-  for (; piece + (pieces - 1) * dot_lanes < count; piece += pieces * dot_lanes) {
-    add_pieces<Row, rows, pieces>(lines, grids, x, piece, sums);
+  for (uint32_t begin = 0; begin < count; begin += dot_staged) {
+    const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
+    const StagedVector vector{dynamic_shared() + (sums_size + joined_size) / 4, staged_pitch(count),
+                              begin};
+    if (is_first || count > dot_staged) {
+      if (begin > 0) __syncthreads();
+      vector.stage(x, end);
+      __syncthreads();
+    }
+    add_run<Row, rows>(lines, grids, vector, begin + lane, end, sums);
   }
-#pragma unroll 1
-  for (; piece < count; piece += dot_lanes) {
-    add_pieces<Row, rows, 1>(lines, grids, x, piece, sums);
-  }
+#else
+  add_run<Row, rows>(lines, grids, PlainVector{x}, lane, count, sums);
+#endif
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) shared[(team * rows + r) * dot_pitch + lane] = sums[r];
   __syncthreads();
-  join_results<dot_teams * rows>(shared, one);
 }
 
-// What is added to the first product may be null.
+// The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
+struct TokenTiles {
+  enum : unsigned { rows = dot_rows_of_one, gated_rows = dot_rows_of_one / 2 };
+  const TokenProducts& all;
+  const uint8_t* const* weights;
+  const float* added;  // to the first product; null: nothing
+  float* const* outs;
+  bool is_gated;
+  uint64_t one;
+  uint64_t two;
+  uint64_t three;
+
+  __device__ TokenTiles(const TokenProducts& products, const uint8_t* const* from,
+                        const float* also, float* const* to)
+      : all(products), weights(from), added(also), outs(to) {
+    is_gated = all.gate != ProductGate::none;
+    constexpr uint64_t tile_rows = dot_teams * gated_rows;
+    one = is_gated ? (all.each[0].matrix.rows + tile_rows - 1) / tile_rows : row_tiles(all.each[0]);
+    two = one + (!is_gated && all.count > 1 ? row_tiles(all.each[1]) : 0);
+    three = two + (all.count > 2 ? row_tiles(all.each[2]) : 0);
+  }
+
+  __forceinline__ __device__ OneMatrix matrix_of(uint64_t tile) const {
+    if (tile < one) return OneMatrix(all.each[0], tile, weights[0], added, outs[0]);
+    if (tile < two) return OneMatrix(all.each[1], tile - one, weights[1], nullptr, outs[1]);
+    return OneMatrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
+  }
+
+  __forceinline__ __device__ void find_lines(const OneMatrix& matrix, const uint8_t** lines) const {
+    const unsigned team = threadIdx.x / dot_lanes;
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) {
+      const uint64_t own = is_gated ? (matrix.tile * dot_teams + team) * gated_rows + r / 2
+                                    : (matrix.tile * dot_teams + team) * rows + r;
+      const uint8_t* const from = is_gated && r % 2 == 1 ? weights[1] : matrix.weights;
+      lines[r] = from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
+    }
+  }
+
+  // Of a gate: what the block's lanes have joined is in shared memory.
+  __forceinline__ __device__ void store_gated(const OneMatrix& matrix, const float* joined) const {
+    constexpr unsigned tile_rows = dot_teams * gated_rows;
+    const uint64_t row = matrix.tile * tile_rows + threadIdx.x;
+    if (threadIdx.x >= tile_rows || row >= matrix.rows) return;
+    const float gate = joined[2 * threadIdx.x];
+    const float opened =
+        all.gate == ProductGate::silu ? hiptool_math::silu(gate) : hiptool_math::gelu_tanh(gate);
+    matrix.out[row * matrix.out_step] = canonical(opened * joined[2 * threadIdx.x + 1]);
+  }
+};
+
 template <class Row>
-__forceinline__ __device__ void multiply_one(const TokenProducts& all,
-                                             const uint8_t* const* weights, const uint16_t* grids,
-                                             const float* x, const float* added,
-                                             float* const* outs) {
-  const auto count = static_cast<uint32_t>(all.each[0].matrix.columns / dot_piece);
-  const uint64_t one = row_tiles(all.each[0]);
-  const uint64_t two = one + (all.count > 1 ? row_tiles(all.each[1]) : 0);
-  const uint64_t three = two + (all.count > 2 ? row_tiles(all.each[2]) : 0);
+__forceinline__ __device__ void multiply_one(const TokenTiles& tiles, const uint16_t* grids,
+                                             const float* x) {
+  constexpr unsigned rows = dot_rows_of_one;
+  const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
+  float* const shared = reinterpret_cast<float*>(dynamic_shared());
+  float* const joined = shared + sums_size;
 #pragma unroll 1
-  for (uint64_t tile = blockIdx.x; tile < three; tile += gridDim.x) {
-    const OneMatrix matrix = tile < one ? OneMatrix(all.each[0], tile, weights[0], added, outs[0])
-                             : tile < two
-                                 ? OneMatrix(all.each[1], tile - one, weights[1], nullptr, outs[1])
-                                 : OneMatrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
-    multiply_tile<Row>(matrix, count, grids, x);
-    if (tile + gridDim.x < three) __syncthreads();
+  for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
+    const OneMatrix matrix = tiles.matrix_of(tile);
+    const uint8_t* lines[rows];
+    tiles.find_lines(matrix, lines);
+    add_lines<Row, rows>(lines, count, grids, x, tile == blockIdx.x, shared);
+    if (tiles.is_gated) {
+      join_results<joined_size>(
+          shared, [&](unsigned result, float sum) { joined[result] = canonical(sum); });
+      __syncthreads();
+      tiles.store_gated(matrix, joined);
+    } else {
+      join_results<joined_size>(shared, matrix);
+    }
+    if (tile + gridDim.x < tiles.three) __syncthreads();
   }
 }
 
@@ -128,7 +235,7 @@ __forceinline__ __device__ void multiply_one(const TokenProducts& all,
       float* first_out, float* second_out, float* third_out) {                         \
     const uint8_t* const weights[] = {first, second, third};                           \
     float* const outs[] = {first_out, second_out, third_out};                          \
-    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, added, outs);       \
+    hiptool_ops::multiply_one<__VA_ARGS__>({all, weights, added, outs}, grids, x);     \
   }                                                                                    \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_##type)
 

@@ -232,6 +232,22 @@ LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64
   return config;
 }
 
+/// Rows of a block with one token; a gate's row and the one beside it are two.
+constexpr std::uint64_t token_rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_one;
+
+/// Of one token, which NVIDIA's kernels stage in shared memory: blocks that are there at the same
+/// time do so once for all of their tiles.
+LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles, std::uint64_t columns) {
+  LaunchConfig config = product_launch(tiles, token_rows, 1);
+  config.shared_bytes += static_cast<std::uint32_t>(token_rows * sizeof(float));
+  if (backend.device().platform() != Platform::nvidia) return config;
+  constexpr std::uint64_t blocks_at_once = 4;  // of a multiprocessor
+  config.grid.x = static_cast<std::uint32_t>(
+      std::min(tiles, blocks_at_once * state_of(backend).multiprocessors));
+  config.shared_bytes += 4 * 16 * hiptool_ops::staged_pitch(columns / piece_columns);
+  return config;
+}
+
 void launch_products(const Backend& backend, const Tensor& out, const QuantisedTensor& weights,
                      const Tensor& vectors) {
   constexpr std::uint64_t rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_many;
@@ -243,10 +259,10 @@ void launch_products(const Backend& backend, const Tensor& out, const QuantisedT
          grids_of(backend, all.matrix), vectors.address(), out.address());
 }
 
-/// Of one token.
+/// Of one token; a gate is for two matrices and has the first one's output.
 void launch_token_products(const Backend& backend, std::span<const WeightsProduct> products,
-                           const Tensor& vector, const Tensor* added) {
-  constexpr std::uint64_t rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_one;
+                           const Tensor& vector, const Tensor* added,
+                           hiptool_ops::ProductGate gate = hiptool_ops::ProductGate::none) {
   hiptool_ops::TokenProducts all{};
   std::array<void*, most_products> weights{};
   std::array<void*, most_products> outs{};
@@ -255,13 +271,18 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
     all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
     weights[i] = products[i].weights->blocks().address();
     outs[i] = products[i].out->address();
-    tiles += ceil_divide(products[i].weights->rows(), rows);
+    tiles += ceil_divide(products[i].weights->rows(), token_rows);
   }
   all.count = static_cast<std::uint32_t>(products.size());
+  all.gate = gate;
+  if (gate != hiptool_ops::ProductGate::none) {
+    tiles = ceil_divide(products.front().weights->rows(), token_rows / 2);
+  }
+  const LaunchConfig config = token_launch(backend, tiles, vector.dims()[1]);
   launch(state_of(backend).kernel(
              "ops_quantised_one",
              "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),
-         product_launch(tiles, rows, 1), backend.stream(), all, weights[0], weights[1], weights[2],
+         config, backend.stream(), all, weights[0], weights[1], weights[2],
          grids_of(backend, all.each[0].matrix), vector.address(),
          added != nullptr ? added->address() : nullptr, outs[0], outs[1], outs[2]);
 }
@@ -311,6 +332,23 @@ void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const Quanti
   }
   quantised_matmul_into(backend, product, weights, x);
   add_into(backend, sum, sum, product);
+}
+
+void gated_quantised_matmul_into(const Backend& backend, Tensor& out, Gate kind,
+                                 const QuantisedTensor& gates, const QuantisedTensor& values,
+                                 const Tensor& x, Tensor& scratch) {
+  const std::array<WeightsProduct, 2> products{WeightsProduct{&gates, &out}, {&values, &scratch}};
+  const Tensor vectors = with_neighbours(backend, x);
+  for (const WeightsProduct& one : products) require_product(backend, *one.out, *one.weights, x);
+  const bool is_known = kind == Gate::silu || kind == Gate::gelu;
+  if (is_known && gates.rows() == values.rows() && is_one_launch(products, vectors)) {
+    launch_token_products(
+        backend, products, vectors, nullptr,
+        kind == Gate::silu ? hiptool_ops::ProductGate::silu : hiptool_ops::ProductGate::gelu);
+    return;
+  }
+  quantised_matmuls_into(backend, products, x);
+  gate_into(backend, out, kind, out, scratch);
 }
 
 Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights, const Tensor& x) {

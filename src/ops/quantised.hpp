@@ -8,6 +8,7 @@
 
 #include "hiptool/backend.hpp"
 #include "hiptool/ops_model.hpp"
+#include "hiptool/ops_rows.hpp"
 #include "ops/layers.hpp"
 
 namespace hiptool::ops {
@@ -50,5 +51,12 @@ void quantised_matmuls_into(const Backend& backend, std::span<const WeightsProdu
 /// else by way of `product`.
 void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const QuantisedTensor& weights,
                                const Tensor& x, Tensor& product);
+
+/// out = gate(product with `gates`) * (product with `values`), with the bits of quantised_matmul
+/// and gate_into: in one launch for one token, matrices of one type and Gate::silu or Gate::gelu,
+/// else by way of `scratch`, which has the shape of `out`.
+void gated_quantised_matmul_into(const Backend& backend, Tensor& out, Gate kind,
+                                 const QuantisedTensor& gates, const QuantisedTensor& values,
+                                 const Tensor& x, Tensor& scratch);
 
 }  // namespace hiptool::ops

@@ -108,6 +108,14 @@ void require_weights(std::string_view operation, const Tensor& x, const Tensor& 
                   " do not fit the last axis of " + describe(x));
 }
 
+/// A single row by the mean of squares that hiptool_norm_one_f32 takes.
+bool is_one_row(const RowLaunch& work, DType dtype, bool is_centred) {
+  constexpr unsigned all_pieces = 7;
+  return dtype == DType::f32 && !is_centred && work.all.rows.count == 1 &&
+         work.all.group == hiptool_ops::row_threads && work.all.stashed != 0 &&
+         (work.all.pieces & all_pieces) == all_pieces;
+}
+
 void run_norm(const Backend& backend, std::string_view name, const Tensor& x, const Tensor& weight,
               const Tensor* bias, bool is_centred, double epsilon, Tensor& out) {
   std::vector<const Tensor*> tensors{&x, &weight};
@@ -123,6 +131,12 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
   if (x.element_count() == 0) return;
   RowLaunch work(x, x.layout().rank() - 1, out);
   work.add_weights(weight, 2);
+  if (is_one_row(work, x.dtype(), is_centred)) {
+    work.config.shared_bytes = hiptool_ops::join_bytes;
+    launch(state_of(backend).kernel("ops_norm", "hiptool_norm_one_f32"), work.config,
+           backend.stream(), work.all.width, epsilon, x.address(), weight.address(), out.address());
+    return;
+  }
   void* bias_address = nullptr;
   if (bias != nullptr) {
     work.add_weights(*bias, 3);

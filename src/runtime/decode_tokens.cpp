@@ -61,12 +61,12 @@ void decode_steps(ModelRuntime& runtime, std::span<const std::uint32_t> prompt, 
                   const SamplingOptions& sampling, const CancelToken& cancel, DecodedTokens& result,
                   DecodedSteps& steps) {
   const Backend& backend = runtime.backend();
-  runtime.observe([&](const DecoderStage& stage) {
-    // A token may take seconds on a processor, where layers are slow enough to be waited for.
-    if (stage.stream.device().is_host_memory() && stage.name == "output") {
-      wait_for(stage.stream, cancel);
-    }
-  });
+  // A token may take seconds on a processor, where layers are slow enough to be waited for.
+  if (backend.device().is_host_memory()) {
+    runtime.observe([&](const DecoderStage& stage) {
+      if (stage.name == "output") wait_for(stage.stream, cancel);
+    });
+  }
   KernelTimer timer(backend.stream());
   bool is_slow = true;
   const std::size_t first = result.ids.size();

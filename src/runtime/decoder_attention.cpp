@@ -2,9 +2,11 @@
 #include "runtime/decoder_attention.hpp"
 
 #include <optional>
+#include <vector>
 
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_rows.hpp"
+#include "ops/token_attention.hpp"
 #include "runtime/decoder_delta.hpp"
 #include "runtime/decoder_latents.hpp"
 #include "runtime/decoder_memory.hpp"
@@ -56,7 +58,55 @@ Projected project(const DecoderPart& part, const DecoderSpec& spec, const Decode
   return projected;
 }
 
+ops::AttentionOptions attention_options(const DecoderSpec& spec, const DecoderLayer& layer,
+                                        const LayerWeights& own, std::uint64_t first) {
+  ops::AttentionOptions options;
+  options.first_position = first;
+  if (layer.window > 0) options.window = layer.window;
+  options.scale = spec.attention_scale;
+  options.softcap = spec.attention_softcap;
+  options.sinks = own.sinks;
+  return options;
+}
+
+bool has_only_token_steps(const DecoderSpec& spec, const DecoderLayer& layer,
+                          const LayerWeights& own) {
+  return !own.latent && !layer.has_output_gate && !spec.has_row_norms &&
+         spec.temperature_scale == 0;
+}
+
 }  // namespace
+
+std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec,
+                                      std::size_t number, const LayerWeights& own,
+                                      const Tensor& normed, std::uint64_t first) {
+  const DecoderLayer& layer = spec.layers[number];
+  if (normed.dims()[0] != 1 || !has_only_token_steps(spec, layer, own)) return std::nullopt;
+  DecoderMemory& memory = part.memory;
+  const std::size_t cached = memory.cache_layer.at(number);
+  const std::vector<Tensor> all =
+      products(part.backend, {{*own.q, memory.q}, {*own.k, memory.k}, {*own.v, memory.v}}, normed);
+  const auto by_head = [](const Tensor& row, std::uint64_t heads, std::uint64_t size) {
+    return row.with_layout(Layout{1, heads, size});
+  };
+  const ops::TokenHeads heads{by_head(all[0], layer.heads, spec.key_length),
+                              by_head(all[1], layer.kv_heads, spec.key_length),
+                              by_head(all[2], layer.kv_heads, spec.value_length)};
+  const bool is_local = layer.has_local_rope;
+  const std::optional<ops::RopeTables>& tables = is_local ? part.local_tables : part.tables;
+  const ops::HeadSteps steps{
+      own.q_norm ? &*own.q_norm : nullptr, own.k_norm ? &*own.k_norm : nullptr, spec.norm_epsilon,
+      layer.has_rope ? &*tables : nullptr, is_local ? spec.local_rope.pairs : spec.rope.pairs};
+  const Tensor attention =
+      DecoderMemory::rows(memory.attention, 1, layer.heads * spec.value_length);
+  Tensor attended = by_head(attention, layer.heads, spec.value_length);
+  if (!ops::attend_token_into(part.backend, attended, heads, memory.cache.layer(cached), steps,
+                              attention_options(spec, layer, own, first))) {
+    return std::nullopt;
+  }
+  memory.cache.mark_appended(cached, 1);
+  return attention;
+}
 
 Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t number,
                          const LayerWeights& own, const Tensor& normed, std::uint64_t first,
@@ -69,18 +119,12 @@ Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t
                                     : project(part, spec, layer, own, normed, first, say);
   memory.cache.append(cached, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
                       v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}));
-  ops::AttentionOptions options;
-  options.first_position = first;
-  if (layer.window > 0) options.window = layer.window;
-  options.scale = spec.attention_scale;
-  options.softcap = spec.attention_softcap;
-  options.sinks = own.sinks;
   const Tensor attention =
       DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
   Tensor attended = attention.with_layout(Layout{tokens, layer.heads, spec.value_length});
   ops::attention_into(part.backend, attended,
                       q.with_layout(Layout{tokens, layer.heads, spec.key_length}),
-                      memory.cache.layer(cached), options);
+                      memory.cache.layer(cached), attention_options(spec, layer, own, first));
   say("attention", attention);
   if (layer.has_output_gate) {
     apply_output_gate(part, spec, layer, attended);

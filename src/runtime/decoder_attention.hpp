@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/tensor.hpp"
@@ -17,5 +18,12 @@ namespace hiptool::runtime {
 Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t number,
                          const LayerWeights& own, const Tensor& normed, std::uint64_t first,
                          const SayStage& say);
+
+/// The same of one token in two launches, with the same bits, where the layer has no further steps;
+/// intermediate results are in no memory. Nothing for other layers: then nothing may be read of
+/// scratch memory.
+std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec,
+                                      std::size_t number, const LayerWeights& own,
+                                      const Tensor& normed, std::uint64_t first);
 
 }  // namespace hiptool::runtime

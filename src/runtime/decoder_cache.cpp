@@ -61,13 +61,22 @@ void DecoderCache::append(std::size_t layer, const Tensor& keys, const Tensor& v
   ends_[layer] = length_ + keys.dims()[0];
 }
 
+void DecoderCache::require_capacity(std::uint64_t tokens) const {
+  if (tokens <= capacity_ - length_) return;
+  throw Error(ErrorCode::out_of_bounds, "cache",
+              base::plain_count_of(tokens, "token") + " after " + std::to_string(length_) +
+                  " exceed the capacity of " + std::to_string(capacity_),
+              "make the cache larger or reset it");
+}
+
+void DecoderCache::mark_appended(std::size_t layer, std::uint64_t tokens) {
+  require_layer(layer);
+  require_capacity(tokens);
+  ends_[layer] = length_ + tokens;
+}
+
 void DecoderCache::advance(std::uint64_t tokens) {
-  if (tokens > capacity_ - length_) {
-    throw Error(ErrorCode::out_of_bounds, "cache",
-                base::plain_count_of(tokens, "token") + " after " + std::to_string(length_) +
-                    " exceed the capacity of " + std::to_string(capacity_),
-                "make the cache larger or reset it");
-  }
+  require_capacity(tokens);
   const auto lacking =
       std::ranges::find_if(ends_, [&](std::uint64_t end) { return end < length_ + tokens; });
   if (lacking != ends_.end()) {

@@ -45,6 +45,19 @@ void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, c
   }
 }
 
+std::optional<Tensor> gated_products(const Backend& backend, const DecoderSpec& spec,
+                                     const MlpWeights& own, const DecoderMemory& memory,
+                                     const Tensor& inputs) {
+  if (own.gate.bias || own.up.bias || spec.gate == GateKind::clamped_silu) return std::nullopt;
+  const std::uint64_t tokens = inputs.dims()[0];
+  Tensor out = DecoderMemory::rows(memory.gate, tokens, own.gate.weight.rows());
+  Tensor scratch = DecoderMemory::rows(memory.up, tokens, own.up.weight.rows());
+  const ops::Gate kind = spec.gate == GateKind::silu ? ops::Gate::silu : ops::Gate::gelu;
+  ops::gated_quantised_matmul_into(backend, out, kind, own.gate.weight, own.up.weight, inputs,
+                                   scratch);
+  return out;
+}
+
 void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& scores,
            const ExpertWeights& own, const ExpertsSpec& experts) {
   if (experts.has_shares()) {

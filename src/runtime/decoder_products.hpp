@@ -2,6 +2,7 @@
 /// Products of a decoder's matrices in its scratch memory.
 #pragma once
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "hiptool/backend.hpp"
@@ -30,6 +31,13 @@ Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor&
 
 /// The activation of a multilayer perceptron, in place of `gate`.
 void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up);
+
+/// Gate and activation of a multilayer perceptron, in one launch for one token where the gate has a
+/// kernel for it: nothing for other gates and for matrices with biases. The products are in no
+/// memory then.
+std::optional<Tensor> gated_products(const Backend& backend, const DecoderSpec& spec,
+                                     const MlpWeights& own, const DecoderMemory& memory,
+                                     const Tensor& inputs);
 
 /// The experts of tokens and their weights, by scores of the router.
 void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& scores,

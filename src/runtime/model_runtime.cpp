@@ -127,6 +127,7 @@ struct ModelRuntime::State {
   void require_ids(std::span<const std::uint32_t> ids) const;
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
+  Tensor attended(std::size_t number, const Tensor& normed, std::uint64_t first);
   runtime::StateTurn turn_of(std::uint64_t first) const;
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
   Tensor activation(std::size_t number, const Tensor& normed, std::uint64_t first);
@@ -178,8 +179,26 @@ runtime::StateTurn ModelRuntime::State::turn_of(std::uint64_t first) const {
   return {first > 0, first == position ? state_copy : next, next};
 }
 
-void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
+Tensor ModelRuntime::State::attended(std::size_t number, const Tensor& normed,
+                                     std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
+  const LayerWeights& own = weights->layers[number];
+  DecoderPart& part = parts[places.layers[number]];
+  const auto say = [&](const char* name, const Tensor& values) {
+    report(part, name, number, first, values);
+  };
+  if (layer.has_delta()) {
+    return runtime::delta_attention(part, layer, number, own, normed, turn_of(first),
+                                    spec.norm_epsilon, say);
+  }
+  if (!probe) {
+    const auto of_token = runtime::token_attention(part, spec, number, own, normed, first);
+    if (of_token) return *of_token;
+  }
+  return runtime::softmax_attention(part, spec, number, own, normed, first, say);
+}
+
+void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t first) {
   const LayerWeights& own = weights->layers[number];
   DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
@@ -189,10 +208,7 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   };
   const Tensor normed = normed_or_same(part, spec, x, own.attention_norm);
   say("attention_norm", normed);
-  const Tensor attention =
-      layer.has_delta() ? runtime::delta_attention(part, layer, number, own, normed, turn_of(first),
-                                                   spec.norm_epsilon, say)
-                        : runtime::softmax_attention(part, spec, number, own, normed, first, say);
+  const Tensor attention = attended(number, normed, first);
   if (!probe && !own.attention_output.bias && !own.attention_post_norm &&
       spec.residual_scale == 1) {
     Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
@@ -248,6 +264,10 @@ Tensor ModelRuntime::State::activation(std::size_t number, const Tensor& normed,
   const MlpWeights& own = *weights->layers[number].mlp;
   const DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
+  if (!probe) {
+    const auto gated = runtime::gated_products(backend, spec, own, part.memory, normed);
+    if (gated) return *gated;
+  }
   const std::vector<Tensor> both =
       runtime::products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, normed);
   Tensor gate = both[0];

@@ -197,6 +197,37 @@ TEST_CASE("several products at once have the bits of one after the other") {
   }
 }
 
+TEST_CASE("a gate behind two products has the bits of one after the other") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  for (const std::size_t tokens : {std::size_t{1}, std::size_t{2}}) {
+    const Tensor x = Tensor::from_host(memory, golden_x(tokens), {tokens, test::golden_columns});
+    for (const test::GoldenType& golden : test::golden_types) {
+      CAPTURE(golden.name);
+      CAPTURE(tokens);
+      const QuantisedTensor all = golden_weights(backend, golden);
+      const std::uint64_t rows = all.rows() - 1;
+      const QuantisedTensor gates(all.blocks(), all.type(), rows, all.columns());
+      const std::uint64_t row_bytes =
+          all.columns() / all.type().block_elements() * (all.type().block_bits() / 8);
+      const bool is_aligned = row_bytes % 16 == 0;
+      const Buffer second = all.blocks().view(row_bytes, rows * row_bytes);
+      const QuantisedTensor values(is_aligned ? second : all.blocks(), all.type(), rows,
+                                   all.columns());
+      for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::gelu, ops::Gate::relu}) {
+        CAPTURE(static_cast<int>(kind));
+        const Tensor expected = ops::gate(backend, kind, ops::quantised_matmul(backend, gates, x),
+                                          ops::quantised_matmul(backend, values, x));
+        Tensor out = backend.zeros(DType::f32, {tokens, rows});
+        Tensor scratch = backend.zeros(DType::f32, {tokens, rows});
+        ops::gated_quantised_matmul_into(backend, out, kind, gates, values, x, scratch);
+        CHECK(float_bits(backend, out) == float_bits(backend, expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("products with plain weights of every shape and layout") {
   Platforms platforms;
   const Backend backend(test::device(platforms));

@@ -155,6 +155,27 @@ TEST_CASE("heads are normalised one by one, whatever other tokens a call has") {
   }
 }
 
+TEST_CASE("a single row is normalised to the bits that it has among others") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const auto numbers = [&](const Tensor& tensor) {
+    return tensor.to_host<float>(backend.stream());
+  };
+  for (const std::uint64_t width : {516u, 1024u, 1028u, 4096u, 8188u, 8192u, 8196u}) {
+    CAPTURE(width);
+    const Tensor x = row_tensor(backend, DType::f32, reals(DType::f32, {2, width}, 31, -3, 3));
+    const Tensor weight = row_tensor(backend, DType::f32, reals(DType::f32, {width}, 32, -2, 2));
+    const Tensor both = ops::rmsnorm(backend, x, weight, 1e-5);
+    for (const std::uint64_t row : {0u, 1u}) {
+      Tensor one = x.with_layout(x.layout().narrow(0, row, 1));
+      const auto expected = numbers(both.with_layout(both.layout().narrow(0, row, 1)));
+      CHECK(numbers(ops::rmsnorm(backend, one, weight, 1e-5)) == expected);
+      ops::rmsnorm_into(backend, one, one, weight, 1e-5);
+      CHECK(numbers(one) == expected);
+    }
+  }
+}
+
 TEST_CASE("a gate and its factor may be halves of one product") {
   Platforms platforms;
   const Backend backend(test::device(platforms));

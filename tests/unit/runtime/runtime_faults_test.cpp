@@ -129,6 +129,17 @@ TEST_CASE("runtime: after a device was lost every call says so, and memory is re
   }
 }
 
+TEST_CASE("runtime: a token costs a layer seven launches") {
+  const WatchedSample sample;
+  const Backend backend(sample.watched.device);
+  ModelRuntime runtime(backend, sample.loaded, sample.spec, of_context(8));
+  host_logits(runtime, {1});
+  sample.table.reset();
+  host_logits(runtime, {2});
+  // Embedding, last norm and logits.
+  CHECK(sample.table.count("hipModuleLaunchKernel") == 7 * sample.spec.layers.size() + 3);
+}
+
 TEST_CASE("runtime: without memory it is not made, and the device stays usable") {
   const WatchedSample sample;
   const Backend backend(sample.watched.device);

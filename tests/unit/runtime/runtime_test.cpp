@@ -263,6 +263,23 @@ TEST_CASE("runtime: a prompt in chunks gives the bits of one that comes token by
   }
 }
 
+TEST_CASE(
+    "runtime: a token whose stages are observed has the bits of one that has fewer launches") {
+  for (const Golden& golden : goldens) {
+    CAPTURE(golden.architecture);
+    const TemporaryFolder folder;
+    const ModelFile model = made_model(folder, golden);
+    Platforms platforms;
+    const Backend backend(device(platforms));
+    const LoadedModel loaded = load_model(model, backend.device());
+    ModelRuntime plain(backend, loaded, DecoderSpec::read(model), of_context(8));
+    ModelRuntime observed(backend, loaded, DecoderSpec::read(model), of_context(8));
+    for (const std::uint32_t id : prompt_ids(4)) {
+      CHECK(observed_stages(observed, {id}).back().values == host_logits(plain, {id}));
+    }
+  }
+}
+
 TEST_CASE("runtime: memory is that of the formula") {
   const LoadedSample sample(ModelFormat::gguf, {"llama"}, {"F32"});
   // Of 64 tokens: six caches of 2 x 24 elements, three times 96, q 144, k and v 48, attention 144,
