@@ -225,8 +225,9 @@ struct Attending {
   }
 };
 
-inline __device__ void attend(const Attention& all, const float* queries, const float* keys,
-                              const float* values, const float* sinks, float* out) {
+__forceinline__ __device__ void attend(const Attention& all, const float* queries,
+                                       const float* keys, const float* values, const float* sinks,
+                                       float* out) {
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < all.tokens * all.heads; work += gridDim.x) {
     const uint64_t token = work / all.heads;
@@ -294,11 +295,12 @@ struct NewHead {
 };
 
 // A block for each head; the first of those that share keys writes them to the cache.
-inline __device__ void attend_token(const TokenAttention& token, const float* queries,
-                                    const float* new_keys, const float* new_values, float* keys,
-                                    float* values, const float* cosines, const float* sines,
-                                    const float* query_norm, const float* key_norm,
-                                    const float* sinks, float* out) {
+__forceinline__ __device__ void attend_token(const TokenAttention& token, const float* queries,
+                                             const float* new_keys, const float* new_values,
+                                             float* keys, float* values, const float* cosines,
+                                             const float* sines, const float* query_norm,
+                                             const float* key_norm, const float* sinks,
+                                             float* out) {
   const Attention& all = token.all;
   const uint64_t head = blockIdx.x;
   const uint64_t shared_head = head / all.group;
