@@ -25,7 +25,8 @@ enum : unsigned {
 // From one quarter of the staged pieces to the next, in units of 16 bytes: eight neighbouring units
 // of the token go to eight different groups of banks.
 constexpr uint32_t staged_pitch(uint64_t pieces) {
-  return static_cast<uint32_t>(((pieces < dot_staged ? pieces : uint64_t{dot_staged}) + 7) / 8 * 8 + 2);
+  const uint64_t staged = pieces < dot_staged ? pieces : uint64_t{dot_staged};
+  return static_cast<uint32_t>((staged + 7) / 8 * 8 + 2);
 }
 
 // Plain types have the numbers that ggml gives them.

@@ -121,8 +121,8 @@ constexpr unsigned joined_size = dot_teams * dot_rows_of_one;
 // The sums of each lane go to shared memory. `is_first`: of the tiles of a block.
 template <class Row, unsigned rows>
 __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t count,
-                                          const uint16_t* grids, const float* x, bool is_first,
-                                          float* shared) {
+                                          const uint16_t* grids, const float* x,
+                                          [[maybe_unused]] bool is_first, float* shared) {
   static_assert(rows == dot_rows_of_one, "the memory of the sums");
   const unsigned team = threadIdx.x / dot_lanes;
   const unsigned lane = threadIdx.x % dot_lanes;
