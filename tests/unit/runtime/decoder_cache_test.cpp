@@ -104,6 +104,26 @@ TEST_CASE("cache: before tokens count, a second append overwrites the first") {
   check_equal(backend, cache, second);
 }
 
+TEST_CASE("cache: tokens that a kernel wrote count once every layer has them") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  DecoderCache cache(backend, 4, three_layers);
+  HostCache host;
+  append_to_all(backend, cache, 3, 1, host);
+  cache.advance(3);
+  cache.mark_appended(0, 1);
+  cache.mark_appended(1, 1);
+  CHECK_THROWS_WITH_AS(cache.advance(1), doctest::Contains("layer 2 has the tokens up to 3"),
+                       Error);
+  cache.mark_appended(2, 1);
+  cache.advance(1);
+  CHECK(cache.length() == 4);
+  CHECK(code_of([&] { cache.mark_appended(0, 1); }) == ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { cache.mark_appended(3, 0); }) == ErrorCode::out_of_bounds);
+  cache.truncate(3);
+  check_equal(backend, cache, host);
+}
+
 TEST_CASE("cache: layers that are not there, tokens beyond the capacity, a layer left out") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
