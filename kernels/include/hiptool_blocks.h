@@ -226,13 +226,16 @@ struct ScaleOfK {
 
   __forceinline__ __device__ explicit ScaleOfK(const Place& p) {
     const uint4 header = *reinterpret_cast<const uint4*>(p.block);
+    // Of the later four the upper two bits are those of the first bytes, and the others in the last
+    // word. Without a branch, so that loads of several blocks are in flight together.
+    const uint32_t is_late = p.i / 128 % 2;
+    const uint32_t late = 0 - is_late;
     const uint32_t at = p.i / 32 % 4 * 8;
-    const uint32_t first = header.y >> at;
-    const uint32_t second = header.z >> at;
-    const uint32_t third = header.w >> at;
-    const bool is_early = (p.i & 128U) == 0;
-    const uint32_t scale = is_early ? first & 63U : (third & 15U) | (first >> 2 & 48U);
-    const uint32_t least = is_early ? second & 63U : (third >> 4 & 15U) | (second >> 2 & 48U);
+    const uint32_t first = (header.y & ~late) | (header.w & late);
+    const uint32_t second = (header.z & ~late) | (header.w & late);
+    const uint32_t upper = at + 2 * is_late;
+    const uint32_t scale = (first >> at & 15U) | (header.y >> upper & 48U);
+    const uint32_t least = (second >> (at + 4 * is_late) & 15U) | (header.z >> upper & 48U);
     step = f16_to_value(static_cast<uint16_t>(header.x)) * number(scale);
     minimum = f16_to_value(static_cast<uint16_t>(header.x >> 16)) * number(least);
   }

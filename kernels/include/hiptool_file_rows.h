@@ -33,20 +33,96 @@ struct BlockRow {
 };
 
 #if defined(__CUDA_ARCH__)
-// Of Q4_K one access has all bytes of a piece: compilers make four of them, each of which takes the
-// threads as long.
+// Of a piece the bytes that belong together go in as few accesses as their places allow: a load of
+// two or four bytes takes the threads as long as one of 16, and compilers do not join them.
+struct PieceBytes {
+  uint32_t words[4];
+
+  // Of a multiple of 16.
+  static __forceinline__ __device__ PieceBytes at_unit(const uint8_t* from) {
+    const uint4 unit = load_unit(reinterpret_cast<const uint4*>(from));
+    return {{unit.x, unit.y, unit.z, unit.w}};
+  }
+  // Of an even address: the two or three aligned groups of 8 bytes that have some of them.
+  static __forceinline__ __device__ PieceBytes at_even(const uint8_t* from) {
+    const auto past = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 8);
+    const auto* const at = reinterpret_cast<const uint64_t*>(from - past);
+    const uint64_t units[3] = {at[0], at[1], at[(past + 15) / 8]};
+    const bool is_second = (past & 4U) != 0;
+    uint32_t next[5];
+#pragma unroll
+    for (uint32_t j = 0; j < 5; ++j) {
+      const uint32_t first = static_cast<uint32_t>(units[j / 2] >> (j % 2 * 32));
+      const uint32_t second = static_cast<uint32_t>(units[(j + 1) / 2] >> ((j + 1) % 2 * 32));
+      next[j] = is_second ? second : first;
+    }
+    const uint32_t selector = (past & 2U) != 0 ? 0x5432U : 0x3210U;
+    PieceBytes bytes;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      bytes.words[j] = hiptool_blocks::chosen_bytes(next[j], next[j + 1], selector);
+    }
+    return bytes;
+  }
+};
+
 template <>
 __forceinline__ __device__ void BlockRow<256, 144, hiptool_blocks::q4_k_values>::load_whole(
     const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
   const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 144;
   const uint32_t i = piece % 16 * dot_piece;
-  const uint4 bytes = load_unit(reinterpret_cast<const uint4*>(block + 16 + i / 64 * 32 + i % 32));
+  const PieceBytes bytes = PieceBytes::at_unit(block + 16 + i / 64 * 32 + i % 32);
   const hiptool_blocks::ScaleOfK scale({block, nullptr, i});
-  const uint32_t words[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
-    hiptool_blocks::scale_and_subtract(words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU, scale.step,
+    hiptool_blocks::scale_and_subtract(bytes.words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU, scale.step,
                                        scale.minimum, numbers + 4 * j);
+  }
+}
+
+template <>
+__forceinline__ __device__ void BlockRow<256, 176, hiptool_blocks::q5_k_values>::load_whole(
+    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 176;
+  const uint32_t i = piece % 16 * dot_piece;
+  const PieceBytes low = PieceBytes::at_unit(block + 48 + i / 64 * 32 + i % 32);
+  const PieceBytes high = PieceBytes::at_unit(block + 16 + i % 32);
+  const hiptool_blocks::ScaleOfK scale({block, nullptr, i});
+#pragma unroll
+  for (uint32_t j = 0; j < 4; ++j) {
+    const uint32_t nibbles = low.words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU;
+    const uint32_t fifth = high.words[j] >> (i / 32) & 0x01010101U;
+    hiptool_blocks::scale_and_subtract(nibbles | fifth << 4, scale.step, scale.minimum,
+                                       numbers + 4 * j);
+  }
+}
+
+template <>
+__forceinline__ __device__ void BlockRow<256, 210, hiptool_blocks::q6_k_values>::load_whole(
+    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 210;
+  const uint32_t i = piece % 16 * dot_piece;
+  const PieceBytes low = PieceBytes::at_even(block + i / 128 * 64 + i % 64);
+  const PieceBytes high = PieceBytes::at_even(block + 128 + i / 128 * 32 + i % 32);
+  const auto own = static_cast<int8_t>(block[192 + i / 16]);
+  const float scale = hiptool_blocks::half_at(block + 208) * static_cast<float>(own);
+#pragma unroll
+  for (uint32_t j = 0; j < 4; ++j) {
+    const uint32_t nibbles = low.words[j] >> (i % 128 / 64 * 4) & 0x0F0F0F0FU;
+    const uint32_t pairs = high.words[j] >> (i % 128 / 32 * 2) & 0x03030303U;
+    hiptool_blocks::scale_bytes(nibbles | pairs << 4, scale, 32, numbers + 4 * j);
+  }
+}
+
+template <>
+__forceinline__ __device__ void BlockRow<32, 34, hiptool_blocks::q8_0_values>::load_whole(
+    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 2) * 34;
+  const PieceBytes bytes = PieceBytes::at_even(block + 2 + piece % 2 * dot_piece);
+  const float scale = hiptool_blocks::half_at(block);
+#pragma unroll
+  for (uint32_t j = 0; j < 4; ++j) {
+    hiptool_blocks::scale_bytes(bytes.words[j] ^ 0x80808080U, scale, 128, numbers + 4 * j);
   }
 }
 #endif

@@ -116,9 +116,9 @@ struct Attending {
     const uint64_t key = segment + threadIdx.x;
     const bool is_seen = key >= begin && key < end;
     float own = -hiptool_math::infinity<float>();
-    if (is_seen) {
-      own = score(has_new && key == all.first ? new_key : keys + key * all.key.token);
-    }
+    // Apart, because the new key is in shared memory: of both at once loads would be slower ones.
+    if (is_seen && !(has_new && key == all.first)) own = score(keys + key * all.key.token);
+    if (has_new && is_seen && key == all.first) own = score(new_key);
     terms[threadIdx.x] = own;
     __syncthreads();
     if (threadIdx.x < peaks) {
