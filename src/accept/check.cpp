@@ -91,7 +91,7 @@ const std::vector<Stage>& all_stages() {
                                          {"model", false, false, model_stage},
                                          {"coherence", false, true, coherence_stage},
                                          {"collective", false, true, nullptr, collective_stage},
-                                         {"network", false, false, nullptr, network_stage},
+                                         {"network", false, true, nullptr, network_stage},
                                          {"soak", false, false, soak_stage}};
   return stages;
 }

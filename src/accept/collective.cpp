@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "accept/reduce_faults.hpp"
 #include "accept/stages.hpp"
 #include "base/host_error.hpp"
 #include "base/text.hpp"
@@ -96,65 +97,13 @@ constexpr double reduce_patience = 2;  // the child has its own limit, and is en
 constexpr double least_share_of_exchange = 0.8;
 constexpr double faster_without = 1.1;  // as GPUs are compared with their siblings
 
-/// What a kind of end is called, and what to do about it.
-struct ReduceFinding {
-  const char* code;
-  std::string action;
-};
-
-ReduceFinding finding_of(const measure::ReduceResult& result) {
-  const std::string again = "repeat it with NCCL_DEBUG=INFO in the environment";
-  switch (result.end) {
-    case measure::ReduceEnd::missing:
-      return {machine::codes::nccl_missing,
-              "install it, or name its folder in HIPTOOL_LIBRARY_PATH"};
-    case measure::ReduceEnd::wrong:
-      return {machine::codes::nccl_data,
-              "update " + result.library +
-                  " and the driver; if it is right with "
-                  "NCCL_P2P_DISABLE=1, check the links between the GPUs"};
-    case measure::ReduceEnd::hung:
-      return {machine::codes::nccl_hang,
-              again +
-                  "; try NCCL_P2P_DISABLE=1 and NCCL_SHM_DISABLE=1, turn PCIe ACS off and "
-                  "enlarge /dev/shm"};
-    default:
-      return {machine::codes::nccl_error,
-              again + "; update " + result.library + " so that it fits the driver"};
-  }
-}
-
-Fault reduce_fault(const measure::ReduceResult& result) {
-  const ReduceFinding finding = finding_of(result);
-  Fault fault = fault_of(finding.code, result);
-  fault.action = finding.action;
-  fault.reason = result.reason;
-  if (result.end == measure::ReduceEnd::missing) {
-    fault.severity = machine::Severity::unknown;
-    return fault;
-  }
-  if (result.wrong) {
-    fault.reason = wrong_text(*result.wrong) + "; " + result.reason;
-    fault.expected = result.wrong->expected;
-    fault.got = result.wrong->got;
-    fault.error = Error(ErrorCode::data_mismatch, "collective", result.id + ": " + fault.reason);
-  } else {
-    fault.error = result.error.value_or(Error(ErrorCode::device, "collective", result.reason));
-  }
-  return fault;
-}
-
 class Reduces {
  public:
   Reduces(const CollectiveRound& round, Heartbeat& heart, std::optional<double> exchange_rate)
-      : round_(round), heart_(heart), exchange_rate_(exchange_rate) {
-    const CheckLevel level = round.context->level;
-    options_.size_bytes =
-        level <= CheckLevel::quick ? std::uint64_t{32} << 20 : std::uint64_t{128} << 20;
-    if (round.context->size_bytes > 0) options_.size_bytes = round.context->size_bytes;
-    options_.samples = level <= CheckLevel::quick ? 9 : 15;
-    options_.cancel = round.context->cancel;
-  }
+      : round_(round),
+        heart_(heart),
+        exchange_rate_(exchange_rate),
+        options_(reduce_options(*round.context)) {}
 
   void run() {
     const measure::ReduceResult all = measure(round_.devices);
@@ -164,7 +113,7 @@ class Reduces {
     measured.stage = "collective";
     if (all.end != measure::ReduceEnd::missing) machine.add(measured);
     if (all.end != measure::ReduceEnd::done) {
-      machine.add(reduce_fault(all));
+      machine.add(reduce_fault("collective", all));
       return;
     }
     machine.add_figure(fmt::format("{} {} {}", all.library, all.library_version, figure_text(all)));

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "accept/network_reduce.hpp"
 #include "accept/stages.hpp"
 #include "base/host_error.hpp"
 #include "base/text.hpp"
@@ -148,8 +149,8 @@ void add_tcp(const system::TcpPeer& peer, const std::string& port, StageWork& wo
   work.add(std::move(measured));
 }
 
-void exchange_with_hosts(const StageContext& context, double patience_s, Heartbeat& heart,
-                         StageWork& work) {
+void exchange_with_hosts(const std::vector<Device>& devices, const StageContext& context,
+                         double patience_s, Heartbeat& heart, StageWork& work) {
   const CheckJob& job = context.job;
   if (!job.why_no_peers.empty()) {
     work.add_figure("no TCP: " + job.why_no_peers);
@@ -163,18 +164,19 @@ void exchange_with_hosts(const StageContext& context, double patience_s, Heartbe
   options.timeout_s = patience_s * tcp_timeout_share;
   options.cancel = context.cancel;
   heart.step(fmt::format("TCP with {}", base::count_of(job.hosts.size() - 1, "host")));
-  for (const system::TcpPeer& peer : exchange_with_peers(options))
-    add_tcp(peer, std::to_string(job.port), work);
+  const std::vector<system::TcpPeer> peers = exchange_with_peers(options);
+  for (const system::TcpPeer& peer : peers) add_tcp(peer, std::to_string(job.port), work);
+  reduce_over_hosts(devices, context, peers, patience_s, heart, work);
 }
 
-void run_network(const StageContext& context, double patience_s, Heartbeat& heart,
-                 StageWork& work) {
+void run_network(const std::vector<Device>& devices, const StageContext& context, double patience_s,
+                 Heartbeat& heart, StageWork& work) {
   try {
     heart.step("reading the state of the network");
     const std::vector<NetworkPort> before = system::read_network_ports(context.root);
     add_port_figures(before, work);
     judge_ports(before, work);
-    exchange_with_hosts(context, patience_s, heart, work);
+    exchange_with_hosts(devices, context, patience_s, heart, work);
     judge_growth(before, system::read_network_ports(context.root), work);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) return;
@@ -187,7 +189,7 @@ void run_network(const StageContext& context, double patience_s, Heartbeat& hear
 
 }  // namespace
 
-JointStageEnd network_stage(const std::vector<Device>&, const SharedContext& context,
+JointStageEnd network_stage(const std::vector<Device>& devices, const SharedContext& context,
                             double patience_s, const std::vector<std::shared_ptr<StageWork>>& works,
                             const OnLook& on_look) {
   JointStageEnd end;
@@ -196,8 +198,8 @@ JointStageEnd network_stage(const std::vector<Device>&, const SharedContext& con
     return end;
   }
   const std::shared_ptr<StageWork> work = works.back();
-  const TaskEnd task = run_tasks({[context, patience_s, work](Heartbeat& heart) {
-                                   run_network(*context, patience_s, heart, *work);
+  const TaskEnd task = run_tasks({[devices, context, patience_s, work](Heartbeat& heart) {
+                                   run_network(devices, *context, patience_s, heart, *work);
                                  }},
                                  patience_s, *context->cancel, on_look)
                            .front();

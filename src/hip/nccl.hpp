@@ -15,6 +15,11 @@ struct LibrarySearch;
 
 using ncclComm_t = void*;
 
+/// Names a communicator of several processes; made by one of them.
+struct ncclUniqueId {
+  char internal[128];
+};
+
 enum : int {
   ncclSuccess = 0,
   ncclInternalError = 3,
@@ -26,18 +31,20 @@ enum : int {
   ncclFloat32 = 7,
 };
 
-#define HIPTOOL_NCCL_CALLS(CALL)                                                                 \
-  CALL(required, int, ncclGetVersion, (int* version))                                            \
-  CALL(required, const char*, ncclGetErrorString, (int result))                                  \
-  CALL(optional, const char*, ncclGetLastError, (ncclComm_t comm))                               \
-  CALL(required, int, ncclCommInitAll, (ncclComm_t * comms, int count, const int* devices))      \
-  CALL(required, int, ncclCommDestroy, (ncclComm_t comm))                                        \
-  CALL(required, int, ncclCommAbort, (ncclComm_t comm))                                          \
-  CALL(required, int, ncclCommGetAsyncError, (ncclComm_t comm, int* result))                     \
-  CALL(required, int, ncclGroupStart, ())                                                        \
-  CALL(required, int, ncclGroupEnd, ())                                                          \
-  CALL(required, int, ncclAllReduce,                                                             \
-       (const void* from, void* to, std::size_t count, int type, int operation, ncclComm_t comm, \
+#define HIPTOOL_NCCL_CALLS(CALL)                                                                   \
+  CALL(required, int, ncclGetVersion, (int* version))                                              \
+  CALL(required, const char*, ncclGetErrorString, (int result))                                    \
+  CALL(optional, const char*, ncclGetLastError, (ncclComm_t comm))                                 \
+  CALL(required, int, ncclCommInitAll, (ncclComm_t * comms, int count, const int* devices))        \
+  CALL(required, int, ncclGetUniqueId, (ncclUniqueId * id))                                        \
+  CALL(required, int, ncclCommInitRank, (ncclComm_t * comm, int count, ncclUniqueId id, int rank)) \
+  CALL(required, int, ncclCommDestroy, (ncclComm_t comm))                                          \
+  CALL(required, int, ncclCommAbort, (ncclComm_t comm))                                            \
+  CALL(required, int, ncclCommGetAsyncError, (ncclComm_t comm, int* result))                       \
+  CALL(required, int, ncclGroupStart, ())                                                          \
+  CALL(required, int, ncclGroupEnd, ())                                                            \
+  CALL(required, int, ncclAllReduce,                                                               \
+       (const void* from, void* to, std::size_t count, int type, int operation, ncclComm_t comm,   \
         hipStream_t stream))
 HIPTOOL_CALL_TABLE(NcclCalls, HIPTOOL_NCCL_CALLS);
 

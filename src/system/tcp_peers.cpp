@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "system/tcp_peers.hpp"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -20,18 +11,17 @@
 #include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "system/tcp_connection.hpp"
 
 namespace hiptool::system {
 namespace {
 
-using TcpClock = std::chrono::steady_clock;
 using TcpWords = std::vector<std::uint32_t>;
 
 constexpr std::size_t most_hosts = 65536;
 constexpr std::uint32_t hello_mark = 0x48545450;  // another program on the port says other words
 constexpr std::chrono::milliseconds retry_pause{100};
 constexpr std::chrono::seconds hello_patience{2};  // whoever else connects to the port says nothing
-constexpr int poll_ms = 100;
 
 [[noreturn]] void refuse_hosts(std::string_view list, const std::string& reason) {
   throw Error(ErrorCode::invalid_argument, "hosts",
@@ -84,8 +74,6 @@ void add_host(std::string_view list, std::string_view item, std::vector<std::str
   if (hosts.size() > most_hosts) refuse_hosts(list, "too many hosts");
 }
 
-std::string system_text(int number) { return std::generic_category().message(number); }
-
 /// The word at an index; a seed for each sender and direction.
 std::uint32_t tcp_word(std::uint64_t index, std::uint32_t seed) {
   std::uint32_t x = static_cast<std::uint32_t>(index) * 0x9E3779B1u + seed * 0xC2B2AE3Du;
@@ -93,91 +81,18 @@ std::uint32_t tcp_word(std::uint64_t index, std::uint32_t seed) {
   return x ^ x >> 13;
 }
 
-/// What ends the waiting.
-struct Deadline {
-  TcpClock::time_point at;
-  const CancelToken* cancel;
-
-  bool is_over() const {
-    return TcpClock::now() > at || (cancel != nullptr && cancel->is_cancelled());
-  }
-};
-
-/// A connection whose calls end with the deadline. Failures are texts.
-class TcpConnection {
- public:
-  TcpConnection(base::Descriptor descriptor, Deadline deadline)
-      : descriptor_(std::move(descriptor)), deadline_(deadline) {}
-
-  void extend(const Deadline& deadline) { deadline_ = deadline; }
-
-  std::string send_all(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      if (!wait(POLLOUT)) return late_text;
-      const ssize_t sent =
-          send(descriptor_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (sent < 0) return system_text(errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    }
-    return {};
-  }
-
-  std::string receive_all(std::span<std::byte> bytes) {
-    while (!bytes.empty()) {
-      if (!wait(POLLIN)) return late_text;
-      const ssize_t got = recv(descriptor_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (got < 0) return system_text(errno);
-      if (got == 0) return "the other host closed the connection";
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
-    }
-    return {};
-  }
-
- private:
-  static constexpr const char* late_text = "no answer in time";
-
-  bool wait(short events) const {
-    while (!deadline_.is_over()) {
-      pollfd one{descriptor_.get(), events, 0};
-      if (poll(&one, 1, poll_ms) > 0) return true;
-    }
-    return false;
-  }
-
-  base::Descriptor descriptor_;
-  Deadline deadline_;
-};
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Addresses find_addresses(const std::string& host, std::uint16_t port, std::string& error) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int result = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (result != 0) error = gai_strerror(result);
-  return Addresses(result == 0 ? found : nullptr);
-}
-
 class TcpRun {
  public:
   explicit TcpRun(const TcpOptions& options)
       : options_(options),
-        deadline_{TcpClock::now() + std::chrono::duration_cast<TcpClock::duration>(
-                                        std::chrono::duration<double>(options.timeout_s)),
-                  options.cancel},
+        deadline_(TcpDeadline::after(options.timeout_s, options.cancel)),
         peers_(options.hosts.size()),
         count_(options.size_bytes / sizeof(std::uint32_t)) {
     for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].host = options.hosts[i];
   }
 
   std::vector<TcpPeer> run() {
-    const base::Descriptor listener = listen_here();
+    const base::Descriptor listener = listen_on(options_.hosts[options_.own], options_.port);
     {
       const std::jthread serving([&] { serve(listener); });
       for (std::size_t i = options_.own + 1; i < peers_.size(); ++i) connect_to(i);
@@ -188,42 +103,15 @@ class TcpRun {
   }
 
  private:
-  /// On all addresses, or where the host is named by a number on that one, so that several may be
-  /// on one machine.
-  base::Descriptor listen_here() const {
-    std::string error;
-    const std::string& own = options_.hosts[options_.own];
-    const bool is_number = own.find_first_not_of("0123456789.") == std::string::npos;
-    for (const std::string& address :
-         is_number ? std::vector{own} : std::vector<std::string>{"::", "0.0.0.0"}) {
-      const Addresses found = find_addresses(address, options_.port, error);
-      if (!found) continue;
-      base::Descriptor listener(
-          socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, found->ai_protocol));
-      const int yes = 1;
-      setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-      const bool is_open = listener.is_open() &&
-                           bind(listener.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-                           listen(listener.get(), SOMAXCONN) == 0;
-      if (is_open) return listener;
-      error = system_text(errno);
-    }
-    throw Error(ErrorCode::unavailable, "network",
-                "cannot listen on port " + std::to_string(options_.port) + ": " + error,
-                "choose another port with --peer-port");
-  }
-
   void serve(const base::Descriptor& listener) {
     std::size_t left = options_.own;
     for (std::size_t i = 0; i < options_.own; ++i) peers_[i].error = "did not connect in time";
     while (left > 0 && !deadline_.is_over()) {
-      pollfd one{listener.get(), POLLIN, 0};
-      if (poll(&one, 1, poll_ms) <= 0) continue;
-      base::Descriptor accepted(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (accepted.get() < 0) continue;
+      base::Descriptor accepted = accept_soon(listener);
+      if (!accepted.is_open()) continue;
       TcpConnection connection(
           std::move(accepted),
-          {std::min(deadline_.at, TcpClock::now() + hello_patience), options_.cancel});
+          {std::min(deadline_.at, TcpDeadline::Clock::now() + hello_patience), options_.cancel});
       std::array<std::uint32_t, 2> hello{};
       const std::string error = connection.receive_all(std::as_writable_bytes(std::span(hello)));
       if (!error.empty() || hello[0] != hello_mark || hello[1] >= options_.own) continue;
@@ -236,8 +124,8 @@ class TcpRun {
   void connect_to(std::size_t index) {
     TcpPeer& peer = peers_[index];
     do {
-      base::Descriptor opened = connected(peer);
-      if (opened.get() < 0) {
+      base::Descriptor opened = connect_to_host(peer.host, options_.port, deadline_, peer.error);
+      if (!opened.is_open()) {
         std::this_thread::sleep_for(retry_pause);  // the other host may not listen yet
         continue;
       }
@@ -250,28 +138,6 @@ class TcpRun {
     } while (!deadline_.is_over());
   }
 
-  base::Descriptor connected(TcpPeer& peer) const {
-    const Addresses found = find_addresses(peer.host, options_.port, peer.error);
-    for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
-      base::Descriptor opened(
-          socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
-      if (connect(opened.get(), one->ai_addr, one->ai_addrlen) != 0 && errno != EINPROGRESS) {
-        peer.error = system_text(errno);
-        continue;
-      }
-      while (!deadline_.is_over()) {
-        pollfd waiting{opened.get(), POLLOUT, 0};
-        if (poll(&waiting, 1, poll_ms) > 0) break;
-      }
-      int error = ETIMEDOUT;
-      socklen_t size = sizeof(error);
-      if (!deadline_.is_over()) getsockopt(opened.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-      if (error == 0) return opened;
-      peer.error = system_text(error);
-    }
-    return base::Descriptor(-1);
-  }
-
   std::uint32_t seed_of(std::size_t sender, std::size_t receiver) const {
     return static_cast<std::uint32_t>(sender * peers_.size() + receiver);
   }
@@ -282,14 +148,14 @@ class TcpRun {
     TcpWords sent(count_);
     for (std::uint64_t i = 0; i < count_; ++i) sent[i] = tcp_word(i, seed_of(options_.own, index));
     TcpWords got(count_);
-    const auto start = TcpClock::now();
+    const auto start = TcpDeadline::Clock::now();
     const auto send_words = [&] { return connection.send_all(std::as_bytes(std::span(sent))); };
     const auto get_words = [&] {
       return connection.receive_all(std::as_writable_bytes(std::span(got)));
     };
     std::string error = is_first ? send_words() : get_words();
     if (error.empty()) error = is_first ? get_words() : send_words();
-    const double time_s = std::chrono::duration<double>(TcpClock::now() - start).count();
+    const double time_s = std::chrono::duration<double>(TcpDeadline::Clock::now() - start).count();
     std::array<std::uint64_t, 1> wrong{};
     for (std::uint64_t i = 0; i < count_ && error.empty(); ++i)
       wrong[0] += got[i] != tcp_word(i, seed_of(index, options_.own)) ? 1u : 0u;
@@ -303,7 +169,7 @@ class TcpRun {
   }
 
   const TcpOptions& options_;
-  Deadline deadline_;
+  TcpDeadline deadline_;
   std::vector<TcpPeer> peers_;
   std::uint64_t count_;
 };

@@ -208,11 +208,11 @@ class Network(Check):
     """Processes of this machine stand for hosts, by addresses of their own."""
 
     def start(self, number, port, hosts="127.0.0.1,127.0.0.2,127.0.0.3", timeout="60",
-              stages="coherence,network"):
-        environment = clean_environment(SLURM_PROCID=str(number), SLURM_STEP_NUM_TASKS="3",
-                                        SLURM_NODEID=str(number), SLURM_LOCALID="0",
-                                        SLURM_JOB_NODELIST=hosts)
-        words = [program.PROGRAM, "check", "--device", "cpu", "--stage", stages,
+              stages="coherence,network", environment=None, words=("--device", "cpu")):
+        environment = dict(clean_environment() if environment is None else environment,
+                           SLURM_PROCID=str(number), SLURM_STEP_NUM_TASKS="3",
+                           SLURM_NODEID=str(number), SLURM_LOCALID="0", SLURM_JOB_NODELIST=hosts)
+        words = [program.PROGRAM, "check", *words, "--stage", stages,
                  "--peer-port", str(port), "--timeout", timeout, "--format", "json"]
         return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -262,6 +262,97 @@ class Network(Check):
                          environment=clean_environment())
             self.assertEqual(result.returncode, 2, result.stdout)
             self.assertIn(f"'{peers}' is not a list of hosts", result.stderr)
+
+    # ---- NCCL over the hosts
+
+    HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+
+    def over_hosts(self, code, timeout="200", devices=("2", "1", "1"), more=None, **of_second):
+        """The stage of each of three hosts with GPUs; `of_second` is the environment of the second
+        alone, `more` that of all."""
+        port = free_ports(1)[0]
+        processes = []
+        for number in range(3):
+            own = of_second if number == 1 else {}
+            environment = fakes(**{"FAKE_CUDA_DEVICES": devices[number], **with_nccl(),
+                                   **(more or {}), **own})
+            words = ("--platform", "nvidia", *SMALL[1:])
+            processes.append(self.start(number, port, timeout=timeout, stages="memory,network",
+                                        environment=environment, words=words))
+        documents = self.documents(processes, code)
+        self.stages = [next(one for one in document["stages"] if one["stage"] == "network")
+                       for document in documents]
+        return documents
+
+    def reasons(self, code):
+        """What each host says of the one fault."""
+        for stage in self.stages:
+            self.assertEqual([one["code"] for one in stage["faults"]], [code], stage)
+        return [stage["faults"][0]["reason"] for stage in self.stages]
+
+    def test_sums_over_three_hosts(self):
+        record = self.folder / "starts"
+        documents = self.over_hosts(0, more={"FAKE_NCCL_RECORD": str(record),
+                                             "NCCL_DEBUG": "WARN"})
+        for document, stage, devices in zip(documents, self.stages, (2, 1, 1)):
+            self.assertRegex(stage["figures"], "nccl 2.21.5 over 3 hosts, 4 GPUs: [0-9.]+ .B/s")
+            cell = next(one for one in document["measurements"] if one["kind"] == "all-reduce")
+            self.assertTrue(cell["id"].startswith("all-reduce.f32.64KiB.nccl.3hosts@nvidia:0"))
+            self.assertEqual((cell["status"], cell["checked"]),
+                             ("ok", 2 * devices * 64 * 1024 // 4))
+        self.assertEqual(record.read_text().splitlines(),
+                         ["NCCL_NVLS_ENABLE=0 NCCL_DEBUG=WARN"] * 4)
+
+    def test_wrong_sums_on_one_host(self):
+        for fault_word, data in (("last", "whole numbers"), ("halves", "floats")):
+            self.over_hosts(5, FAKE_NCCL=fault_word)
+            for reason in self.reasons("HT-NCCL-DATA"):
+                self.assertRegex(reason, f"^127.0.0.2: .* wrong, .*; sums of {data} on nvidia:0$")
+
+    def test_a_library_that_one_host_lacks(self):
+        self.over_hosts(0, HIPTOOL_LIBRARY_PATH="/nonexistent")
+        for stage in self.stages:
+            self.assertEqual([one["code"] for one in stage["warnings"]], ["HT-NCCL-MISSING"])
+            self.assertTrue(stage["warnings"][0]["reason"].startswith("127.0.0.2: "))
+
+    def test_another_major_version_on_one_host(self):
+        self.over_hosts(0, FAKE_NCCL_VERSION="30000")
+        for stage in self.stages:
+            self.assertEqual([one["code"] for one in stage["warnings"]], ["HT-NCCL-MISSING"])
+            self.assertRegex(stage["warnings"][0]["reason"], "^127.0.0.2: .*3.0.0")
+
+    def test_another_version_on_one_host(self):
+        self.over_hosts(6, FAKE_NCCL_VERSION="22800")
+        for reason in self.reasons("HT-NCCL-ERROR"):
+            self.assertIn("the hosts have different versions of NCCL: 2.21.5 on 127.0.0.1, "
+                          "127.0.0.3; 2.28.0 on 127.0.0.2", reason)
+
+    def test_a_library_that_fails_on_one_host(self):
+        # The others have begun to wait for its sum, and stop at once.
+        for fault_word, reason in (("error", "ncclGroupEnd of nccl: internal error"),
+                                   ("async", "an all-reduce of nccl: internal error"),
+                                   ("die", "the process of nccl was ended by signal 6")):
+            self.over_hosts(6, FAKE_NCCL=fault_word)
+            for one in self.reasons("HT-NCCL-ERROR"):
+                self.assertTrue(one.startswith(f"127.0.0.2: {reason}"), one)
+
+    def test_a_library_that_hangs_on_one_host(self):
+        self.over_hosts(6, timeout="8", FAKE_NCCL="hang")
+        for reason in self.reasons("HT-NCCL-HANG"):
+            # Who waits for it may be killed first, or see that it is gone.
+            self.assertRegex(reason, "^(127.0.0.1, )?127.0.0.2(, 127.0.0.3)?: nccl did not return "
+                                     "within 8.00 s and was killed during: the sum of whole "
+                                     "numbers$")
+
+    def test_a_host_without_gpus(self):
+        port = free_ports(1)[0]
+        with_gpus = {"stages": "memory,network", "environment": fakes(**with_nccl()),
+                     "words": ("--platform", "nvidia", *SMALL[1:])}
+        processes = [self.start(number, port, **({} if number == 1 else with_gpus))
+                     for number in range(3)]
+        for document in self.documents(processes, 0):
+            stage = next(one for one in document["stages"] if one["stage"] == "network")
+            self.assertIn("no NCCL or RCCL over the hosts: no GPU on 127.0.0.2", stage["figures"])
 
 
 if __name__ == "__main__":

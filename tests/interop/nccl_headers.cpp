@@ -8,6 +8,8 @@
 using hiptool::test::check_blas_call;
 using hiptool::test::check_blas_number;
 
+static_assert(sizeof(hiptool::hip::ncclUniqueId) == sizeof(::ncclUniqueId));
+
 namespace {
 
 namespace ours = hiptool::hip;

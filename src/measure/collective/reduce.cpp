@@ -18,6 +18,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
+#include "measure/collective/reduce_hosts.hpp"
 #include "measure/copy/pattern_words.hpp"
 
 namespace hiptool::measure {
@@ -47,7 +48,7 @@ class ReduceRun {
     // After an error others may wait for ever in an orderly end.
     for (const ReduceRank& rank : ranks_) {
       if (rank.comm == nullptr) continue;
-      if (result_.end == ReduceEnd::done) {
+      if (is_finished_) {
         calls_->ncclCommDestroy(rank.comm);
       } else {
         calls_->ncclCommAbort(rank.comm);
@@ -58,19 +59,26 @@ class ReduceRun {
   ReduceRun& operator=(const ReduceRun&) = delete;
 
   void run() {
+    if (options_.job) {
+      step("connecting the hosts");
+      hosts_.emplace(*options_.job, options_.cancel);
+    }
     if (!open()) return;
     connect();
     count_ = options_.size_bytes / sizeof(std::uint32_t);
+    judged_ = hosts_ ? judged_elements(count_, rank_count(), ranks_.size()) : count_;
     for (ReduceRank& rank : ranks_) {
       rank.from = Buffer(rank.device, count_ * sizeof(std::uint32_t));
       rank.to = Buffer(rank.device, count_ * sizeof(std::uint32_t));
     }
-    if (!judge_whole() || !judge_floats()) return;
+    if (!agreed(judge_whole()) || !agreed(judge_floats())) return;
     step("timing");
     for (std::size_t i = 0; i < options_.samples; ++i)
-      result_.samples_s.push_back(reduce(hip::ncclFloat32));
+      result_.samples_s.push_back(reduce(hip::ncclFloat32, count_));
+    if (hosts_) hosts_->agree(true);
+    is_finished_ = true;
     result_.median_s = base::median(result_.samples_s);
-    const auto n = static_cast<double>(ranks_.size());
+    const auto n = static_cast<double>(rank_count());
     if (*result_.median_s > 0) {
       result_.bytes_per_s =
           2 * (n - 1) / n * static_cast<double>(options_.size_bytes) / *result_.median_s;
@@ -91,11 +99,22 @@ class ReduceRun {
     result_.library_version = library.version;
     result_.library_path = library.path;
     calls_ = library.calls;
-    if (calls_ != nullptr) return true;
+    const std::string reason = hosts_ ? hosts_->agree_on_library(library) : library.reason;
+    if (reason.empty()) return true;
     result_.end = ReduceEnd::missing;
+    result_.is_of_others = calls_ != nullptr;
     result_.status = report::Status::skipped;
-    result_.reason = library.reason;
+    result_.reason = reason;
     return false;
+  }
+
+  std::size_t rank_count() const { return options_.job ? options_.job->rank_count : ranks_.size(); }
+  std::size_t first_rank() const { return options_.job ? options_.job->first_rank : 0; }
+
+  /// Whether the sums were right, of the other hosts too.
+  bool agreed(bool is_right) {
+    if (hosts_) hosts_->agree(is_right);
+    return is_right;
   }
 
   void require(int result, const char* call, hip::ncclComm_t comm = nullptr) const {
@@ -118,17 +137,37 @@ class ReduceRun {
       ordinals.push_back(device.native_handle());
     }
     std::vector<hip::ncclComm_t> comms(ranks_.size(), nullptr);
-    require(calls_->ncclCommInitAll(comms.data(), static_cast<int>(comms.size()), ordinals.data()),
-            "ncclCommInitAll");
+    if (hosts_) {
+      connect_hosts(comms);
+    } else {
+      require(
+          calls_->ncclCommInitAll(comms.data(), static_cast<int>(comms.size()), ordinals.data()),
+          "ncclCommInitAll");
+    }
     for (std::size_t i = 0; i < comms.size(); ++i) ranks_[i].comm = comms[i];
   }
 
+  void connect_hosts(std::vector<hip::ncclComm_t>& comms) {
+    hip::ncclUniqueId id{};
+    if (hosts_->is_first()) require(calls_->ncclGetUniqueId(&id), "ncclGetUniqueId");
+    hosts_->share_id(id);
+    require(calls_->ncclGroupStart(), "ncclGroupStart");
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      const DeviceGuard guard(devices_[i]);
+      devices_[i].start();  // the library takes the device of the current context
+      require(calls_->ncclCommInitRank(&comms[i], static_cast<int>(rank_count()), id,
+                                       static_cast<int>(first_rank() + i)),
+              "ncclCommInitRank");
+    }
+    require(calls_->ncclGroupEnd(), "ncclGroupEnd");
+  }
+
   /// The seconds of one all-reduce, of the slowest device.
-  double reduce(int type) {
+  double reduce(int type, std::uint64_t count) {
     require(calls_->ncclGroupStart(), "ncclGroupStart");
     for (ReduceRank& rank : ranks_) {
       rank.started.record(rank.stream);
-      require(calls_->ncclAllReduce(rank.from.address(), rank.to.address(), count_, type,
+      require(calls_->ncclAllReduce(rank.from.address(), rank.to.address(), count, type,
                                     hip::ncclSum, rank.comm,
                                     static_cast<hip::hipStream_t>(rank.stream.native_handle())),
               "ncclAllReduce", rank.comm);
@@ -153,6 +192,7 @@ class ReduceRun {
         if (state != hip::ncclInProgress) require(state, "an all-reduce", rank.comm);
       }
       if (is_done) break;
+      if (hosts_) hosts_->throw_if_lost();
       std::this_thread::sleep_for(reduce_look_pause);
     }
     for (const ReduceRank& rank : ranks_) rank.stream.synchronize();
@@ -162,8 +202,8 @@ class ReduceRun {
   template <class Number, class Value>
   void fill_all(const Value& value) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      std::vector<Number> numbers(count_);
-      for (std::uint64_t i = 0; i < count_; ++i) numbers[i] = value(r, i);
+      std::vector<Number> numbers(judged_);
+      for (std::uint64_t i = 0; i < judged_; ++i) numbers[i] = value(first_rank() + r, i);
       copy_h2d_and_wait(ranks_[r].from, std::as_bytes(std::span<const Number>(numbers)));
       fill(ranks_[r].to, std::byte{0xFF}, ranks_[r].stream);
     }
@@ -173,10 +213,10 @@ class ReduceRun {
   template <class Number, class Expected, class ErrorOf>
   bool judge(const char* data, const Expected& expected, const ErrorOf& error) {
     for (ReduceRank& rank : ranks_) {
-      std::vector<Number> got(count_);
+      std::vector<Number> got(judged_);
       copy_d2h_and_wait(std::as_writable_bytes(std::span(got)), rank.to);
       report::WrongData wrong;
-      for (std::uint64_t i = 0; i < count_; ++i) {
+      for (std::uint64_t i = 0; i < judged_; ++i) {
         const double share = error(i, got[i]);
         if (share <= 1) {
           result_.max_error = std::max(result_.max_error, share);
@@ -187,9 +227,9 @@ class ReduceRun {
         wrong.expected = expected(i);
         wrong.got = static_cast<double>(got[i]);
       }
-      result_.checked += count_;
+      result_.checked += judged_;
       if (wrong.count == 0) continue;
-      std::vector<Number> again(count_);
+      std::vector<Number> again(judged_);
       copy_d2h_and_wait(std::as_writable_bytes(std::span(again)), rank.to);
       wrong.reread_agrees = again == got;
       result_.wrong = wrong;
@@ -213,10 +253,10 @@ class ReduceRun {
   bool judge_whole() {
     step("the sum of whole numbers");
     fill_all<std::uint32_t>(whole_at);
-    reduce(hip::ncclUint32);
+    reduce(hip::ncclUint32, judged_);
     const auto expected = [this](std::uint64_t i) {
       std::uint32_t sum = 0;
-      for (std::size_t r = 0; r < ranks_.size(); ++r) sum += whole_at(r, i);
+      for (std::size_t r = 0; r < rank_count(); ++r) sum += whole_at(r, i);
       return sum;
     };
     return judge<std::uint32_t>(
@@ -227,17 +267,17 @@ class ReduceRun {
   bool judge_floats() {
     step("the sum of floats");
     fill_all<float>(float_at);
-    reduce(hip::ncclFloat32);
+    reduce(hip::ncclFloat32, judged_);
     const auto expected = [this](std::uint64_t i) {
       double sum = 0;
-      for (std::size_t r = 0; r < ranks_.size(); ++r) sum += static_cast<double>(float_at(r, i));
+      for (std::size_t r = 0; r < rank_count(); ++r) sum += static_cast<double>(float_at(r, i));
       return sum;
     };
     return judge<float>("floats", expected, [&](std::uint64_t i, float got) {
       double magnitude = 0;
-      for (std::size_t r = 0; r < ranks_.size(); ++r)
+      for (std::size_t r = 0; r < rank_count(); ++r)
         magnitude += std::abs(static_cast<double>(float_at(r, i)));
-      const double bound = static_cast<double>(ranks_.size() - 1) * 0x1p-24 * magnitude;
+      const double bound = static_cast<double>(rank_count() - 1) * 0x1p-24 * magnitude;
       const double error = std::abs(static_cast<double>(got) - expected(i));
       return error == 0 ? 0.0 : error / bound;
     });
@@ -247,9 +287,14 @@ class ReduceRun {
   const ReduceOptions& options_;
   ReduceResult& result_;
   const hip::NcclCalls* calls_ = nullptr;
+  std::optional<ReduceHosts> hosts_;
   std::vector<ReduceRank> ranks_;
   std::uint64_t count_ = 0;
+  std::uint64_t judged_ = 0;  // of them
+  bool is_finished_ = false;
 };
+
+}  // namespace
 
 ReduceResult start_reduce(const std::vector<Device>& devices, const ReduceOptions& options) {
   ReduceResult result;
@@ -259,7 +304,8 @@ ReduceResult start_reduce(const std::vector<Device>& devices, const ReduceOption
   result.dtype = "f32";
   result.tolerance = 1;
   result.id =
-      fmt::format("all-reduce.f32.{}.{}@", report::size_word(options.size_bytes), result.library);
+      fmt::format("all-reduce.f32.{}.{}{}@", report::size_word(options.size_bytes), result.library,
+                  options.job ? fmt::format(".{}hosts", options.job->hosts.size()) : "");
   for (const Device& device : devices) {
     result.destination += (result.destination.empty() ? "" : ",") + device.id();
     result.id += (result.id.back() == '@' ? "" : "+") + device.id();
@@ -268,65 +314,6 @@ ReduceResult start_reduce(const std::vector<Device>& devices, const ReduceOption
   result.set_names();
   return result;
 }
-
-// ---- the result as JSON
-
-using report::member;
-
-report::Object reduce_record(const ReduceResult& result) {
-  report::Object record{
-      {"status", to_string(result.status)},
-      {"reason", result.reason},
-      {"end", static_cast<std::uint64_t>(result.end)},
-      {"version", result.library_version},
-      {"path", result.library_path},
-      {"data", result.data},
-      {"checked", result.checked},
-      {"max_error", result.max_error},
-      {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
-      {"median_s", result.median_s},
-      {"bytes_per_s", result.bytes_per_s}};
-  if (result.wrong) {
-    record.emplace_back("first", result.wrong->first_index);
-    record.emplace_back("expected", result.wrong->expected);
-    record.emplace_back("got", result.wrong->got);
-    record.emplace_back("count", result.wrong->count);
-    record.emplace_back("reread", std::uint64_t{result.wrong->reread_agrees});
-  }
-  return record;
-}
-
-void apply_reduce_record(const report::Value& record, ReduceResult& result) {
-  const auto text = [&](const char* name) { return report::text_of(member(record, name)); };
-  const auto whole = [&](const char* name) { return report::count_of(member(record, name)); };
-  const auto number = [&](const char* name) { return report::number_of(member(record, name)); };
-  result.status = report::parse_status(text("status"));
-  result.reason = text("reason");
-  result.end = static_cast<ReduceEnd>(std::min<std::uint64_t>(
-      whole("end").value_or(0), static_cast<std::uint64_t>(ReduceEnd::hung)));
-  result.library_version = text("version");
-  result.library_path = text("path");
-  result.data = text("data");
-  result.checked = whole("checked").value_or(0);
-  result.max_error = number("max_error").value_or(0);
-  for (const report::Value& one : report::elements(member(record, "samples_s")))
-    result.samples_s.push_back(report::number_of(one).value_or(0));
-  result.median_s = number("median_s");
-  result.bytes_per_s = number("bytes_per_s");
-  if (const auto count = whole("count")) {
-    report::WrongData wrong;
-    wrong.first_index = whole("first");
-    wrong.count = *count;
-    if (const auto expected = number("expected")) wrong.expected = *expected;
-    wrong.got = number("got").value_or(std::nan(""));
-    wrong.reread_agrees = whole("reread").value_or(0) != 0;
-    result.wrong = wrong;
-  }
-  if (result.status == report::Status::failed)
-    result.error = Error(ErrorCode::device, result.library, result.reason);
-}
-
-}  // namespace
 
 report::Measurement measurement_of(const ReduceResult& result) {
   report::Measurement measured = result;
@@ -340,6 +327,12 @@ ReduceResult measure_reduce(const std::vector<Device>& devices, const ReduceOpti
   ReduceResult result = start_reduce(devices, options);
   try {
     ReduceRun(devices, options, result).run();
+  } catch (const OtherHostEnded& ended) {
+    if (result.end != ReduceEnd::done) return result;
+    result.end = ReduceEnd::failed;
+    result.is_of_others = true;
+    result.status = report::Status::failed;
+    result.reason = ended.what();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     result.end = ReduceEnd::failed;
@@ -348,45 +341,6 @@ ReduceResult measure_reduce(const std::vector<Device>& devices, const ReduceOpti
     result.error = error;
   }
   return result;
-}
-
-ReduceResult reduce_in_child(const LibraryChild& child, const std::vector<Device>& devices,
-                             const ReduceOptions& options) {
-  ReduceResult result = start_reduce(devices, options);
-  report::Array ids;
-  for (const Device& device : devices) ids.emplace_back(device.id());
-  report::Object request{{"devices", std::move(ids)},
-                         {"size_bytes", options.size_bytes},
-                         {"samples", std::uint64_t{options.samples}}};
-  const ChildEnd end = run_measuring_child(child, "measure-collective", result.library,
-                                           std::move(request), options.cancel);
-  if (!end.record.is_absent()) {
-    apply_reduce_record(end.record, result);
-    return result;
-  }
-  result.end = end.has_timed_out ? ReduceEnd::hung : ReduceEnd::failed;
-  result.status = report::Status::failed;
-  result.reason = end.reason;
-  result.error = Error(end.code, result.library, end.reason);
-  return result;
-}
-
-void run_reduce_child(const std::string& request_path, const std::string& result_path,
-                      const MakePlatforms& make_platforms) {
-  ChildRequest child(request_path, result_path, make_platforms);
-  std::vector<Device> devices;
-  for (const report::Value& id : report::elements(member(child.request(), "devices")))
-    devices.push_back(find_device(child.platforms(), report::text_of(id)));
-  if (devices.empty())
-    throw Error(ErrorCode::invalid_argument, "measure-collective", "no device was named");
-  ReduceOptions options;
-  const auto whole = [&](const char* name) {
-    return report::count_of(member(child.request(), name)).value_or(0);
-  };
-  options.size_bytes = whole("size_bytes");
-  options.samples = whole("samples");
-  options.on_step = [&](const std::string& step) { child.write({{"step", step}}); };
-  child.write(reduce_record(measure_reduce(devices, options)));
 }
 
 }  // namespace hiptool::measure

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,20 @@
 
 namespace hiptool::measure {
 
+/// Hosts whose devices reduce together. Each of them measures at the same time.
+struct ReduceJob {
+  std::vector<std::string> hosts;  ///< in the same order on each of them
+  std::size_t own = 0;             ///< which of them this is
+  std::uint16_t port = 0;          ///< on which the first one listens
+  std::size_t first_rank = 0;      ///< of this host's devices
+  std::size_t rank_count = 0;      ///< of all hosts
+  double timeout_s = 30;           ///< for the answers of the others
+};
+
 struct ReduceOptions {
   std::uint64_t size_bytes = 64u << 20;  ///< of each device's data
   std::size_t samples = 9;
+  std::optional<ReduceJob> job;                          ///< none: the devices of this host alone
   const CancelToken* cancel = nullptr;                   ///< may be null
   std::function<void(const std::string& step)> on_step;  ///< before what may hang; may be empty
 };
@@ -29,8 +41,12 @@ struct ReduceResult : report::Measurement {
   ReduceEnd end = ReduceEnd::done;
   std::string library_version;
   std::string library_path;
-  std::string data;  ///< that was wrong: "whole numbers", "floats"
+  std::string data;           ///< that was wrong: "whole numbers", "floats"
+  bool is_of_others = false;  ///< other hosts of the job ended it, and say why
 };
+
+/// A result with its names, before anything is measured.
+ReduceResult start_reduce(const std::vector<Device>& devices, const ReduceOptions& options);
 
 /// The result with what only an all-reduce has in its details.
 report::Measurement measurement_of(const ReduceResult& result);
