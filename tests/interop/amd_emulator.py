@@ -27,7 +27,7 @@ import threading
 import time
 
 from amd_replay import CodeObject
-from kernel_images import images, skip
+from kernel_images import images, pack, skip
 
 HERE = pathlib.Path(__file__).resolve().parent
 STRIDE = 37
@@ -183,8 +183,7 @@ def main():
     emulator = os.environ.get("HIPTOOL_AMD_EMULATOR")
     if not emulator:
         skip("HIPTOOL_AMD_EMULATOR is not set")
-    built = {target for with_families in (False, True)
-             for _, target, _ in images(options.images, "gfx", with_families)}
+    built = {target for _, target, _ in pack.unpack(pathlib.Path(options.images).read_bytes())}
     archs = [arch for arch in options.arch or ARCHS if arch in built]
     if not archs:
         skip("this build has no images for " + " ".join(options.arch or ARCHS))

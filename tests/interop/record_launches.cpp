@@ -395,6 +395,7 @@ void record_all(Recorder& recorder) {
   record_all_images(recorder);
   record_layers(recorder);
   record_all_experts(recorder);
+  record_all_delta(recorder);
   record_all_checks(recorder);
   recorder.finish();
 }

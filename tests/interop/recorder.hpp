@@ -168,5 +168,7 @@ void record_all_images(Recorder& recorder);
 void record_all_checks(Recorder& recorder);
 /// Mixtures of experts.
 void record_all_experts(Recorder& recorder);
+/// Layers with a state in place of keys and values.
+void record_all_delta(Recorder& recorder);
 
 }  // namespace hiptool::test
