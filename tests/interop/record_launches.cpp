@@ -396,6 +396,7 @@ void record_all(Recorder& recorder) {
   record_layers(recorder);
   record_all_experts(recorder);
   record_all_delta(recorder);
+  record_all_decoding(recorder);
   record_all_checks(recorder);
   recorder.finish();
 }

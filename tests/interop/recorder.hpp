@@ -170,5 +170,7 @@ void record_all_checks(Recorder& recorder);
 void record_all_experts(Recorder& recorder);
 /// Layers with a state in place of keys and values.
 void record_all_delta(Recorder& recorder);
+/// What a decoder fuses for a single token.
+void record_all_decoding(Recorder& recorder);
 
 }  // namespace hiptool::test
