@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Installs into a temporary folder and uses what is there as a stranger would.
 
-Usage: install_test.py files|pkg-config|cmake MESON BUILD_FOLDER EXAMPLE COMPILER...
+Usage: install_test.py files|pkg-config|cmake|meson MESON BUILD_FOLDER EXAMPLE COMPILER...
 
-files: exactly the files that there should be. pkg-config, cmake: the example, found by these, built
-and run, with the static library too where it is installed.
+files: exactly the files that there should be. pkg-config, cmake, meson: the example, found by
+these, built and run, with the static library too where it is installed. pkg-config: also what a
+program gets that does not name its C++.
 """
+import functools
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,28 +27,60 @@ def install(meson, build, stage):
                    check=True)
 
 
-def flags_of(name, folder, stage):
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(folder),
-                   "PKG_CONFIG_SYSROOT_DIR": str(stage)}
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", name], env=environment, check=True,
-                           capture_output=True, text=True).stdout.split()
+def pkg_config_environment(stage):
+    folder = next(stage.rglob("hiptool.pc")).parent
+    return {**os.environ, "PKG_CONFIG_PATH": str(folder), "PKG_CONFIG_SYSROOT_DIR": str(stage)}
+
+
+def flags_of(name, stage):
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", name], check=True, text=True,
+                           env=pkg_config_environment(stage), capture_output=True).stdout.split()
     print(f"pkg-config {name}:", *flags)
     return flags
 
 
 def use_pkg_config(stage, example, compiler):
-    folder = next(stage.rglob("hiptool.pc")).parent
     library_folder = next(stage.rglob("libhiptool.so")).parent
     warnings = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([*compiler, *warnings, example, "-o", stage / "shared",
-                    *flags_of("hiptool", folder, stage)], check=True)
+                    *flags_of("hiptool", stage)], check=True)
     run_example(stage / "shared", stage, {"LD_LIBRARY_PATH": str(library_folder)})
+    check_older_standard(stage, compiler)
     if not (library_folder / "libhiptool.a").exists():
         print("no static library: not a portable build")
         return
     subprocess.run([*compiler, *warnings, example, HERE / "own_names.cpp", "-o", stage / "static",
-                    *flags_of("hiptool-static", folder, stage)], check=True)
+                    *flags_of("hiptool-static", stage)], check=True)
     run_example(stage / "static", stage)
+
+
+def check_older_standard(stage, compiler):
+    """Each header says what it needs; the one of all headers as the first error."""
+    headers = sorted(stage.rglob("include/hiptool/*.hpp"))
+    assert headers
+    for header in headers:
+        what = "-fsyntax-only" if header.name == "hiptool.hpp" else "-E"
+        refused = subprocess.run([*compiler, "-std=c++17", f"-I{header.parent.parent}", "-x", "c++",
+                                  what, header], stdout=subprocess.DEVNULL, text=True, check=False,
+                                 stderr=subprocess.PIPE)
+        errors = [line for line in refused.stderr.splitlines() if "error:" in line]
+        assert errors and "compile with -std=c++20" in errors[0], f"{header.name}: {errors[:1]}"
+
+
+def use_meson(meson, stage, example, compiler):
+    project = stage / "project"
+    project.mkdir()
+    found = re.search(r"^```meson\n(.*?)^```", (ROOT / "docs/library.md").read_text("utf-8"),
+                      re.MULTILINE | re.DOTALL)[1]
+    (project / "meson.build").write_text(
+        f"project('program', 'cpp', default_options: 'cpp_std=c++20')\n{found}"
+        "executable('program', 'program.cpp', dependencies: hiptool)\n", "utf-8")
+    (project / "program.cpp").write_bytes(example.read_bytes())
+    environment = {**pkg_config_environment(stage), "CXX": shlex.join(compiler)}
+    for arguments in (["setup", "--wrap-mode=nofallback", "build"], ["compile", "-C", "build"]):
+        subprocess.run([meson, *arguments], cwd=project, env=environment, check=True)
+    library_folder = next(stage.rglob("libhiptool.so")).parent
+    run_example(project / "build/program", stage, {"LD_LIBRARY_PATH": str(library_folder)})
 
 
 def use_cmake(stage, example, compiler):
@@ -124,7 +159,8 @@ def main():
         if what == "files":
             check_files(stage)
         else:
-            {"pkg-config": use_pkg_config, "cmake": use_cmake}[what](stage, example, compiler)
+            {"pkg-config": use_pkg_config, "cmake": use_cmake,
+             "meson": functools.partial(use_meson, meson)}[what](stage, example, compiler)
 
 
 main()
