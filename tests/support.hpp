@@ -98,10 +98,14 @@ inline std::optional<hiptool::ErrorCode> code_of(const std::function<void()>& wo
   return std::nullopt;
 }
 
-/// The device that the suite runs on: $HIPTOOL_TEST_DEVICE, else cpu:0.
-inline hiptool::Device device(hiptool::Platforms& platforms) {
+/// The id of the device that the suite runs on: $HIPTOOL_TEST_DEVICE, else cpu.
+inline std::string device_id() {
   const char* id = std::getenv("HIPTOOL_TEST_DEVICE");
-  return hiptool::find_device(platforms, id != nullptr ? id : "cpu");
+  return id != nullptr ? id : "cpu";
+}
+
+inline hiptool::Device device(hiptool::Platforms& platforms) {
+  return hiptool::find_device(platforms, device_id());
 }
 
 }  // namespace hiptool::test

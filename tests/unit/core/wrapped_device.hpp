@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/// The device under test behind a wrapper table.
+/// The device under test, or another one, behind a wrapper table.
 #pragma once
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/platform_state.hpp"
@@ -15,10 +16,11 @@ namespace hiptool::test {
 class WrappedDevice {
  public:
   explicit WrappedDevice(std::shared_ptr<hip::Binder> inner = hip::make_registry(),
-                         Platforms::Options options = Platforms::Options::from_environment())
+                         Platforms::Options options = Platforms::Options::from_environment(),
+                         const std::string& id = device_id())
       : binder_(std::make_shared<WrapperBinder>(std::move(inner))),
         platforms_(core::make_platforms(std::move(options), binder_)),
-        device_(test::device(platforms_)) {}
+        device_(find_device(platforms_, id)) {}
 
   const Device& device() const { return device_; }
   Platforms& platforms() { return platforms_; }

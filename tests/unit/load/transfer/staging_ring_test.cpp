@@ -4,18 +4,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <cstdint>
 #include <cstring>
-#include <future>
+#include <memory>
 #include <set>
 #include <thread>
 
 #include "buffer_bytes.hpp"
 #include "hiptool/error.hpp"
 #include "system/numa.hpp"
+#include "unit/core/gate.hpp"
 #include "unit/load/watched_device.hpp"
-#include "waiting.hpp"
 
 using namespace hiptool;
 
@@ -72,16 +71,21 @@ TEST_CASE_FIXTURE(StagingRingFixture,
   CHECK(*seen.rbegin() - *seen.begin() == 5 * 4096);  // one block of memory
   // While both of its copies are held up, an owner waits although others have slots to spare.
   ring.drain();
-  std::promise<void> opened;
-  StreamRef(stream).launch_host_function(
-      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
-  for (int i = 0; i < 2; ++i) ring.submit(ring.acquire(0), target, 4096);
-  auto next = std::async(std::launch::async, [&] { return &ring.acquire(0); });
-  CHECK(test::become_idle());
-  CHECK(next.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  const auto gate = std::make_shared<test::Gate>(stream);
+  std::set<const load::StagingSlot*> held;
+  for (int i = 0; i < 2; ++i) {
+    load::StagingSlot& slot = ring.acquire(0);
+    held.insert(&slot);
+    ring.submit(slot, target, 4096);
+  }
   ring.give_back(ring.acquire(1));
-  opened.set_value();
-  ring.give_back(*next.get());
+  const std::uint64_t waits = table.count("hipEventSynchronize");
+  table.run_before("hipEventSynchronize", [gate] { gate->open(); });
+  load::StagingSlot& next = ring.acquire(0);
+  gate->open();
+  CHECK(table.count("hipEventSynchronize") == waits + 1);
+  CHECK(held.contains(&next));
+  ring.give_back(next);
 }
 
 TEST_CASE_FIXTURE(StagingRingFixture, "memory that cannot be pinned is reported, and tried again") {
