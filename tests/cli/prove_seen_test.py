@@ -73,7 +73,7 @@ class ProveSeen(CliTest):
                 self.assertEqual(used, {"cpu:0"} if devices == "cpu" else set(devices.split(",")))
         found = run(*words, environment=environment)
         text = " ".join(found.stdout.split())
-        self.assertTrue(text.startswith("proved: m.gguf computes right on nvidia:0 and nvidia:1:"))
+        self.assertTrue(text.startswith("proved: m.gguf computes right on nvidia:0-1:"))
         self.assertIn("; self-test: 4 of 4 planted faults found", text)
         self.assertRegex(text, r"planted short_row in layer 1, blk.1.attn_output \(Q4_0\), "
                                r"row \d+, on nvidia:\d: found: expected \S+, got \S+, bound \S+")

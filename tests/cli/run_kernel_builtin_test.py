@@ -136,7 +136,7 @@ class Run(BuiltIn):
     def test_several_devices(self):
         text = self.run_kernel("memset", "--device", "cpu:0,cpu:1", *QUICK[2:],
                                environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
-        self.assertIn("2 of 2 kernel runs right on cpu:0, cpu:1, every result checked", text)
+        self.assertIn("2 of 2 kernel runs right on cpu:0-1, every result checked", text)
         self.assertIn("\ncpu:1\n", text)
         self.assert_width(text)
 
@@ -206,7 +206,7 @@ class Together(BuiltIn):
                                "cpu:0,cpu:1",
                                environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
         self.assertRegex(text, r"Least +(Median +Most +Deviation|\d)")
-        self.assertIn("2 of 2 kernel runs right on cpu:0, cpu:1", text)
+        self.assertIn("2 of 2 kernel runs right on cpu:0-1", text)
         self.assert_width(text)
 
     def test_one_of_three_that_is_slow(self):

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "machine/codes.hpp"
 #include "machine/doctor/list.hpp"
@@ -99,10 +101,8 @@ void CheckList::add_moot(const std::string& id, const std::string& subject, cons
 std::vector<Check> CheckList::take() {
   std::vector<Check> checks = std::move(checks_);
   for (Unknown& unknown : unknown_) {
-    std::string names;
-    for (const std::string& subject : unknown.subjects) {
-      if (!subject.empty()) names += (names.empty() ? "" : ", ") + subject;
-    }
+    std::erase(unknown.subjects, "");
+    const std::string names = base::ranges_of(std::move(unknown.subjects));
     Check& check = checks.emplace_back(std::move(unknown.check));
     if (!names.empty()) check.read = names + ": " + check.read;
   }

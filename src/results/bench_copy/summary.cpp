@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -45,15 +48,14 @@ std::string rate_text(const CopyResult& result) {
 
 const char* word_of(Platform platform) { return platform == Platform::cpu ? "CPU" : "GPU"; }
 
-// "nvidia:0, nvidia:1", "8 devices", "nvidia:0 (1 of 8 GPUs)".
+// "nvidia:0-1", "8 devices", "nvidia:0 (1 of 8 GPUs)".
 std::string devices_text(const BenchCopyOutcome& outcome) {
   if (outcome.devices.size() > devices_in_summary) {
     return fmt::format("{} devices", outcome.devices.size());
   }
-  std::string text;
-  for (const measure::WatchedDevice& watched : outcome.devices) {
-    text += (text.empty() ? "" : ", ") + watched.device.id();
-  }
+  std::vector<std::string> ids;
+  for (const measure::WatchedDevice& watched : outcome.devices) ids.push_back(watched.device.id());
+  const std::string text = base::ranges_of(std::move(ids));
   if (outcome.left_out.empty() || outcome.devices.empty()) return text;
   const std::size_t measured = outcome.devices.size();
   return fmt::format("{} ({} of {} {}s)", text, measured, measured + outcome.left_out.size(),
@@ -71,7 +73,7 @@ std::string left_out_text(const BenchCopyOutcome& outcome) {
   return fmt::format(
       "not measured: {}; measure each with --device {}, copies between them with "
       "--kind p2p-write",
-      base::first_of(outcome.left_out, devices_in_summary), all);
+      base::ranges_of(outcome.left_out), all);
 }
 
 // The device or the pair of one measurement of several.

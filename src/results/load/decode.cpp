@@ -6,7 +6,6 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "report/text.hpp"
 #include "results/load/report.hpp"
 
 namespace hiptool::results {
@@ -57,7 +56,7 @@ std::string decode_verdict(const DecodeOutcome& decode) {
       decode.is_complete()
           ? base::count_of(decode.ids.size(), "token")
           : fmt::format("{} of {}", decode.ids.size(), base::count_of(decode.wanted, "token"));
-  return fmt::format("decoded {} on {}{}", count, report::and_list(decode.devices), rate);
+  return fmt::format("decoded {} on {}{}", count, base::ranges_of(decode.devices), rate);
 }
 
 std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {

@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -25,7 +28,7 @@ std::string ids_of(const ModelFit& fit, std::size_t count) {
   for (std::size_t i = 0; i < std::min(count, fit.parts.size()); ++i) {
     ids.push_back(fit.parts[i].device.id);
   }
-  return fmt::format("{}", fmt::join(ids, ", "));
+  return base::ranges_of(std::move(ids));
 }
 
 // Also names an alternative that fits.

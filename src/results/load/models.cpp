@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -64,7 +63,7 @@ std::string place_text(const ModelLoads& loads) {
     }
   }
   if (ids.size() > most_named) return fmt::format(" on {} devices", ids.size());
-  return ids.empty() ? "" : fmt::format(" on {}", fmt::join(ids, ", "));
+  return ids.empty() ? "" : " on " + base::ranges_of(std::move(ids));
 }
 
 std::string passed_text(const ModelLoads& loads, const std::string& status, double verdict_time_s) {

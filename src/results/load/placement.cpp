@@ -2,7 +2,10 @@
 #include "results/load/report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -74,7 +77,7 @@ std::string place_text(const LoadOutcome& outcome) {
   if (devices.size() > most_named_devices) return fmt::format("{} devices", devices.size());
   std::vector<std::string> ids;
   for (const DevicePlan& part : devices) ids.push_back(part.device.id());
-  return fmt::format("{}", fmt::join(ids, ", "));
+  return base::ranges_of(std::move(ids));
 }
 
 std::vector<report::Line> device_lines(const LoadOutcome& outcome) {

@@ -11,7 +11,6 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "report/text.hpp"
 #include "results/load/report.hpp"
 #include "results/model/needs.hpp"
 
@@ -227,7 +226,7 @@ report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& n
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
-  const std::string on = report::and_list(prove.devices);
+  const std::string on = base::ranges_of(prove.devices);
   if (prove.is_interrupted) return interrupted_verdict(prove, name, on);
   if (!prove.written_golden.empty()) {
     return {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "accept/soak.hpp"
@@ -36,12 +37,12 @@ report::Report user_kernel_report(report::Run head, const user_kernel::UserKerne
                                   const std::vector<UserKernelOutcome>& outcomes,
                                   bool is_interrupted);
 
-/// "cpu:0, cpu:1": the devices in the order in which they were used.
+/// "cpu:0-1": the devices that were used.
 template <class Results>
 std::string devices_of(const Results& results) {
   std::vector<std::string> devices;
   for (const auto& result : results) base::add_once(devices, result.destination);
-  return base::first_of(devices, devices.size());
+  return base::ranges_of(std::move(devices));
 }
 
 // ---- builtin.cpp

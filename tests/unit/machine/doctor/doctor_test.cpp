@@ -113,6 +113,19 @@ TEST_CASE("doctor: libraries with their versions, and GPUs that they have no ker
             "info MIOpen is missing: no MIOpen was found"});
 }
 
+TEST_CASE("doctor: GPUs that one reason leaves unknown are listed as ranges") {
+  Evidence evidence;
+  evidence.root = "/nowhere";
+  for (const char* id : {"nvidia:0", "nvidia:1", "nvidia:2", "nvidia:4"}) {
+    DoctorGpu gpu;
+    gpu.platform = Platform::nvidia;
+    gpu.id = id;
+    evidence.gpus.push_back(gpu);
+  }
+  CHECK(only(examine(evidence), "driver-bound").read ==
+        "nvidia:0-2, nvidia:4: its address on the PCI bus is unknown");
+}
+
 TEST_CASE("doctor: a GPU that the bus lists and the runtime does not is lost, and named") {
   TreeFile file = read_tree_file(tree("nvidia_gpu_lost.tree"));
   const Check lost = only(examine(file.evidence), "hidden");

@@ -52,12 +52,12 @@ TEST_CASE("fit report: the first line") {
   split.verdict = FitVerdict::split;
   split.parts.push_back(part("amd:1"));
   CHECK(fit_verdict(split, 6 * gib, 2).text ==
-        "planned 6.00 GiB, which fits split over amd:0, amd:1 with a context of 8 192");
+        "planned 6.00 GiB, which fits split over amd:0-1 with a context of 8 192");
   CHECK(fit_verdict(split, 6 * gib, 2).tone == report::Tone::good);
   ModelFit with_others = refused(FitVerdict::split);
   with_others.parts.push_back(part("amd:1"));
   CHECK(fit_verdict(with_others, 6 * gib, 1).text ==
-        "does not fit: 3.00 GiB too little on amd:0, but split over amd:0, amd:1");
+        "does not fit: 3.00 GiB too little on amd:0, but split over amd:0-1");
   CHECK(fit_verdict(with_others, 6 * gib, 1).tone == report::Tone::bad);
   CHECK(fit_verdict(refused(FitVerdict::gpu_layers), 6 * gib, 1).text ==
         "does not fit: 3.00 GiB too little on amd:0, which holds 12 layers with the output");

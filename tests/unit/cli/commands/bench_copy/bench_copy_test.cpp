@@ -206,8 +206,7 @@ TEST_CASE("bench-copy: one of several GPUs is measured, and it says how to measu
   const Words words{"bench-copy", "--kind", "h2d", "--samples", "1", "--size", "64KiB"};
   CHECK(machine.run(words) == 0);
   CHECK(cli::testing::starts_with(machine.out.text, "1 measurement on nvidia:0 (1 of 3 GPUs) in "));
-  CHECK(contains(machine.out.text,
-                 "\nnot measured: nvidia:1, nvidia:2; measure each with --device all"));
+  CHECK(contains(machine.out.text, "\nnot measured: nvidia:1-2; measure each with --device all"));
   CHECK(cli::testing::widest_line(machine.out.text) <= 80);
   Words json = words;
   json.insert(json.end(), {"--format", "json"});

@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: what does not fit is exit 3, and says what woul
   add_amd("0000:03:00.0", 128, 7 * gib_bytes, gib_bytes);
   add_amd("0000:04:00.0", 129, 8 * gib_bytes, 0);
   CHECK(fit({}) == 3);
-  CHECK(says("does not fit: 2.42 GiB too little on amd:0, but split over amd:0, amd:1"));
+  CHECK(says("does not fit: 2.42 GiB too little on amd:0, but split over amd:0-1"));
   CHECK(contains(machine.err.text, "amd:0, where 6.00 GiB of 7.00 GiB are free: 2.42 GiB too"));
   CHECK(contains(machine.err.text, "hint: split it over amd:0,amd:1 (50 %, 50 %)"));
   CHECK(contains(machine.err.text, "-ngl 3"));
