@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -38,6 +40,22 @@ void record_single_rows(Recorder& recorder) {
   }
 }
 
+/// A token whose largest product with the matrix is from 4 to 8: gates of larger numbers are alike.
+Tensor token_for_gate(Recorder& recorder, const ops::QuantisedTensor& gates) {
+  const Backend& backend = recorder.backend();
+  const Tensor x = token_numbers(recorder, {1, gates.columns()});
+  float largest = 0;
+  for (const float product :
+       ops::quantised_matmul(backend, gates, x).to_host<float>(backend.stream())) {
+    if (std::isfinite(product)) largest = std::max(largest, std::abs(product));
+  }
+  if (largest == 0) return x;
+  std::vector<float> numbers = x.to_host<float>(backend.stream());
+  for (float& number : numbers) number = std::ldexp(number, 2 - std::ilogb(largest));
+  return Tensor::from_host<float>({backend.allocator(), backend.stream()}, numbers,
+                                  {1, gates.columns()});
+}
+
 /// A gate behind the products with two matrices, which have that many rows each.
 void record_gated(Recorder& recorder, const std::string& name, const ops::QuantisedTensor& gates,
                   const ops::QuantisedTensor& values) {
@@ -45,10 +63,10 @@ void record_gated(Recorder& recorder, const std::string& name, const ops::Quanti
     recorder.begin("gated_quantised_matmul " + name + (kind == ops::Gate::silu ? " silu" : " gelu"),
                    DType::f32, "packed");
     const Dims dims{1, gates.rows()};
+    const Tensor x = token_for_gate(recorder, gates);
+    Tensor out = recorder.empty(DType::f32, dims, "packed");
     Tensor scratch = recorder.empty(DType::f32, dims, "packed");
-    ops::gated_quantised_matmul_into(
-        recorder.backend(), for_call(recorder.empty(DType::f32, dims, "packed")), kind, gates,
-        values, token_numbers(recorder, {1, gates.columns()}), scratch);
+    ops::gated_quantised_matmul_into(recorder.backend(), out, kind, gates, values, x, scratch);
     recorder.backend().synchronize();
   }
 }
