@@ -166,7 +166,7 @@ struct TokenTiles {
                         const float* also, float* const* to)
       : all(products), weights(from), added(also), outs(to) {
     is_gated = all.gate != ProductGate::none;
-    constexpr uint64_t tile_rows = dot_teams * gated_rows;
+    constexpr uint64_t tile_rows = dot_teams * unsigned{gated_rows};
     one = is_gated ? (all.each[0].matrix.rows + tile_rows - 1) / tile_rows : row_tiles(all.each[0]);
     two = one + (!is_gated && all.count > 1 ? row_tiles(all.each[1]) : 0);
     three = two + (all.count > 2 ? row_tiles(all.each[2]) : 0);
@@ -191,7 +191,7 @@ struct TokenTiles {
 
   // Of a gate: what the block's lanes have joined is in shared memory.
   __forceinline__ __device__ void store_gated(const OneMatrix& matrix, const float* joined) const {
-    constexpr unsigned tile_rows = dot_teams * gated_rows;
+    constexpr unsigned tile_rows = dot_teams * unsigned{gated_rows};
     const uint64_t row = matrix.tile * tile_rows + threadIdx.x;
     if (threadIdx.x >= tile_rows || row >= matrix.rows) return;
     const float gate = joined[2 * threadIdx.x];
