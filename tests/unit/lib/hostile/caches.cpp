@@ -36,6 +36,9 @@ void call_decoder_caches(Hostile& hostile) {
       hostile.each(name + "append", [&](const Tensor& x) { each->append(layer, x, x); });
       hostile.call(name + "get", [&] { (void)each->get(layer); });
       hostile.call(name + "layer", [&] { (void)each->layer(layer); });
+      for (const std::uint64_t tokens : {std::uint64_t{0}, std::uint64_t{1}, most}) {
+        hostile.call(name + "mark_appended", [&] { each->mark_appended(layer, tokens); });
+      }
     }
     for (const std::uint64_t tokens : {std::uint64_t{0}, std::uint64_t{1}, most}) {
       hostile.call(name + "advance", [&] { each->advance(tokens); });
