@@ -437,9 +437,7 @@ def compare(program, model, file, label):
         print(f"{label}, {tokens} tokens: {of_own:.1e}, device {of_device:.1e}")
         if not of_own <= BOUND:
             findings.append(f"{label}, {tokens} tokens: {of_own:.1e} standard deviations")
-        # A state carries the roundings of all tokens.
-        bound = DEVICE_BOUND * (2 if label.split()[0] in state_files.CONFIGS else 1)
-        if not of_device <= bound:
+        if not of_device <= DEVICE_BOUND:
             findings.append(f"{label}, {tokens} tokens, device: {of_device:.1e} deviations")
         if not (device == chunks).all():
             findings.append(f"{label}, {tokens} tokens: chunks give other logits")
