@@ -19,8 +19,7 @@ FAILURES = []
 BUILD_PATH = re.compile(rb"/[^\x00\n]*hiptool-release\.[A-Za-z0-9]{6}")
 # The notices that the tarball has once are in each package that can be installed alone.
 NOTICES = {name: f"share/doc/{name}/licenses/" for name in ("hiptool", "libhiptool1")}
-DEBIAN_ONLY = re.compile(r"share/doc/[\w-]+/(changelog(\.Debian)?|copyright)$"
-                         r"|share/lintian/overrides/[\w-]+$")
+DEBIAN_ONLY = re.compile(r"share/doc/[\w-]+/(changelog(\.Debian)?|copyright)$")
 TOP_FILES = {"LICENSE", "README.md", "CHANGELOG.md"}
 
 

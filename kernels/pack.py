@@ -24,21 +24,23 @@ hash and, where COMPILERS is "same-compiler" and not "any-compiler", only compil
 
 The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
 (24 bytes), u64 offset, u64 size in the file, u64 size when unpacked and u64 kind; all numbers
-little-endian, names filled up with NUL. What a device loads is packed by zlib (RFC 1950), to a
-fifth; texts are not, which have both sizes equal. Kind 1 is a cubin. Kind 2 + 256 i is the image of
-entry i but for some bytes: the file holds u32 place and u32 value of each. After the images stand
-the record, in JSON, its size as u32, and its magic; programs do not read it.
+little-endian, names filled up with NUL. What a device loads is packed as an .xz file, to an
+eighth; texts are not, which have both sizes equal. Kind 1 is a cubin. Kind 2 + 256 i is the image
+of entry i but for some bytes: the file holds u32 place and u32 value of each. After the images
+stand the record, in JSON, its size as u32, and its magic; programs do not read it.
 """
+import concurrent.futures
 import hashlib
 import json
+import lzma
+import os
 import pathlib
 import struct
 import sys
-import zlib
 
 MAGIC = b"HIPTOOLK"
 RECORD_MAGIC = b"HIPTOOLR"
-VERSION = 3
+VERSION = 4
 HEAD = struct.Struct("<8sII")
 ENTRY = struct.Struct("<24s24sQQQQ")
 ALIGNMENT = 16
@@ -59,6 +61,10 @@ AMD_NUMBERS = {
 KIND_CUBIN = 1
 KIND_CHANGED = 2
 MOST_CHANGES = 16
+# By target: what a byte is predicted from. The instructions of AMD have 4 or 8 bytes, those of
+# NVIDIA 16 at multiples of 16, and PTX is text.
+XZ_OPTIONS = {"gfx": {"lc": 0, "lp": 2, "pb": 2}, "cubin": {"lc": 0, "lp": 4, "pb": 4},
+              "ptx": {"lc": 3, "lp": 0, "pb": 0}}
 
 ASSEMBLY = """\
 /* {digest}: changes with the images, for tools that do not see what .incbin reads. */
@@ -139,21 +145,31 @@ def changes_between(base, data):
     return changes
 
 
-def stored_form(images, i, whole):
-    """(bytes in the file, kind) of image i; whole: the earlier images that are not changed ones."""
-    source, target, data, is_cubin = images[i]
-    if target in TEXT_TARGETS.values():
-        return data, 0
-    for k in whole:
-        is_like = not is_cubin and images[k][0] == source and len(images[k][2]) == len(data)
-        if is_like:
-            changes = changes_between(images[k][2], data)
-            if changes:
-                stored = b"".join(struct.pack("<II", *change) for change in changes)
-                return stored, KIND_CHANGED + 256 * k
-    whole.append(i)
-    # The best level takes seconds more, and off cubins alone a fortieth.
-    return (zlib.compress(data, 9), KIND_CUBIN) if is_cubin else (zlib.compress(data, 7), 0)
+def compressed(target, data, is_cubin):
+    kind = "cubin" if is_cubin else "gfx" if target.startswith("gfx") else "ptx"
+    # An image is found whole in a dictionary of that size, which its reader allocates.
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20, **XZ_OPTIONS[kind]}]
+    return lzma.compress(data, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=filters)
+
+
+def stored_forms(images):
+    """(a future of the bytes in the file, kind) of each image; compressed on all processors."""
+    workers = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    whole = []   # images that are not changed ones
+    for i, (source, target, data, is_cubin) in enumerate(images):
+        if target in TEXT_TARGETS.values():
+            yield workers.submit(bytes, data), 0
+            continue
+        alike = [k for k in whole if not is_cubin and images[k][0] == source and
+                 len(images[k][2]) == len(data)]
+        found = ((k, changes_between(images[k][2], data)) for k in alike)
+        k, changes = next(((k, changes) for k, changes in found if changes), (None, None))
+        if changes:
+            stored = b"".join(struct.pack("<II", *change) for change in changes)
+            yield workers.submit(bytes, stored), KIND_CHANGED + 256 * k
+            continue
+        whole.append(i)
+        yield workers.submit(compressed, target, data, is_cubin), KIND_CUBIN if is_cubin else 0
 
 
 def pack(images):
@@ -161,9 +177,8 @@ def pack(images):
     place = up(HEAD.size + ENTRY.size * len(images))
     table = [HEAD.pack(MAGIC, VERSION, len(images))]
     body = []
-    whole = []
-    for i, (source, target, data, _) in enumerate(images):
-        stored, kind = stored_form(images, i, whole)
+    for (source, target, data, _), (form, kind) in zip(images, list(stored_forms(images))):
+        stored = form.result()
         table.append(ENTRY.pack(name_field(source), name_field(target), place, len(stored),
                                 len(data), kind))
         body.append(stored.ljust(up(len(stored)), b"\0"))
@@ -188,7 +203,7 @@ def unpack(data):
                 changed[place] = value
             content = bytes(changed)
         elif stored != size:
-            content = zlib.decompress(content)
+            content = lzma.decompress(content, lzma.FORMAT_XZ)
         contents.append(content)
         yield source.rstrip(b"\0").decode(), target.rstrip(b"\0").decode(), content
 

@@ -34,8 +34,15 @@ LICENSES = {
     r"nlohmann-json3": "MIT",
     r"valgrind": "bzip2-1.0.6",              # its headers only
     r"xxhash": "BSD-2-Clause",
-    r"zlib": "Zlib",
+    r"xz-utils": "LicenseRef-xz-public-domain",   # of liblzma before 5.6, later 0BSD
 }
+# SPDX has no name for them.
+OWN_LICENSES = [{
+    "licenseId": "LicenseRef-xz-public-domain",
+    "name": "Public domain, as liblzma's files say",
+    "extractedText": "This file has been put into the public domain. "
+                     "You can do whatever you want with this file.",
+}]
 TOOLS = ["g++", "clang-19", "lld-19", "meson", "ninja", "python3", "ld"]
 NEWER_TOOLS = ["clang-22", "lld-22"]   # make images for GPUs, where they are installed
 STATIC = re.compile(r"(?<![\w./-])(/[\w./+-]+\.a)(?= |$)", re.MULTILINE)
@@ -183,6 +190,7 @@ def document(arguments, packages):
                          "creators": ["Tool: hiptool-packaging-sbom"]},
         "packages": [own] + [described(package, way == "BUILD_TOOL_OF")
                              for package, way in sorted(packages.items())],
+        "hasExtractedLicensingInfos": OWN_LICENSES,
         "relationships": [
             {"spdxElementId": left, "relationshipType": way, "relatedSpdxElement": right,
              **({"comment": comment} if comment else {})}

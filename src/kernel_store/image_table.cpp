@@ -15,7 +15,7 @@ namespace hiptool::kernel_store {
 namespace {
 
 constexpr std::string_view magic = "HIPTOOLK";
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::size_t head_bytes = 16;
 constexpr std::size_t name_bytes = 24;
 constexpr std::size_t entry_bytes = 80;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernel_store/images.hpp"
 
-#include <zlib.h>
+#include <lzma.h>
 
 #include <cstring>
 #include <map>
@@ -24,13 +24,15 @@ void keep_cpu_kernels();  // generated with the build; see kernels/meson.build
 
 namespace {
 
-std::vector<std::byte> inflate(const Image& image) {
+std::vector<std::byte> decompress(const Image& image) {
   std::vector<std::byte> bytes(image.unpacked_bytes);
-  uLongf size = bytes.size();
-  const int result =
-      uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                 reinterpret_cast<const Bytef*>(image.packed.data()), image.packed.size());
-  bool is_whole = result == Z_OK && size == bytes.size();
+  std::uint64_t most_memory = std::uint64_t{64} << 20;
+  std::size_t read = 0;
+  std::size_t size = 0;
+  const lzma_ret result = lzma_stream_buffer_decode(
+      &most_memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(image.packed.data()), &read,
+      image.packed.size(), reinterpret_cast<std::uint8_t*>(bytes.data()), &size, bytes.size());
+  bool is_whole = result == LZMA_OK && read == image.packed.size() && size == bytes.size();
   for (std::size_t i = 0; is_whole && i < image.changes.size(); i += 8) {
     std::uint32_t change[2] = {};
     is_whole = image.changes.size() - i >= sizeof change;
@@ -41,8 +43,8 @@ std::vector<std::byte> inflate(const Image& image) {
   if (is_whole) return bytes;
   throw Error(ErrorCode::internal, "unpack",
               "the kernel image " + std::string(image.source) + " for " +
-                  std::string(image.target) + " is damaged (zlib error " + std::to_string(result) +
-                  "); install hiptool again");
+                  std::string(image.target) + " is damaged (liblzma error " +
+                  std::to_string(result) + "); install hiptool again");
 }
 
 std::vector<Image> all_images() {
@@ -84,7 +86,7 @@ Image unpacked(const Image& image) {
   const std::lock_guard lock(mutex);
   const auto& stored = image.changes.empty() ? image.packed : image.changes;
   std::vector<std::byte>& bytes = (*all)[stored.data()];
-  if (bytes.empty()) bytes = inflate(image);
+  if (bytes.empty()) bytes = decompress(image);
   Image whole = image;
   whole.bytes = bytes;
   whole.packed = {};

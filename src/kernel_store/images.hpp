@@ -21,7 +21,7 @@ struct Image {
   std::string_view target;
   /// PTX and texts end in NUL, counted. Empty where the image is packed: see unpacked().
   std::span<const std::byte> bytes;
-  std::span<const std::byte> packed = {};  ///< by zlib
+  std::span<const std::byte> packed = {};  ///< an .xz file
   std::uint64_t unpacked_bytes = 0;        ///< of a packed image
   bool is_cubin = false;                   ///< of a packed image
   /// u32 place and u32 value of each byte that is not as in what is packed.
@@ -38,7 +38,7 @@ struct Image {
 };
 
 /// The image with its bytes, which live to the end of the process. Unpacks each image once; blocks
-/// for about a millisecond then. Throws Error(internal) for damaged bytes.
+/// for 12 ms per MiB of it then. Throws Error(internal) for damaged bytes.
 Image unpacked(const Image& image);
 
 /// All that this build embeds; without any device compiler only texts and "cpu". What devices load

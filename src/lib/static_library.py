@@ -3,8 +3,8 @@
 
 Usage: static_library.py NM OBJCOPY AR OBJECT SHARED_LIBRARY STATIC_LIBRARY
 
-The object holds the helper libraries too. With their names hidden a program may link its own zlib
-beside this one, as with the shared library.
+The object holds the helper libraries too. With their names hidden a program may link its own
+liblzma beside this one, as with the shared library.
 """
 import pathlib
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests of kernels/pack.py: finished packs, what is refused of them, and AMD's families."""
+import lzma
 import pathlib
 import struct
 import subprocess
@@ -88,15 +89,28 @@ class Pack(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(pathlib.Path(alone).read_bytes(), pathlib.Path(self.made).read_bytes())
 
-    def test_cubins_are_packed_best(self):
-        cubin = b"".join(b"mov r%d, r%d; add r%d, %d;" % (n % 97, n % 89, n * n % 251, n % 13)
-                         for n in range(5000))
-        path = self.file("fill.cubin", cubin)
-        self.make(*self.inputs(), "--object", "fill", "sm_90", path)
+    def test_what_devices_load_is_an_xz_file(self):
+        rows = b"".join(struct.pack("<IIQ", n % 97, n * n % 251, n % 13) for n in range(5000))
+        ptx = b"".join(b"mov.u32 %%r%d, %%r%d;\n" % (n % 97, n * n % 89) for n in range(5000))
+        images = self.file("amd", bundle({"gfx1100": code_object("gfx1100", 0x41) + rows}))
+        result = self.make(*self.inputs(), "--bundle", "fill", images,
+                           "--image", "fill", "sm_60", self.file("fill.ptx", ptx),
+                           "--object", "fill", "sm_90", self.file("fill.cubin", rows))
+        self.assertEqual(result.returncode, 0, result.stderr)
         made = pathlib.Path(self.made).read_bytes()
-        best = zlib.compress(cubin, 9)
-        self.assertLess(len(best), len(zlib.compress(cubin, 7)))
-        self.assertTrue(best in made, "other bytes than those of the best level")
+        unpacked = {target: data for _, target, data in pack.unpack(made)}
+        self.assertEqual(unpacked["gfx1100"], code_object("gfx1100", 0x41) + rows)
+        self.assertEqual(unpacked["sm_60"], ptx + b"\0")
+        self.assertEqual(unpacked["sm_90"], rows)
+        places = [i for i in range(len(made)) if made.startswith(b"\xfd7zXZ\0", i)]
+        self.assertEqual(len(places), 3)
+        for place in places:
+            reader = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+            data = reader.decompress(made[place:])
+            self.assertTrue(reader.eof)
+            self.assertEqual(reader.check, lzma.CHECK_CRC32)
+            stored = len(made) - place - len(reader.unused_data)
+            self.assertLess(stored, len(zlib.compress(data, 9)))
 
     def test_other_sources_flags_and_compilers_are_refused(self):
         self.make_finished()

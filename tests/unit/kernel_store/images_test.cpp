@@ -257,7 +257,7 @@ TEST_CASE("targets are named once, and source text is none") {
 }
 
 TEST_CASE("a table that is cut off or of another kind is refused") {
-  std::string file("HIPTOOLK\3\0\0\0\1\0\0\0", 16);
+  std::string file("HIPTOOLK\4\0\0\0\1\0\0\0", 16);
   std::string entry(80, '\0');
   entry.replace(0, 4, "fill");
   entry.replace(24, 5, "sm_60");
@@ -285,7 +285,7 @@ TEST_CASE("a table that is cut off or of another kind is refused") {
 }
 
 TEST_CASE("an image that differs from no earlier one is refused") {
-  std::string file("HIPTOOLK\3\0\0\0\1\0\0\0", 16);
+  std::string file("HIPTOOLK\4\0\0\0\1\0\0\0", 16);
   std::string entry(80, '\0');
   entry.replace(0, 4, "fill");
   entry[48] = 96;
