@@ -30,7 +30,9 @@ StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
   shape.readers = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       (host.cores - spared) / devices, 1, std::min<std::uint64_t>(most_readers, useful)));
   const std::uint64_t slots = std::uint64_t{shape.readers} * shape.slots;
-  if (host.cache_bytes > 0) {
+  if (devices > 2) {
+    shape.slot_bytes = mebibyte;
+  } else if (host.cache_bytes > 0) {
     const std::uint64_t share = host.cache_bytes / 2 / (slots * devices);
     shape.slot_bytes = std::clamp(share / mebibyte * mebibyte, least_slot_bytes, most_slot_bytes);
   } else if (devices > 1) {

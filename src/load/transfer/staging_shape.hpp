@@ -28,7 +28,8 @@ struct StagingHost {
 /// Slots stay small enough for all of them to share half of the last-level cache, and large enough
 /// for the link: copies of 4 MiB reach 0.97 of it, of 2 MiB 0.93. Measured on H200,
 /// 300 MiB of cache, share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88
-/// to 0.90 / 0.88 / 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md).
+/// to 0.90 / 0.88 / 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md). From three on
+/// reading is slower than the links: four GPUs, 64 cores, 68 GB/s of 1 MiB and 63 of 2 MiB.
 StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
                             std::uint64_t most_bytes);
 

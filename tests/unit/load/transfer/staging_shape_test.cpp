@@ -23,6 +23,10 @@ TEST_CASE("staging: the shapes that were measured to be the fastest on H200 mach
   CHECK(two.readers == 14);
   CHECK(two.slots == 2);
   CHECK(two.slot_bytes == 2 * one_mib);
+  const StagingShape four = choose_staging({64, 600 * one_mib}, 4, model_bytes / 4);
+  CHECK(four.readers == 14);
+  CHECK(four.slots == 2);
+  CHECK(four.slot_bytes == one_mib);
 }
 
 TEST_CASE("staging: bounds hold for any host and any number of devices") {
@@ -52,6 +56,6 @@ TEST_CASE("staging: bounds hold for any host and any number of devices") {
 TEST_CASE("staging: a small cache has small slots, many devices share it") {
   CHECK(choose_staging({8, 32 * one_mib}, 1, model_bytes).slot_bytes == 2 * one_mib);
   CHECK(choose_staging({16, 1024 * one_mib}, 1, model_bytes).slot_bytes == 4 * one_mib);
-  CHECK(choose_staging({64, 1024 * one_mib}, 4, model_bytes).slot_bytes == 4 * one_mib);
-  CHECK(choose_staging({64, 600 * one_mib}, 4, model_bytes).slot_bytes == 2 * one_mib);
+  CHECK(choose_staging({64, 1024 * one_mib}, 2, model_bytes).slot_bytes == 4 * one_mib);
+  CHECK(choose_staging({64, 1024 * one_mib}, 4, model_bytes).slot_bytes == one_mib);
 }
