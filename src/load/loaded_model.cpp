@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
@@ -105,8 +107,12 @@ Weight LoadedModel::weight(std::string_view name, const Device& device) const {
 Weight LoadedModel::find(std::string_view name, const Device* device) const {
   const TensorInfo* const tensor = model_.find(name);
   if (tensor == nullptr) {
-    throw Error(ErrorCode::not_found, "find weight",
-                "the model has no tensor '" + std::string(name) + "'");
+    std::vector<std::string> names;
+    for (const TensorInfo& known : model_.tensors()) names.emplace_back(known.name);
+    const std::string near = base::suggestion(name, names);
+    throw Error(
+        ErrorCode::not_found, "find weight", "the model has no tensor '" + std::string(name) + "'",
+        near.empty() ? "ModelFile::tensors() and `hiptool inspect` list its tensors" : near);
   }
   const auto index = static_cast<std::uint32_t>(tensor - model_.tensors().data());
   for (std::size_t i = 0; i < arenas_.size(); ++i) {

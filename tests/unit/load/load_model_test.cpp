@@ -121,8 +121,18 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases are in order and every w
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: unknown weights are named") {
   const LoadedModel loaded = load_model(model, device, options(VerifyMode::none));
-  CHECK(code_of([&] { static_cast<void>(loaded.weight("blk.99.weight")); }) ==
-        ErrorCode::not_found);
+  const auto hint_for = [&](const std::string& name) {
+    try {
+      static_cast<void>(loaded.weight(name));
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::not_found);
+      return std::string(error.hint());
+    }
+    return std::string("none");
+  };
+  CHECK(hint_for("blk.99.weight").find("hiptool inspect") != std::string::npos);
+  const std::string known(tensors[0].name);
+  CHECK(hint_for(known + "s") == "did you mean '" + known + "'?");
   Platforms::Options two;
   two.cpu_devices = 2;
   Platforms others(two);
