@@ -24,8 +24,8 @@ enum : unsigned {
 
 // From one quarter of the staged pieces to the next, in units of 16 bytes: eight neighbouring units
 // of the token go to eight different groups of banks.
-constexpr uint32_t staged_pitch(uint64_t pieces) {
-  const uint64_t staged = pieces < dot_staged ? pieces : uint64_t{dot_staged};
+HIPTOOL_SHARED constexpr uint32_t staged_pitch(uint64_t pieces) {
+  const uint64_t staged = pieces < dot_staged ? pieces : static_cast<uint64_t>(dot_staged);
   return static_cast<uint32_t>((staged + 7) / 8 * 8 + 2);
 }
 

@@ -3,6 +3,13 @@
 // bits are those of <hip/hip_runtime.h> there and of <cstdint> here.
 #pragma once
 
+// The mark of functions that both call: the run-time compilers refuse those without one.
+#if defined(__HIP__) || defined(__HIPCC_RTC__) || defined(__CUDACC__)
+#define HIPTOOL_SHARED __host__ __device__
+#else
+#define HIPTOOL_SHARED
+#endif
+
 namespace hiptool_ops {
 
 enum : unsigned { most_axes = 8 };

@@ -17,14 +17,15 @@ using namespace hiptool_device;
 namespace hiptool_ops {
 
 inline __device__ uint64_t delta_thread() {
-  return uint64_t{blockIdx.x} * delta_threads + threadIdx.x;
+  return static_cast<uint64_t>(blockIdx.x) * delta_threads + threadIdx.x;
 }
 
 inline __device__ void convolve(const CausalConvolution& all, const float* inputs,
                                 const float* weights, const float* state, float* out) {
   const uint64_t count = all.tokens * all.channels;
   const uint64_t before = all.taps - 1;
-  for (uint64_t at = delta_thread(); at < count; at += uint64_t{gridDim.x} * delta_threads) {
+  for (uint64_t at = delta_thread(); at < count;
+       at += static_cast<uint64_t>(gridDim.x) * delta_threads) {
     const uint64_t token = at / all.channels;
     const uint64_t channel = at % all.channels;
     float sum = 0;
@@ -47,7 +48,7 @@ inline __device__ void keep_inputs(const CausalConvolution& all, const float* in
                                    const float* old_state, float* state) {
   const uint64_t before = all.taps - 1;
   for (uint64_t channel = delta_thread(); channel < all.channels;
-       channel += uint64_t{gridDim.x} * delta_threads) {
+       channel += static_cast<uint64_t>(gridDim.x) * delta_threads) {
     for (uint64_t i = 0; i < before; ++i) {
       const uint64_t place = all.tokens + i;
       float value = 0;
@@ -73,7 +74,8 @@ inline __device__ float softplus(float x) {
 inline __device__ void find_steps(const DeltaSteps& all, const float* steps, const float* scores,
                                   const float* decay_log, const float* bias, float* decays,
                                   float* betas) {
-  for (uint64_t at = delta_thread(); at < all.count; at += uint64_t{gridDim.x} * delta_threads) {
+  for (uint64_t at = delta_thread(); at < all.count;
+       at += static_cast<uint64_t>(gridDim.x) * delta_threads) {
     const uint64_t head = at % all.heads;
     const float x = steps[at] + bias[head];
     const float factor =
@@ -88,11 +90,11 @@ inline __device__ void find_steps(const DeltaSteps& all, const float* steps, con
 inline __device__ void follow_delta_rule(const DeltaRule& all, const float* q, const float* k,
                                          const float* v, const float* decays, const float* betas,
                                          const float* old_state, float* state, float* out) {
-  const uint64_t columns = uint64_t{all.value_heads} * all.value_length;
+  const uint64_t columns = static_cast<uint64_t>(all.value_heads) * all.value_length;
   const uint64_t row = all.value_length;
-  const uint64_t keys = uint64_t{all.key_heads} * all.key_length;
+  const uint64_t keys = static_cast<uint64_t>(all.key_heads) * all.key_length;
   for (uint64_t column = delta_thread(); column < columns;
-       column += uint64_t{gridDim.x} * delta_threads) {
+       column += static_cast<uint64_t>(gridDim.x) * delta_threads) {
     const uint64_t head = column / row;
     const uint64_t first = head * all.key_length * row + column % row;
     const uint64_t key_head =

@@ -287,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(256)
     hiptool_norm_one_f32(uint64_t width, double epsilon, const float* in, const float* weight,
                          float* out) {
   using namespace hiptool_ops;
-  constexpr uint64_t turn = row_threads * uint64_t{Run<float>::length};
+  constexpr uint64_t turn = row_threads * static_cast<uint64_t>(Run<float>::length);
   if (width <= turn) {
     normalise_one<1>(width, epsilon, in, weight, out);
   } else if (width <= 4 * turn) {

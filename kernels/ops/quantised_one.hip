@@ -31,7 +31,7 @@ struct StagedVector {
     }
   }
   __forceinline__ __device__ void stage(const float* x, uint32_t end) const {
-    const auto* const from = reinterpret_cast<const uint4*>(x) + begin * uint64_t{4};
+    const auto* const from = reinterpret_cast<const uint4*>(x) + static_cast<uint64_t>(begin) * 4;
     for (uint32_t i = threadIdx.x; i < (end - begin) * 4; i += layer_threads) {
       units[i % 4 * pitch + i / 4] = from[i];
     }
