@@ -17,7 +17,7 @@ import program
 from program import CliTest, clean_environment, run
 from verdicts import check_one_verdict
 
-KINDS = ["weight_bit", "norm_bit", "short_row", "nan"]
+KINDS = ["weight_bit", "norm_bit", "short_row", "nan", "decoding"]
 
 
 def fake_cuda(**more):
@@ -62,8 +62,10 @@ class ProveSeen(CliTest):
                 self.assertEqual(document["status"], "proved")
                 faults = document["prove"]["self_test"]
                 self.assertEqual([fault["fault"] for fault in faults], KINDS)
-                self.assertEqual([fault["layer"] for fault in faults], [0, 0, 1, 2])
-                for fault in faults:
+                self.assertEqual([fault["layer"] for fault in faults], [0, 0, 1, 2, 2])
+                self.assertTrue(faults[-1]["caught"])
+                self.assertEqual(faults[-1]["wrong"]["stage"], "decoded_logits")
+                for fault in faults[:-1]:
                     self.assertTrue(fault["caught"])
                     wrong = fault["wrong"]
                     for field in ("layer", "tensor", "dtype", "device", "row"):
@@ -74,12 +76,35 @@ class ProveSeen(CliTest):
         found = run(*words, environment=environment)
         text = " ".join(found.stdout.split())
         self.assertTrue(text.startswith("proved: m.gguf computes right on nvidia:0-1:"))
-        self.assertIn("; self-test: 4 of 4 planted faults found", text)
+        self.assertIn("; self-test: 5 of 5 planted faults found", text)
         self.assertRegex(text, r"planted short_row in layer 1, blk.1.attn_output \(Q4_0\), "
                                r"row \d+, on nvidia:\d: found: expected \S+, got \S+, bound \S+")
         self.assertRegex(text, r"planted nan in layer 2, blk.2.attn_v \(Q4_0\), row \d+, "
                                r"on nvidia:1: found: expected \S+, got -?nan")
         self.assertEqual(pathlib.Path(path).read_bytes(), before)
+
+    def test_a_kernel_of_decoding_that_does_nothing(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--dtype", "Q4_0")
+        golden = str(self.folder / "m.golden")
+        self.assertEqual(run("prove", path, "--write-golden", golden).returncode, 0)
+        environment = fake_cuda(FAKE_CUDA_IDLE="0:hiptool_attention_token_f32")
+        for words in ["--check-golden", golden], ["--self-test"]:
+            with self.subTest(words=words):
+                words = ["prove", path, "--device", "nvidia:0", *words]
+                document = check_one_verdict(self, words, 5, environment, stdout_formats=())
+                self.assertEqual(document["status"], "wrong")
+                proof = document["prove"]
+                wrong = proof["first_wrong"]
+                self.assertEqual((wrong["layer"], wrong["stage"], wrong["tensor"], wrong["device"]),
+                                 (None, "decoded_logits", None, "nvidia:0"))
+                self.assertEqual((wrong["position"], wrong["bound"]), (7, 0))
+                self.assertEqual({layer["status"] for layer in proof["layers"]}, {"right"})
+                self.assertFalse(proof["logits"]["repeats"])
+        found = run(*words, environment=environment)
+        self.assertRegex(
+            " ".join(found.stdout.split()),
+            r"^wrong: m.gguf on nvidia:0: decoded logits, row \d+ of \d+: expected \S+, got \S+; "
+            "all layers are right; again: the same ")
 
     def test_a_device_that_is_wrong_is_not_tested(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")

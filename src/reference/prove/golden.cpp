@@ -10,6 +10,7 @@
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_digests.hpp"
+#include "reference/prove/decoding.hpp"
 #include "reference/prove/observation.hpp"
 #include "reference/prove/shares.hpp"
 
@@ -122,6 +123,8 @@ class DeviceSums {
     }
     return layers;
   }
+
+  const std::vector<double>& logits() const { return logits_; }
 
   /// Layers, in the order of computation, up to the first wrong one; and the logits.
   ProveResult compared_with(const Golden& golden) const {
@@ -333,8 +336,15 @@ ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, con
     if (options.so_far != nullptr) options.so_far->layers = device.layers_so_far(golden);
     throw;
   }
+  const auto with_decoding = [&](ProveResult right) {
+    const auto decoded = logits_decoded(runtime, golden.prompt_ids, options);
+    right.logits->repeats = is_same(decoded, device.logits());
+    right.first_wrong = wrong_decoding(runtime, decoded, device.logits(), golden.prompt_ids.size());
+    if (right.first_wrong) reference.require_unchanged(options.digests);
+    return right;
+  };
   ProveResult result = device.compared_with(golden);
-  if (result.is_right()) return result;
+  if (result.is_right()) return with_decoding(result);
   if (options.so_far != nullptr) options.so_far->layers = result.layers;
   if (auto place = named_place(runtime, reference, golden, options, result)) return *place;
   // No value names the place: the golden may be wrong, or rounding has decided between experts.
@@ -343,7 +353,7 @@ ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, con
   if (followed.router_ties > 0) {
     result = device.compared_with(followed.golden);
     result.router_ties = followed.router_ties;
-    if (result.is_right()) return result;
+    if (result.is_right()) return with_decoding(result);
     if (auto place = named_place(runtime, reference, golden, options, result)) return *place;
   }
   reference.require_unchanged(options.digests);

@@ -91,8 +91,9 @@ void require_model(const Golden& golden, std::uint64_t model_digest, const std::
 /// a layer. Where the device chose other experts than the golden's, and rounding may decide between
 /// them, the reference computes the golden again with the device's choices, in the time of
 /// make_golden(), and the same values of the device are compared with that; only such choices are
-/// counted as ties. Throws what prove() throws, and Error(corrupt_data) where no value is wrong and
-/// the reference computes other sums than the golden has.
+/// counted as ties. What is right is decoded as prove() does. Throws what prove() throws, and
+/// Error(corrupt_data) where no value is wrong and the reference computes other sums than the
+/// golden has.
 ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, const Golden& golden,
                          const ProveOptions& options = {});
 

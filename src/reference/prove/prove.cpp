@@ -9,16 +9,12 @@
 
 #include "hiptool/error.hpp"
 #include "model/decoder_parts.hpp"
+#include "reference/prove/decoding.hpp"
 #include "reference/prove/layer_judge.hpp"
 #include "reference/prove/observation.hpp"
 
 namespace hiptool::reference {
 namespace {
-
-bool is_same(const std::vector<double>& left, const std::vector<double>& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
-}
 
 double standard_deviation(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
@@ -76,7 +72,10 @@ class Prover {
     ProveResult result = judged();
     result.first_wrong = judge_.first_wrong();
     name_device(result.first_wrong);
-    if (is_whole()) result.logits = compare_logits();
+    if (is_whole()) {
+      result.logits = compare_logits();
+      if (!result.first_wrong && !result.logits->repeats) result.first_wrong = compare_decoding();
+    }
     if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
     if (!result.is_right()) reference_.require_unchanged(options_.digests);
     if (!result.first_wrong && !judge_.out_of_range().empty()) {
@@ -122,18 +121,19 @@ class Prover {
     if (wrong) wrong->device = devices_.at({wrong->layer, wrong->stage});
   }
 
-  // The queue is kept short, so that a cancellation need not wait for all layers.
+  // The last tokens come one by one, and the very last ones as programs decode them.
   void run_unobserved() {
-    const Observation observation(runtime_, [this](const DecoderStage& stage) {
-      if (options_.alter) options_.alter(stage);
-      if (stage.name == "output") wait_unless_cancelled(stage.stream, options_.cancel);
-    });
-    const std::size_t last = std::min<std::size_t>(ids_.size(), most_logits_tokens);
-    if (ids_.size() > last) runtime_.decode_step(ids_.first(ids_.size() - last));
-    for (const std::uint32_t& id : ids_.last(last)) {
-      step_logits_.push_back(read_values(runtime_.backend().stream(),
-                                         runtime_.decode_step({&id, 1}), options_.cancel));
+    step_logits_ =
+        logits_one_by_one(runtime_, ids_, most_logits_tokens, most_decoded_tokens, options_);
+  }
+
+  // Where tokens one by one are wrong with a probe too, their kernels are not those of decoding.
+  std::optional<WrongValue> compare_decoding() {
+    if (is_same(logits_one_by_one(runtime_, ids_, most_logits_tokens, 0, options_).back(),
+                logits_at_once_)) {
+      return wrong_decoding(runtime_, step_logits_.back(), logits_at_once_, ids_.size());
     }
+    return std::nullopt;
   }
 
   void run_observed() {
@@ -190,6 +190,11 @@ class Prover {
 
   // Whether both runs give the same values of that stage.
   bool repeats(const WrongValue& wrong) {
+    if (wrong.stage == decoded_logits) {
+      const std::vector<double> first = step_logits_.back();
+      run_unobserved();
+      return is_same(step_logits_.back(), first);
+    }
     std::vector<std::vector<double>> found;
     for (int run = 0; run < 2; ++run) {
       found.emplace_back();

@@ -16,12 +16,12 @@ namespace hiptool::reference {
 
 /// The worst value of a stage that is wrong.
 struct WrongValue {
-  std::optional<std::size_t> layer;          ///< absent outside of layers
-  std::string stage;                         ///< DecoderStage::name, or one of check_golden()
-  std::string tensor;                        ///< whose values the stage uses; empty: none
-  std::string type;                          ///< of the tensor
-  std::string device;                        ///< that computed it
-  std::uint64_t position = 0;                ///< of the token
+  std::optional<std::size_t> layer;  ///< absent outside of layers
+  std::string stage;           ///< DecoderStage::name, decoded_logits, or one of check_golden()
+  std::string tensor;          ///< whose values the stage uses; empty: none
+  std::string type;            ///< of the tensor
+  std::string device;          ///< that computed it
+  std::uint64_t position = 0;  ///< of the token
   std::optional<std::uint32_t> expert = {};  ///< whose matrix the stage uses
   std::uint64_t row = 0;  ///< element of the token's values, of which there are that many:
   std::uint64_t rows = 0;
@@ -91,7 +91,9 @@ struct ProveOptions {
 /// ends of layers, with the last tokens one by one, for the logits; once observed, each stage of
 /// each layer against float64 on the device's own inputs of that stage, so that a fault shows where
 /// it is and nowhere else; and where a stage was wrong twice more, to see whether its values
-/// repeat.
+/// repeat. The last two tokens of the first run are not observed, and so decoded by kernels that do
+/// several stages at once: where all stages are right, and the logits of the last token have other
+/// bits than when observed, the first wrong value is of the stage "decoded_logits".
 ///
 /// A device is wrong only where nothing else can be: before that is said, the bytes that the
 /// reference used are compared with the files as they are then, and with the load's digests. Throws

@@ -10,6 +10,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "reference/prove/decoding.hpp"
 #include "reference/prove/observation.hpp"
 #include "reference/prove/values.hpp"
 #include "runtime/decoder_places.hpp"
@@ -17,8 +18,9 @@
 namespace hiptool::reference {
 namespace {
 
-constexpr std::array all_kinds{PlantedKind::weight_bit, PlantedKind::norm_bit,
-                               PlantedKind::short_row, PlantedKind::nan};
+// Each is found in its layer.
+constexpr std::array layer_kinds{PlantedKind::weight_bit, PlantedKind::norm_bit,
+                                 PlantedKind::short_row, PlantedKind::nan};
 constexpr std::size_t short_columns = 32;  // that a row loses
 
 std::vector<double> block_values(ElementType type, std::span<const std::byte> block) {
@@ -134,15 +136,16 @@ class SelfTest {
   std::vector<PlantedFault> run() {
     find_columns();
     std::vector<PlantedFault> faults;
-    for (std::size_t i = 0; i < all_kinds.size(); ++i) {
-      faults.push_back(plant(all_kinds[i], layer_of(i)));
+    for (std::size_t i = 0; i < layer_kinds.size(); ++i) {
+      faults.push_back(plant(layer_kinds[i], layer_of(i)));
     }
+    faults.push_back(plant(PlantedKind::decoding, chosen_.back()));
     return faults;
   }
 
  private:
   std::size_t layer_of(std::size_t fault) const {
-    return chosen_[(chosen_.size() - 1) * fault / (all_kinds.size() - 1)];
+    return chosen_[(chosen_.size() - 1) * fault / (layer_kinds.size() - 1)];
   }
 
   // The middle one of the columns by their largest input, of the stages that faults are seen in.
@@ -206,7 +209,8 @@ class SelfTest {
         break;
       }
       case PlantedKind::norm_bit: plant_norm(fault, layer, false); break;
-      case PlantedKind::short_row: plant_short_row(fault, layer.attention_output); break;
+      case PlantedKind::short_row:
+      case PlantedKind::decoding: plant_short_row(fault, layer.attention_output); break;
       case PlantedKind::nan: plant_nan(fault, layer); break;
     }
     return fault;
@@ -262,7 +266,9 @@ class SelfTest {
       std::vector<double> values(static_cast<std::size_t>(count * block_elements));
       to_doubles(weight.type, place.blocks, values);
       if (!(largest_of(values) > 0)) continue;
-      return prove_with(fault, place, std::vector<std::byte>(place.blocks.size()));
+      const std::vector<std::byte> zeros(place.blocks.size());
+      return fault.kind == PlantedKind::decoding ? decode_with(fault, place, zeros)
+                                                 : prove_with(fault, place, zeros);
     }
     refuse(matrix.weight);
   }
@@ -305,11 +311,30 @@ class SelfTest {
         const double share = static_cast<double>(done) / static_cast<double>(total);
         const double all_done =
             (static_cast<double>(proofs_) + share) * static_cast<double>(proof_bytes_);
-        options_.progress(static_cast<std::uint64_t>(all_done), all_kinds.size() * proof_bytes_);
+        options_.progress(static_cast<std::uint64_t>(all_done), layer_kinds.size() * proof_bytes_);
       };
     }
     fault.found = prove(runtime, reference_, ids_, options).first_wrong;
     ++proofs_;
+  }
+
+  // Only the run that is not observed has the fault.
+  void decode_with(PlantedFault& fault, const PlantedPlace& place,
+                   std::span<const std::byte> bytes) {
+    std::vector<double> decoded;
+    {
+      const Planting planting(place, bytes);
+      ModelRuntime faulty = make_runtime_();
+      decoded = logits_decoded(faulty, ids_, options_);
+    }
+    ModelRuntime runtime = make_runtime_();
+    const Observation observation(runtime, [this](const DecoderStage& stage) {
+      if (options_.alter) options_.alter(stage);
+      if (stage.name == "output") wait_unless_cancelled(stage.stream, options_.cancel);
+    });
+    const std::vector<double> at_once =
+        read_values(runtime.backend().stream(), runtime.decode_step(ids_), options_.cancel);
+    fault.found = wrong_decoding(runtime, decoded, at_once, ids_.size());
   }
 
   const LoadedModel& model_;
@@ -332,11 +357,13 @@ std::string_view to_string(PlantedKind kind) noexcept {
     case PlantedKind::norm_bit: return "norm_bit";
     case PlantedKind::short_row: return "short_row";
     case PlantedKind::nan: return "nan";
+    case PlantedKind::decoding: return "decoding";
   }
   return "";
 }
 
 bool PlantedFault::is_named() const {
+  if (kind == PlantedKind::decoding) return found && found->stage == decoded_logits;
   return found && found->layer == layer && found->tensor == tensor &&
          found->first_row + found->row == row && found->device == device;
 }

@@ -23,9 +23,10 @@ enum class PlantedKind {
   norm_bit,    ///< a bit of a weight of the attention's norm
   short_row,   ///< a row of the attention's output matrix ends 32 columns early, or half its length
   nan,         ///< NaN in the matrix of v; in the norm where its type has none
+  decoding,    ///< as short_row, but not in the run that is observed
 };
 
-/// "weight_bit", "norm_bit", "short_row", "nan".
+/// "weight_bit", "norm_bit", "short_row", "nan", "decoding".
 std::string_view to_string(PlantedKind kind) noexcept;
 
 /// A fault and what the proof then said.
@@ -38,7 +39,8 @@ struct PlantedFault {
   std::uint64_t row = 0;                 ///< of the matrix; of a norm the element
   std::optional<WrongValue> found = {};  ///< absent: the proof called everything right
 
-  /// The proof named this layer, tensor, row and device.
+  /// The proof named this layer, tensor, row and device; of a fault in decoding the stage
+  /// "decoded_logits".
   bool is_named() const;
 };
 
@@ -48,8 +50,9 @@ struct PlantedFault {
 ///
 /// A bit changes a value by at least an eighth of the largest of its block, in a column whose
 /// inputs are neither the largest nor the smallest. `make_runtime` makes a runtime on the Backends,
-/// once for each fault. Blocks; takes as long as four proofs of three layers. Throws what prove()
-/// throws, and Error(invalid_argument) for a model whose weights are all zero.
+/// once for each fault. Blocks; takes as long as four proofs of three layers, and the prompt twice
+/// on the device. Throws what prove() throws, and Error(invalid_argument) for a model whose weights
+/// are all zero.
 std::vector<PlantedFault> self_test(const LoadedModel& model, std::span<const Backend> backends,
                                     const std::function<ModelRuntime()>& make_runtime,
                                     const ReferenceDecoder& reference,

@@ -140,7 +140,11 @@ std::string planted_text(const PlantedFault& fault) {
     return text + fmt::format("found: expected {:.6g}, got {:.6g}, bound {:.2g}",
                               fault.found->expected, fault.found->got, fault.found->bound);
   }
-  if (!fault.found) return text + "MISSED: all three layers were called right";
+  if (!fault.found) {
+    return text + (fault.kind == reference::PlantedKind::decoding
+                       ? "MISSED: the decoded logits were called right"
+                       : "MISSED: all three layers were called right");
+  }
   return text + "MISSED: the proof named " +
          (fault.found->layer ? fmt::format("layer {}, ", *fault.found->layer) : std::string()) +
          place_of(*fault.found) + ", row " + std::to_string(row_of(*fault.found));

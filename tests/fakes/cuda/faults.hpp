@@ -8,6 +8,7 @@
 ///                                that its first argument points to
 ///   FAKE_CUDA_FLAKY_AT=1:300     only launch 300 of it on device 1 does
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
+///   FAKE_CUDA_IDLE=1:KERNEL      a launch of KERNEL does nothing
 ///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to the
 ///   file
 ///                                FAKE_NVML_COUNTERS, from which the fake of NVML takes counters
@@ -32,6 +33,9 @@ std::string fault_of(const char* variable, int ordinal);
 
 /// Queues a wait where the variable asks for one on the stream's device.
 CUresult slow_down(const char* variable, CUstream stream);
+
+/// Whether a launch of the kernel is to do nothing.
+bool is_idle(const std::string& kernel, CUstream stream);
 
 /// Around a launch: the faults of products.
 class ProductFault {

@@ -156,6 +156,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   }
   const std::string name = name_of(function);
   hold(name);
+  if (is_idle(name, stream)) return CUDA_SUCCESS;
   const ProductFault fault(name, stream, arguments);
   result = launch_faulty(name, stream, grid_x, arguments, [&](void** changed) {
     return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,

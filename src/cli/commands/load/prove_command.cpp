@@ -21,9 +21,9 @@ Runner add_prove(CLI::App& app) {
   add_text(app, "--prompt-ids", "LIST", texts->prompt_ids, prompt_help());
   add_proof_options(app, *options, *texts);
   add_flag(app, "--self-test", options->plants_faults,
-           OptionHelp("then plant four faults and check that each is named")
+           OptionHelp("then plant five faults and check that each is named")
                .with_details("one at a time in the weights on the device; exit 5 if the proof does "
-                             "not name the layer and tensor of each"));
+                             "not name the layer and tensor of each, or decoding"));
   begin_group(app, "Loading");
   add_text(app, "--split", "HOW", *split,
            OptionHelp("divide the model over several devices")

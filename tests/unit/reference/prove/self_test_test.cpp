@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,8 +76,10 @@ TEST_CASE("self-test of a proof: each planted fault is named, whatever the type 
                                 {std::string(architectures[at % 3])}, {std::string(type)}, at);
       const auto before = digests_on_device(sample);
       const std::vector<PlantedFault> faults = plant_all(sample);
-      CHECK(faults.size() == 4);
-      for (const PlantedFault& fault : faults) {
+      CHECK(faults.size() == 5);
+      CHECK(faults.back().is_named());
+      CHECK(faults.back().found->stage == "decoded_logits");
+      for (const PlantedFault& fault : std::span(faults).first(4)) {
         CAPTURE(to_string(fault.kind));
         CAPTURE(fault.tensor);
         CHECK(fault.is_named());
@@ -96,16 +99,18 @@ TEST_CASE("self-test of a proof: where the faults are") {
   CHECK(places_of(plant_all(sample)) ==
         std::vector<std::string>{
             "weight_bit 0 blk.0.attn_q.weight", "norm_bit 0 blk.0.attn_norm.weight",
-            "short_row 1 blk.1.attn_output.weight", "nan 2 blk.2.attn_v.weight"});
+            "short_row 1 blk.1.attn_output.weight", "nan 2 blk.2.attn_v.weight",
+            "decoding 2 blk.2.attn_output.weight"});
   reference::ProveOptions options;
   options.layers = {1, 2};
   CHECK(places_of(plant_all(sample, options)) ==
         std::vector<std::string>{
             "weight_bit 1 blk.1.attn_q.weight", "norm_bit 1 blk.1.attn_norm.weight",
-            "short_row 1 blk.1.attn_output.weight", "nan 2 blk.2.attn_v.weight"});
+            "short_row 1 blk.1.attn_output.weight", "nan 2 blk.2.attn_v.weight",
+            "decoding 2 blk.2.attn_output.weight"});
   // No bits of it are NaN.
   const ProvedSample other(ModelFormat::gguf, {"llama"}, {"NVFP4"});
-  CHECK(places_of(plant_all(other)).back() == "nan 2 blk.2.attn_norm.weight");
+  CHECK(places_of(plant_all(other)).at(3) == "nan 2 blk.2.attn_norm.weight");
 }
 
 TEST_CASE("self-test of a proof: a fault that is not seen, and one that is seen elsewhere") {
