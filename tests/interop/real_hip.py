@@ -7,7 +7,8 @@ the words before a command that run it with an AMD GPU ("" where this machine ha
 gets paths of this machine, below the build, the temporary folder and /usr.
   --json FILE     all cases (default: real-hip.json here)
   --groups LIST   only these, in their order
-  --match REGEX   only cases whose name contains it; limits conformance, kernels, operations, faults
+  --match REGEX   only cases whose name contains it; limits conformance, kernels, operations,
+                  faults, check
   --limit S       seconds for a command (default 600)
   --tries N       a command that does not end is begun again, N times in all (default 1)
   --continue      what FILE has of an earlier run stays, and only the rest is run
@@ -319,16 +320,16 @@ class Suite:
 
     def check(self):
         def run(stage):
-            size = [] if stage == "model" else ["--size", SMALL]
-            done = self.machine.on_device("check", "--level", "quick", "--stage", stage, *size,
-                                          "--timeout", "300")
+            # The stage model has neither level nor size.
+            amount = [] if stage == "model" else ["--level", "quick", "--size", SMALL]
+            done = self.machine.on_device("check", "--stage", stage, *amount, "--timeout", "300")
             stages = (done.document or {}).get("stages") or []
             if self.machine.lacks(done) or not stages:
                 yield self.judge("check: " + stage, done, lambda _: False)
             for found in stages:
                 status = {"passed": RIGHT, "skipped": NOT_POSSIBLE}.get(found["status"], WRONG)
                 yield "check: " + found["stage"], status, found["reason"] or ""
-        for stage in ("copy", "memory", "kernels", "model"):
+        for stage in filter(self.match.search, ("copy", "memory", "kernels", "model")):
             yield stage, functools.partial(run, stage)
 
 

@@ -88,6 +88,11 @@ class RealHip(unittest.TestCase):
                      "events: without timing there is no time"):
             self.assertEqual(found[name]["status"], "right", said)
 
+    def test_check_runs_the_stage_of_a_model(self):
+        code, found, said = self.suite("check", "--match", "^model$")
+        self.assertEqual((code, list(found)), (0, ["check: model"]), said)
+        self.assertEqual(found["check: model"]["status"], "right", said)
+
     def test_a_call_that_fails_is_wrong(self):
         code, found, said = self.suite("conformance", "--match", "streams: host functions in order",
                                        FAKE_HIP_HOST_FUNC="2")
