@@ -29,8 +29,38 @@ HIPTOOL_SHARED constexpr uint32_t staged_pitch(uint64_t pieces) {
   return static_cast<uint32_t>((staged + 7) / 8 * 8 + 2);
 }
 
+// Some types are read in stretches of four pieces on NVIDIA GPUs, by 16 threads a row.
+enum : unsigned {
+  stretch_pieces = 4,                               // and as many sums of a row
+  stretch_units = 16,                               // of four columns
+  stretch_threads = dot_lanes / stretch_pieces,     // that share a row
+  stretch_teams = layer_threads / stretch_threads,  // in a block
+  // From one unit of the staged stretches to the next, in units of 16 bytes: odd, so that
+  // neighbouring units of the token go to different groups of banks.
+  stretch_pitch = dot_staged / stretch_pieces + 1,
+};
+
 // Plain types have the numbers that ggml gives them.
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
+
+// Of ggml's numbers those of the types that hiptool_stretches.h reads.
+constexpr bool has_stretches(uint32_t type) { return type == 12; }
+
+// Of products with one token the dynamic shared memory of a block, where the token is staged or
+// not: first the sums of the lanes and the joined ones, which stretches do without.
+constexpr uint32_t token_sums_floats() {
+  return dot_teams * dot_rows_of_one * dot_pitch + dot_teams * dot_rows_of_one;
+}
+constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pieces, bool is_staged) {
+  if (!is_staged) return token_sums_floats() * 4;
+  if (has_stretches(type)) return stretch_units * stretch_pitch * 16;
+  return token_sums_floats() * 4 + 4 * staged_pitch(pieces) * 16;
+}
+// Rows of a block; a gate's row and the one beside it are two.
+constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
+  return dot_rows_of_one *
+         (is_staged && has_stretches(type) ? unsigned{stretch_teams} : unsigned{dot_teams});
+}
 
 // Rows of a matrix as they are in a model file.
 struct FileMatrix {

@@ -4,10 +4,18 @@
 // together. Rows and the vector consist of whole pieces at aligned places.
 #include <hip/hip_runtime.h>
 
-#include "hiptool_file_rows.h"
 #include "hiptool_math_erf.h"
+#include "hiptool_stretches.h"
 
 namespace hiptool_ops {
+
+// NVIDIA's kernels stage the token in shared memory and read some types in stretches. Tests compile
+// this source for the processor as if it were for them.
+#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
+enum : bool { is_staged = true };
+#else
+enum : bool { is_staged = false };
+#endif
 
 // The token's elements as they are in memory.
 struct PlainVector {
@@ -17,23 +25,34 @@ struct PlainVector {
   }
 };
 
-// A run of its pieces in shared memory, where neighbouring threads find their quarters of a piece
-// next to each other: in memory these are 64 bytes apart, which takes four times as long.
+// Neighbouring threads find their quarters of a piece next to each other in shared memory: in
+// memory these are 64 bytes apart, which takes four times as long.
+struct QuartersOfPieces {
+  static constexpr uint32_t place(uint32_t i, uint32_t pitch) { return i % 4 * pitch + i / 4; }
+};
+
+// A run of its pieces in shared memory, whose units of four elements are where `Layout` says.
+template <class Layout>
 struct StagedVector {
   uint4* units;
   uint32_t pitch;
   uint32_t begin;
 
+  // By QuartersOfPieces.
   __forceinline__ __device__ void load(uint32_t piece, float* to) const {
 #pragma unroll
     for (unsigned k = 0; k < 4; ++k) {
       move_bytes<16>(to + 4 * k, units + k * pitch + (piece - begin));
     }
   }
+  // By layouts of stretches: the first unit of one, from which the others are `pitch` apart.
+  const __forceinline__ __device__ uint4* units_of(uint32_t stretch) const {
+    return units + (stretch - begin / stretch_pieces);
+  }
   __forceinline__ __device__ void stage(const float* x, uint32_t end) const {
     const auto* const from = reinterpret_cast<const uint4*>(x) + static_cast<uint64_t>(begin) * 4;
     for (uint32_t i = threadIdx.x; i < (end - begin) * 4; i += layer_threads) {
-      units[i % 4 * pitch + i / 4] = from[i];
+      units[Layout::place(i, pitch)] = from[i];
     }
   }
 };
@@ -80,12 +99,8 @@ __forceinline__ __device__ void add_run(const uint8_t* const* lines, const uint1
   }
 }
 
-inline __device__ uint64_t row_tiles(const FileProduct& product) {
-  constexpr unsigned rows = dot_teams * dot_rows_of_one;
-  return (product.matrix.rows + rows - 1) / rows;
-}
-
 // One of several matrices, and the tile of its rows.
+template <unsigned tile_rows>
 struct OneMatrix {
   uint64_t rows;
   uint64_t row_bytes;
@@ -107,16 +122,17 @@ struct OneMatrix {
 
   // Stores what the lanes have joined.
   __forceinline__ __device__ void operator()(unsigned result, float sum) const {
-    const uint64_t row = tile * (dot_teams * dot_rows_of_one) + result;
+    const uint64_t row = tile * tile_rows + result;
     if (row >= rows) return;
     const float product = canonical(sum);
     out[row * out_step] = added == nullptr ? product : canonical(added[row * out_step] + product);
   }
 };
 
-// Shared memory: the sums of lanes, joined ones, and pieces of the token.
+// Of pieces: shared memory holds the sums of lanes, the joined ones, and pieces of the token.
 constexpr unsigned sums_size = dot_teams * dot_rows_of_one * dot_pitch;
 constexpr unsigned joined_size = dot_teams * dot_rows_of_one;
+static_assert(sums_size + joined_size == token_sums_floats(), "what the host asks for");
 
 // The sums of each lane go to shared memory. `is_first`: of the tiles of a block.
 template <class Row, unsigned rows>
@@ -129,30 +145,33 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
   float sums[rows];
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) sums[r] = 0;
-#if defined(__CUDA_ARCH__)
+  if constexpr (is_staged) {
 #pragma unroll 1
-  for (uint32_t begin = 0; begin < count; begin += dot_staged) {
-    const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
-    const StagedVector vector{dynamic_shared() + (sums_size + joined_size) / 4, staged_pitch(count),
-                              begin};
-    if (is_first || count > dot_staged) {
-      if (begin > 0) __syncthreads();
-      vector.stage(x, end);
-      __syncthreads();
+    for (uint32_t begin = 0; begin < count; begin += dot_staged) {
+      const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
+      const StagedVector<QuartersOfPieces> vector{dynamic_shared() + (sums_size + joined_size) / 4,
+                                                  staged_pitch(count), begin};
+      if (is_first || count > dot_staged) {
+        if (begin > 0) __syncthreads();
+        vector.stage(x, end);
+        __syncthreads();
+      }
+      add_run<Row, rows>(lines, grids, vector, begin + lane, end, sums);
     }
-    add_run<Row, rows>(lines, grids, vector, begin + lane, end, sums);
+  } else {
+    add_run<Row, rows>(lines, grids, PlainVector{x}, lane, count, sums);
   }
-#else
-  add_run<Row, rows>(lines, grids, PlainVector{x}, lane, count, sums);
-#endif
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) shared[(team * rows + r) * dot_pitch + lane] = sums[r];
   __syncthreads();
 }
 
 // The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
+// Each team of a block takes `rows` rows of a tile.
+template <unsigned teams>
 struct TokenTiles {
   enum : unsigned { rows = dot_rows_of_one, gated_rows = dot_rows_of_one / 2 };
+  using Matrix = OneMatrix<teams* unsigned{rows}>;
   const TokenProducts& all;
   const uint8_t* const* weights;
   const float* added;  // to the first product; null: nothing
@@ -166,63 +185,119 @@ struct TokenTiles {
                         const float* also, float* const* to)
       : all(products), weights(from), added(also), outs(to) {
     is_gated = all.gate != ProductGate::none;
-    constexpr uint64_t tile_rows = dot_teams * unsigned{gated_rows};
-    one = is_gated ? (all.each[0].matrix.rows + tile_rows - 1) / tile_rows : row_tiles(all.each[0]);
-    two = one + (!is_gated && all.count > 1 ? row_tiles(all.each[1]) : 0);
-    three = two + (all.count > 2 ? row_tiles(all.each[2]) : 0);
+    one = tiles_of(all.each[0], is_gated ? gated_rows : rows);
+    two = one + (!is_gated && all.count > 1 ? tiles_of(all.each[1], rows) : 0);
+    three = two + (all.count > 2 ? tiles_of(all.each[2], rows) : 0);
   }
 
-  __forceinline__ __device__ OneMatrix matrix_of(uint64_t tile) const {
-    if (tile < one) return OneMatrix(all.each[0], tile, weights[0], added, outs[0]);
-    if (tile < two) return OneMatrix(all.each[1], tile - one, weights[1], nullptr, outs[1]);
-    return OneMatrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
+  static __device__ uint64_t tiles_of(const FileProduct& product, unsigned team_rows) {
+    return (product.matrix.rows + teams * team_rows - 1) / (teams * team_rows);
   }
 
-  __forceinline__ __device__ void find_lines(const OneMatrix& matrix, const uint8_t** lines) const {
-    const unsigned team = threadIdx.x / dot_lanes;
+  __forceinline__ __device__ Matrix matrix_of(uint64_t tile) const {
+    if (tile < one) return Matrix(all.each[0], tile, weights[0], added, outs[0]);
+    if (tile < two) return Matrix(all.each[1], tile - one, weights[1], nullptr, outs[1]);
+    return Matrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
+  }
+
+  __forceinline__ __device__ void find_lines(const Matrix& matrix, const uint8_t** lines) const {
+    const unsigned team = threadIdx.x / (layer_threads / teams);
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
-      const uint64_t own = is_gated ? (matrix.tile * dot_teams + team) * gated_rows + r / 2
-                                    : (matrix.tile * dot_teams + team) * rows + r;
+      const uint64_t own = is_gated ? (matrix.tile * teams + team) * gated_rows + r / 2
+                                    : (matrix.tile * teams + team) * rows + r;
       const uint8_t* const from = is_gated && r % 2 == 1 ? weights[1] : matrix.weights;
       lines[r] = from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
     }
   }
 
-  // Of a gate: what the block's lanes have joined is in shared memory.
-  __forceinline__ __device__ void store_gated(const OneMatrix& matrix, const float* joined) const {
-    constexpr unsigned tile_rows = dot_teams * unsigned{gated_rows};
-    const uint64_t row = matrix.tile * tile_rows + threadIdx.x;
-    if (threadIdx.x >= tile_rows || row >= matrix.rows) return;
-    const float gate = joined[2 * threadIdx.x];
+  // Of a gate: row `result` of the tile, from the joined sums of both matrices.
+  __forceinline__ __device__ void store_gated(const Matrix& matrix, unsigned result,
+                                              const float* joined) const {
+    const uint64_t row = matrix.tile * (teams * unsigned{gated_rows}) + result;
+    if (row >= matrix.rows) return;
+    const float gate = canonical(joined[0]);
     const float opened =
         all.gate == ProductGate::silu ? hiptool_math::silu(gate) : hiptool_math::gelu_tanh(gate);
-    matrix.out[row * matrix.out_step] = canonical(opened * joined[2 * threadIdx.x + 1]);
+    matrix.out[row * matrix.out_step] = canonical(opened * canonical(joined[1]));
   }
 };
 
+// Row by row in pieces.
 template <class Row>
-__forceinline__ __device__ void multiply_one(const TokenTiles& tiles, const uint16_t* grids,
-                                             const float* x) {
+__forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& tiles,
+                                                const uint16_t* grids, const float* x) {
   constexpr unsigned rows = dot_rows_of_one;
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
   float* const shared = reinterpret_cast<float*>(dynamic_shared());
   float* const joined = shared + sums_size;
 #pragma unroll 1
   for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
-    const OneMatrix matrix = tiles.matrix_of(tile);
+    const auto matrix = tiles.matrix_of(tile);
     const uint8_t* lines[rows];
     tiles.find_lines(matrix, lines);
     add_lines<Row, rows>(lines, count, grids, x, tile == blockIdx.x, shared);
     if (tiles.is_gated) {
-      join_results<joined_size>(
-          shared, [&](unsigned result, float sum) { joined[result] = canonical(sum); });
+      join_results<joined_size>(shared, [&](unsigned result, float sum) { joined[result] = sum; });
       __syncthreads();
-      tiles.store_gated(matrix, joined);
+      if (threadIdx.x < joined_size / 2) {
+        tiles.store_gated(matrix, threadIdx.x, joined + 2 * threadIdx.x);
+      }
     } else {
       join_results<joined_size>(shared, matrix);
     }
     if (tile + gridDim.x < tiles.three) __syncthreads();
+  }
+}
+
+// In stretches: threads of a row join their sums without shared memory, so that those of other rows
+// need not wait for them.
+template <class Row>
+__forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams>& tiles,
+                                                   const float* x) {
+  constexpr unsigned rows = dot_rows_of_one;
+  const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
+  const unsigned team = threadIdx.x / stretch_threads;
+  const unsigned own = threadIdx.x % stretch_threads;
+#pragma unroll 1
+  for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
+    const auto matrix = tiles.matrix_of(tile);
+    const uint8_t* lines[rows];
+    tiles.find_lines(matrix, lines);
+    float sums[rows][stretch_pieces] = {};
+#pragma unroll 1
+    for (uint32_t begin = 0; begin < count; begin += dot_staged) {
+      const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
+      const StagedVector<Stretch<Row>> vector{dynamic_shared(), stretch_pitch, begin};
+      if (tile == blockIdx.x || count > dot_staged) {
+        if (tile != blockIdx.x || begin > 0) __syncthreads();
+        vector.stage(x, end);
+        __syncthreads();
+      }
+      add_stretches<Row, rows>(lines, vector, begin / stretch_pieces + own, end, sums);
+    }
+    float joined[rows];
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) joined[r] = join_stretches<Row>(sums[r]);
+    if (own != 0) continue;
+    if (tiles.is_gated) {
+      tiles.store_gated(matrix, team, joined);
+    } else {
+#pragma unroll
+      for (unsigned r = 0; r < rows; ++r) matrix(team * rows + r, joined[r]);
+    }
+  }
+}
+
+template <class Row>
+__forceinline__ __device__ void multiply_one(const TokenProducts& all,
+                                             const uint8_t* const* weights, const uint16_t* grids,
+                                             const float* x, const float* added,
+                                             float* const* outs) {
+  if constexpr (is_staged && Stretch<Row>::is_known) {
+    multiply_stretches<Row>({all, weights, added, outs}, x);
+  } else {
+    multiply_pieces<Row>({all, weights, added, outs}, grids, x);
   }
 }
 
@@ -235,7 +310,7 @@ __forceinline__ __device__ void multiply_one(const TokenTiles& tiles, const uint
       float* first_out, float* second_out, float* third_out) {                         \
     const uint8_t* const weights[] = {first, second, third};                           \
     float* const outs[] = {first_out, second_out, third_out};                          \
-    hiptool_ops::multiply_one<__VA_ARGS__>({all, weights, added, outs}, grids, x);     \
+    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, added, outs);       \
   }                                                                                    \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_##type)
 
@@ -243,6 +318,11 @@ HIPTOOL_KERNEL(f32, hiptool_ops::PlainRow<float>);
 HIPTOOL_KERNEL(f16, hiptool_ops::PlainRow<hiptool_ops::F16>);
 HIPTOOL_KERNEL(bf16, hiptool_ops::PlainRow<hiptool_ops::Bf16>);
 HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
-#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...) \
-  HIPTOOL_KERNEL(name, hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>);
+#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)                             \
+  HIPTOOL_KERNEL(name, hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>);  \
+  static_assert(                                                                              \
+      hiptool_ops::has_stretches(number) ==                                                   \
+          hiptool_ops::Stretch<                                                               \
+              hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>>::is_known, \
+      "the host launches as many blocks as there are tiles");
 #include "hiptool_quantised.def"

@@ -232,19 +232,18 @@ LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64
   return config;
 }
 
-/// Rows of a block with one token; a gate's row and the one beside it are two.
-constexpr std::uint64_t token_rows = hiptool_ops::dot_teams * hiptool_ops::dot_rows_of_one;
-
 /// Of one token, which NVIDIA's kernels stage in shared memory: blocks that are there at the same
 /// time do so once for all of their tiles.
-LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles, std::uint64_t columns) {
-  LaunchConfig config = product_launch(tiles, token_rows, 1);
-  config.shared_bytes += static_cast<std::uint32_t>(token_rows * sizeof(float));
-  if (backend.device().platform() != Platform::nvidia) return config;
+LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
+                          const hiptool_ops::FileMatrix& matrix) {
+  const bool is_staged = backend.device().platform() == Platform::nvidia;
+  LaunchConfig config = product_launch(tiles, 0, 0);
+  config.shared_bytes = hiptool_ops::token_shared_bytes(
+      matrix.type, matrix.columns / hiptool_ops::dot_piece, is_staged);
+  if (!is_staged) return config;
   constexpr std::uint64_t blocks_at_once = 4;  // of a multiprocessor
   config.grid.x = static_cast<std::uint32_t>(
       std::min(tiles, blocks_at_once * state_of(backend).multiprocessors));
-  config.shared_bytes += 4 * 16 * hiptool_ops::staged_pitch(columns / piece_columns);
   return config;
 }
 
@@ -266,19 +265,22 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   hiptool_ops::TokenProducts all{};
   std::array<void*, most_products> weights{};
   std::array<void*, most_products> outs{};
+  const bool is_staged = backend.device().platform() == Platform::nvidia;
+  const std::uint64_t rows =
+      hiptool_ops::token_rows(file_matrix(*products.front().weights).type, is_staged);
   std::uint64_t tiles = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
     all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
     weights[i] = products[i].weights->blocks().address();
     outs[i] = products[i].out->address();
-    tiles += ceil_divide(products[i].weights->rows(), token_rows);
+    tiles += ceil_divide(products[i].weights->rows(), rows);
   }
   all.count = static_cast<std::uint32_t>(products.size());
   all.gate = gate;
   if (gate != hiptool_ops::ProductGate::none) {
-    tiles = ceil_divide(products.front().weights->rows(), token_rows / 2);
+    tiles = ceil_divide(products.front().weights->rows(), rows / 2);
   }
-  const LaunchConfig config = token_launch(backend, tiles, vector.dims()[1]);
+  const LaunchConfig config = token_launch(backend, tiles, all.each[0].matrix);
   launch(state_of(backend).kernel(
              "ops_quantised_one",
              "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Products of one token with quantised weights, which have a kernel of their own, have the bits of
+// the kernel for several tokens: over the fake of CUDA, which runs NVIDIA's way on the processor,
+// for all shapes on which that way depends.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "hiptool/error.hpp"
+#include "hiptool/ops_model.hpp"
+#include "hiptool/ops_move.hpp"
+#include "model/element_types.hpp"
+#include "ops/quantised.hpp"
+#include "unit/ops/check_operation.hpp"
+
+using namespace hiptool;
+using ops::QuantisedTensor;
+
+namespace {
+
+using FloatBits = std::vector<std::uint32_t>;
+
+/// A type with small scales: the byte of its blocks that holds the upper bits of each half.
+struct PackedType {
+  std::string_view name;
+  std::size_t scale;    ///< byte of a block
+  std::size_t minimum;  ///< the same, or 0
+};
+constexpr PackedType packed_types[] = {
+    {"Q4_K", 1, 3}, {"Q5_K", 1, 3}, {"Q6_K", 209, 0}, {"Q8_0", 1, 0}, {"Q4_0", 1, 0}};
+
+std::uint32_t next_number(std::uint32_t& state) {
+  state = state * 1664525u + 1013904223u;
+  return state >> 16;
+}
+
+ElementType element_type(std::string_view name) {
+  const model::GgufType* const found = model::find_gguf_type(name);
+  REQUIRE(found != nullptr);
+  return ElementType(found->entry);
+}
+
+QuantisedTensor random_weights(const Backend& backend, const PackedType& packed, std::uint64_t rows,
+                               std::uint64_t columns, std::uint32_t seed) {
+  const ElementType type = element_type(packed.name);
+  const std::size_t block = type.block_bits() / 8;
+  std::vector<std::uint8_t> bytes(rows * columns / type.block_elements() * block);
+  std::uint32_t state = seed;
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(next_number(state));
+  // Finite numbers of either sign and of many sizes.
+  for (std::size_t at = 0; at < bytes.size(); at += block) {
+    for (const std::size_t half : {packed.scale, packed.minimum}) {
+      if (half != 0) bytes[at + half] &= 0xBF;
+    }
+  }
+  Buffer buffer(backend.device(), bytes.size());
+  copy_h2d_and_wait(buffer, std::as_bytes(std::span(bytes)));
+  return {buffer, type, rows, columns};
+}
+
+std::vector<float> random_vectors(std::uint64_t tokens, std::uint64_t columns) {
+  std::vector<float> x;
+  std::uint32_t state = 7;
+  for (std::uint64_t i = 0; i < tokens * columns; ++i) {
+    x.push_back((static_cast<float>(next_number(state)) - 32768) / 8192);
+  }
+  return x;
+}
+
+FloatBits float_bits(const Backend& backend, const Tensor& tensor) {
+  const std::vector<float> values = tensor.to_host<float>(backend.stream());
+  FloatBits bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
+struct Inputs {
+  Tensor one;
+  Tensor several;  ///< the same token and others
+
+  Inputs(const TensorMemory& memory, std::uint64_t columns)
+      : one(Tensor::from_host(memory, random_vectors(1, columns), {1, columns})),
+        several(Tensor::from_host(memory, random_vectors(2, columns), {2, columns})) {}
+};
+
+/// By the kernel for several tokens.
+Tensor product_of(const Backend& backend, const QuantisedTensor& weights, const Inputs& x) {
+  const Tensor out = ops::quantised_matmul(backend, weights, x.several);
+  return ops::copy(backend, out.with_layout(out.layout().narrow(0, 0, 1)));
+}
+
+/// Of one block, of some that do not fill all threads of a row, of just these, of more, and of more
+/// than shared memory takes at once; where blocks are shorter, their number is odd, too.
+std::vector<std::uint64_t> widths_of(std::uint64_t block) {
+  return {block, 3 * block, 768, 1024, 1024 + block, 4096, 8192, 8192 + block, 17 * 1024 + block};
+}
+
+}  // namespace
+
+TEST_CASE("a token's products have the bits of those of several tokens at any width") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  for (const PackedType& packed : packed_types) {
+    CAPTURE(packed.name);
+    for (const std::uint64_t columns : widths_of(element_type(packed.name).block_elements())) {
+      CAPTURE(columns);
+      const Inputs x(memory, columns);
+      for (const std::uint64_t rows : {1u, 37u}) {
+        const QuantisedTensor weights = random_weights(backend, packed, rows, columns, 1);
+        const FloatBits expected = float_bits(backend, product_of(backend, weights, x));
+        CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("products of a token with several matrices, an addend and a gate have the same bits") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  for (const PackedType& packed : packed_types) {
+    CAPTURE(packed.name);
+    for (const std::uint64_t columns : {std::uint64_t{1280}, std::uint64_t{8960}}) {
+      CAPTURE(columns);
+      const Inputs x(memory, columns);
+      const std::array<QuantisedTensor, 3> weights{random_weights(backend, packed, 35, columns, 1),
+                                                   random_weights(backend, packed, 1, columns, 2),
+                                                   random_weights(backend, packed, 65, columns, 3)};
+      std::vector<Tensor> outs;
+      for (const QuantisedTensor& one : weights) {
+        outs.push_back(backend.zeros(DType::f32, {1, one.rows()}));
+      }
+      std::vector<ops::WeightsProduct> products;
+      for (std::size_t i = 0; i < outs.size(); ++i) products.push_back({&weights[i], &outs[i]});
+      ops::quantised_matmuls_into(backend, products, x.one);
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        CHECK(float_bits(backend, outs[i]) ==
+              float_bits(backend, product_of(backend, weights[i], x)));
+      }
+
+      Tensor scratch = backend.zeros(DType::f32, {1, 35});
+      Tensor sum = Tensor::from_host(memory, test::random_floats(35, 4), {1, 35});
+      const Tensor added = ops::add(backend, sum, product_of(backend, weights[0], x));
+      ops::add_quantised_matmul_into(backend, sum, weights[0], x.one, scratch);
+      CHECK(float_bits(backend, sum) == float_bits(backend, added));
+
+      const QuantisedTensor values = random_weights(backend, packed, 35, columns, 5);
+      for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::gelu}) {
+        const Tensor gated = ops::gate(backend, kind, product_of(backend, weights[0], x),
+                                       product_of(backend, values, x));
+        Tensor out = backend.zeros(DType::f32, {1, 35});
+        ops::gated_quantised_matmul_into(backend, out, kind, weights[0], values, x.one, scratch);
+        CHECK(float_bits(backend, out) == float_bits(backend, gated));
+      }
+    }
+  }
+}
+
+// Scales that are no numbers, and those of which a part is 0 or of the other sign.
+TEST_CASE("a token's products with blocks of any bits have the bits of those of several tokens") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  constexpr std::uint64_t columns = 2048 + 256;
+  const Inputs x(memory, columns);
+  for (const PackedType& packed : packed_types) {
+    CAPTURE(packed.name);
+    const QuantisedTensor weights = random_weights(backend, {packed.name, 0, 0}, 96, columns, 9);
+    CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
+          float_bits(backend, product_of(backend, weights, x)));
+  }
+}
