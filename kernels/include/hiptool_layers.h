@@ -44,7 +44,7 @@ enum : unsigned {
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
 // Of ggml's numbers those of the types that hiptool_stretches.h reads.
-constexpr bool has_stretches(uint32_t type) { return type == 12; }
+constexpr bool has_stretches(uint32_t type) { return type == 8 || (type >= 12 && type <= 14); }
 
 // Of products with one token the dynamic shared memory of a block, where the token is staged or
 // not: first the sums of the lanes and the joined ones, which stretches do without.

@@ -8,8 +8,8 @@
 
 namespace hiptool_ops {
 
-// Types that have stretches specialise this. They load the packed bytes of one, find its scales,
-// and answer the numbers of its units.
+// Types that have stretches specialise this: load() takes the packed bytes of one, and open() finds
+// its scales and answers an object with the numbers of its units.
 template <class Row>
 struct Stretch {
   enum : bool { is_known = false };
@@ -18,9 +18,62 @@ struct Stretch {
 // Where unit `i` of the vector is in shared memory, from where neighbouring threads take the same
 // unit of neighbouring stretches. An odd pitch lets them be stored without conflicts of banks, too.
 struct NeighbouringPieces {
-  enum : bool { is_split = false };
+  enum : bool { is_split = false, is_whole = true };
   static constexpr uint32_t place(uint32_t i, uint32_t pitch) {
     return i % stretch_units * pitch + i / stretch_units;
+  }
+};
+
+// Of Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
+struct SplitPieces {
+  enum : bool { is_split = true, is_whole = true };
+  static constexpr uint32_t place(uint32_t i, uint32_t pitch) {
+    return (i / 16 % 2 * 8 + i % 8) * pitch + i / 32 * 2 + i / 8 % 2;
+  }
+};
+
+// Eight words as an array, which stays in registers where all indices are constants.
+struct EightWords {
+  uint32_t at[8];
+};
+inline __device__ EightWords words_of(uint4 low, uint4 high) {
+  return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+}
+
+// 32 bytes at an even address, by the two or three aligned units that have some of them.
+struct EvenBytes {
+  uint4 units[3];
+  uint32_t past;
+
+  __forceinline__ __device__ void load(const uint8_t* from) {
+    past = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 16);
+#if defined(__CUDA_ARCH__)
+    const auto* const first = reinterpret_cast<const uint4*>(from - past);
+    units[0] = load_unit(first);
+    units[1] = load_unit(first + 1);
+    units[2] = load_unit(first + (past + 31) / 16);
+#else
+    __builtin_memcpy(reinterpret_cast<uint8_t*>(units) + past, from, sizeof(EightWords));
+#endif
+  }
+  __forceinline__ __device__ EightWords words() const {
+    uint32_t all[12] = {units[0].x, units[0].y, units[0].z, units[0].w, units[1].x, units[1].y,
+                        units[1].z, units[1].w, units[2].x, units[2].y, units[2].z, units[2].w};
+    // By masks, because compilers would choose between places in memory.
+    const uint32_t eight = 0 - (past >> 3 & 1U);
+    const uint32_t four = 0 - (past >> 2 & 1U);
+    const uint32_t bits = (past & 2U) * 8;
+    EightWords words;
+#pragma unroll
+    for (uint32_t j = 0; j < 10; ++j) all[j] = (all[j + 2] & eight) | (all[j] & ~eight);
+#pragma unroll
+    for (uint32_t j = 0; j < 9; ++j) all[j] = (all[j + 1] & four) | (all[j] & ~four);
+#pragma unroll
+    for (uint32_t j = 0; j < 8; ++j) {
+      words.at[j] =
+          static_cast<uint32_t>((static_cast<uint64_t>(all[j + 1]) << 32 | all[j]) >> bits);
+    }
+    return words;
   }
 };
 
@@ -29,6 +82,7 @@ struct NibbleScales {
   float steps[2];
   float minima[2];
 
+  NibbleScales() = default;
   // Of stretch `part` of a block. Two scales or minima at a time are neighbouring bytes.
   __forceinline__ __device__ NibbleScales(uint4 head, uint32_t part) {
     const uint32_t at = part % 2 * 16;
@@ -49,69 +103,221 @@ struct NibbleScales {
   }
 };
 
-// Words of units as an array, which stays in registers where all indices are constants.
-struct EightWords {
-  uint32_t at[8];
-  __forceinline__ __device__ EightWords(uint4 low, uint4 high)
-      : at{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w} {}
-};
-
 template <>
 struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPieces {
-  enum : bool { is_known = true };
-  using Scales = NibbleScales;
+  enum : bool { is_known = true, is_ahead = true };
   uint4 head;
   uint4 low;
   uint4 high;
 
-  __forceinline__ __device__ void load(const uint8_t* row, uint32_t stretch) {
+  struct Opened {
+    NibbleScales scales;
+    EightWords words;
+    // The upper nibbles stay where they are, as 16 times their numbers.
+    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+      const uint32_t run = unit / 8;
+      const uint32_t q = words.at[unit % 8] & (run == 0 ? 0x0F0F0F0FU : 0xF0F0F0F0U);
+      const float step = run == 0 ? scales.steps[0] : scales.steps[1] * 0.0625F;
+      hiptool_blocks::scale_and_subtract(q, step, scales.minima[run], four);
+    }
+  };
+
+  __forceinline__ __device__ void load(const uint8_t* row, uint32_t stretch, uint32_t) {
     const uint8_t* const block = row + static_cast<uint64_t>(stretch / 4) * 144;
-    const auto* const units = reinterpret_cast<const uint4*>(block + 16 + stretch % 4 * 32);
-    head = load_unit(reinterpret_cast<const uint4*>(block));
-    low = load_unit(units);
-    high = load_unit(units + 1);
+    const auto* const units = reinterpret_cast<const uint4*>(block);
+    head = load_unit(units);
+    low = load_unit(units + 1 + stretch % 4 * 2);
+    high = load_unit(units + 2 + stretch % 4 * 2);
   }
-  __forceinline__ __device__ Scales scales(uint32_t stretch) const {
-    Scales all(head, stretch % 4);
-    all.steps[1] = all.steps[1] * 0.0625F;
-    return all;
-  }
-  // The upper nibbles stay where they are, as 16 times their numbers.
-  __forceinline__ __device__ void values(const Scales& all, uint32_t unit, float* four) const {
-    const uint32_t run = unit / 8;
-    const uint32_t q = EightWords(low, high).at[unit % 8] & (run == 0 ? 0x0F0F0F0FU : 0xF0F0F0F0U);
-    hiptool_blocks::scale_and_subtract(q, all.steps[run], all.minima[run], four);
+  __forceinline__ __device__ Opened open(uint32_t stretch) const {
+    return {NibbleScales(head, stretch % 4), words_of(low, high)};
   }
 };
 
-// Adds a thread's stretches, from the first on, to the sums of its rows. `pieces`: end of the rows.
-template <class Row, unsigned rows, class Vector>
-__forceinline__ __device__ void add_stretches(const uint8_t* const* lines, const Vector& x,
-                                              uint32_t first, uint32_t pieces,
-                                              float (*sums)[stretch_pieces]) {
+template <>
+struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPieces {
+  enum : bool { is_known = true, is_ahead = true };
+  uint4 head;
+  uint4 fifths[2];
+  uint4 low;
+  uint4 high;
+
+  struct Opened {
+    NibbleScales scales;
+    EightWords words;
+    EightWords fifths;  // in bits 4 and 5 of each byte
+    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+      const uint32_t run = unit / 8;
+      const uint32_t q = words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU;
+      const uint32_t fifth = fifths.at[unit % 8] >> run & 0x10101010U;
+      hiptool_blocks::scale_and_subtract(q | fifth, scales.steps[run], scales.minima[run], four);
+    }
+  };
+
+  __forceinline__ __device__ void load(const uint8_t* row, uint32_t stretch, uint32_t) {
+    const uint8_t* const block = row + static_cast<uint64_t>(stretch / 4) * 176;
+    const auto* const units = reinterpret_cast<const uint4*>(block);
+    head = load_unit(units);
+    fifths[0] = load_unit(units + 1);
+    fifths[1] = load_unit(units + 2);
+    low = load_unit(units + 3 + stretch % 4 * 2);
+    high = load_unit(units + 4 + stretch % 4 * 2);
+  }
+  __forceinline__ __device__ Opened open(uint32_t stretch) const {
+    Opened opened = {NibbleScales(head, stretch % 4), words_of(low, high),
+                     words_of(fifths[0], fifths[1])};
+    const uint32_t right = (stretch % 4 * 2 + 28) % 32;
+#pragma unroll
+    for (uint32_t& word : opened.fifths.at) word = word >> right | word << (32 - right) % 32;
+    return opened;
+  }
+};
+
+// Four bits of each number are in 64 bytes of 128 columns, two in 32 bytes.
+template <>
+struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
+  enum : bool { is_known = true, is_ahead = false };
+  EvenBytes low;
+  EvenBytes high;
+  uint16_t scales[2];  // of two neighbouring pieces each
+  uint16_t step;
+
+  struct Opened {
+    float scales[4];
+    EightWords words;
+    EightWords pairs;  // the two bits of each run in its half of a byte
+    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+      const uint32_t run = unit / 8;
+      const uint32_t q = words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU;
+      const uint32_t upper = pairs.at[unit % 8] << (4 - 4 * run) & 0x30303030U;
+      hiptool_blocks::scale_bytes(q | upper, scales[unit / 4], 32, four);
+    }
+  };
+
+  __forceinline__ __device__ void load(const uint8_t* row, uint32_t stretch, uint32_t) {
+    const uint8_t* const block = row + static_cast<uint64_t>(stretch / 4) * 210;
+    const uint32_t half = stretch / 2 % 2;
+    const uint32_t part = stretch % 2;
+    low.load(block + half * 64 + part * 32);
+    high.load(block + 128 + half * 32);
+    const uint8_t* const own = block + 192 + half * 8 + part * 2;
+    scales[0] = hiptool_blocks::bits_16(own);
+    scales[1] = hiptool_blocks::bits_16(own + 4);
+    step = hiptool_blocks::bits_16(block + 208);
+  }
+  __forceinline__ __device__ Opened open(uint32_t stretch) const {
+    Opened opened = {{}, low.words(), high.words()};
+    const uint32_t four = (scales[0] | static_cast<uint32_t>(scales[1]) << 16) ^ 0x80808080U;
+    const float d = f16_to_value(step);
+#pragma unroll
+    for (uint32_t k = 0; k < 4; ++k) {
+      opened.scales[k] = d * hiptool_blocks::number_of_byte(four, k, 128);
+    }
+#pragma unroll
+    for (uint32_t& word : opened.pairs.at) word = word >> (stretch % 2 * 2);
+    return opened;
+  }
+};
+
+// Two blocks, of which a row's last stretch may lack the second.
+template <>
+struct Stretch<BlockRow<32, 34, hiptool_blocks::q8_0_values>> : NeighbouringPieces {
+  enum : bool { is_known = true, is_ahead = false, is_whole = false };
+  EvenBytes bytes[2];
+  uint16_t steps[2];
+
+  struct Opened {
+    float steps[2];
+    EightWords words[2];
+    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+      const uint32_t q = words[unit / 8].at[unit % 8] ^ 0x80808080U;
+      hiptool_blocks::scale_bytes(q, steps[unit / 8], 128, four);
+    }
+  };
+
+  __forceinline__ __device__ void load(const uint8_t* row, uint32_t stretch, uint32_t pieces) {
+    const uint8_t* const block = row + static_cast<uint64_t>(stretch) * 68;
+    const uint32_t other = stretch * stretch_pieces + 2 < pieces ? 34 : 0;
+#pragma unroll
+    for (uint32_t k = 0; k < 2; ++k) {
+      bytes[k].load(block + k * other + 2);
+      steps[k] = hiptool_blocks::bits_16(block + k * other);
+    }
+  }
+  __forceinline__ __device__ Opened open(uint32_t) const {
+    return {{f16_to_value(steps[0]), f16_to_value(steps[1])}, {bytes[0].words(), bytes[1].words()}};
+  }
+};
+
+// NVIDIA's assembler delays loads until their bytes are needed, but not across a barrier.
+inline __device__ void keep_loads_before() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#endif
+}
+
+// Behind the end the last one is loaded again: loads on a condition take more instructions.
+template <class Row, unsigned rows>
+__forceinline__ __device__ void load_stretch(Stretch<Row> (&loaded)[rows],
+                                             const uint8_t* const* lines, uint32_t stretch,
+                                             uint32_t end, uint32_t pieces) {
+  const uint32_t place = stretch < end ? stretch : end - 1;
+#pragma unroll
+  for (unsigned r = 0; r < rows; ++r) loaded[r].load(lines[r], place, pieces);
+  keep_loads_before();
+}
+
+// Adds one stretch to the sums of a thread's rows. `pieces`: end of the rows.
+template <class Row, unsigned rows>
+__forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened* own,
+                                            const uint4* units, uint32_t stretch, uint32_t pieces,
+                                            float (*sums)[stretch_pieces]) {
   using Own = Stretch<Row>;
-#pragma unroll 1
-  for (uint32_t stretch = first; stretch * stretch_pieces < pieces; stretch += stretch_threads) {
-    Own own[rows];
 #pragma unroll
-    for (unsigned r = 0; r < rows; ++r) own[r].load(lines[r], stretch);
-    const uint4* const units = x.units_of(stretch);
-    typename Own::Scales scales[rows] = {own[0].scales(stretch), own[1].scales(stretch)};
+  for (unsigned step = 0; step < stretch_units; ++step) {
+    // Of two pieces by turns, so that additions need not wait for each other.
+    unsigned unit = step % 2 * 8 + step / 2;
+    if constexpr (!Own::is_whole) {
+      unit = step / 8 * 8 + step % 2 * 4 + step % 8 / 2;
+      if (step == 8 && stretch * stretch_pieces + 2 >= pieces) break;
+    }
+    float vector[4];
+    read_unit(units[unit * stretch_pitch], vector);
 #pragma unroll
-    for (unsigned step = 0; step < stretch_units; ++step) {
-      const unsigned unit = step % 2 * 8 + step / 2;
-      float vector[4];
-      read_unit(units[unit * stretch_pitch], vector);
+    for (unsigned r = 0; r < rows; ++r) {
+      float four[4];
+      own[r].values(unit, four);
 #pragma unroll
-      for (unsigned r = 0; r < rows; ++r) {
-        float four[4];
-        own[r].values(scales[r], unit, four);
-#pragma unroll
-        for (unsigned j = 0; j < 4; ++j) {
-          sums[r][unit / 4] = __fmaf_rn(four[j], vector[j], sums[r][unit / 4]);
-        }
+      for (unsigned j = 0; j < 4; ++j) {
+        sums[r][unit / 4] = __fmaf_rn(four[j], vector[j], sums[r][unit / 4]);
       }
     }
+  }
+}
+
+// Adds the stretches of 16 threads from `first` on, of which the own one is `own` further. All
+// threads of a warp go through the loop together. Where registers suffice for it, the bytes of a
+// stretch are on their way while the one before it is added.
+template <class Row, unsigned rows, class Vector>
+__forceinline__ __device__ void add_stretches(const uint8_t* const* lines, const Vector& x,
+                                              uint32_t first, uint32_t own, uint32_t pieces,
+                                              float (*sums)[stretch_pieces]) {
+  const uint32_t end = (pieces + stretch_pieces - 1) / stretch_pieces;
+  uint32_t stretch = first + own;
+  Stretch<Row> loaded[rows];
+  if constexpr (Stretch<Row>::is_ahead) load_stretch(loaded, lines, stretch, end, pieces);
+#pragma unroll 1
+  for (uint32_t group = first; group < end; group += stretch_threads) {
+    if constexpr (!Stretch<Row>::is_ahead) load_stretch(loaded, lines, stretch, end, pieces);
+    typename Stretch<Row>::Opened opened[rows];
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) opened[r] = loaded[r].open(stretch);
+    const uint32_t next = stretch + stretch_threads;
+    if constexpr (Stretch<Row>::is_ahead) load_stretch(loaded, lines, next, end, pieces);
+    if (stretch < end) {
+      add_stretch<Row, rows>(opened, x.units_of(stretch), stretch, pieces, sums);
+    }
+    stretch = next;
   }
 }
 

@@ -274,15 +274,14 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
         vector.stage(x, end);
         __syncthreads();
       }
-      add_stretches<Row, rows>(lines, vector, begin / stretch_pieces + own, end, sums);
+      add_stretches<Row, rows>(lines, vector, begin / stretch_pieces, own, end, sums);
     }
     float joined[rows];
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) joined[r] = join_stretches<Row>(sums[r]);
-    if (own != 0) continue;
-    if (tiles.is_gated) {
+    if (own == 0 && tiles.is_gated) {
       tiles.store_gated(matrix, team, joined);
-    } else {
+    } else if (own == 0) {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) matrix(team * rows + r, joined[r]);
     }

@@ -241,7 +241,8 @@ LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
   config.shared_bytes = hiptool_ops::token_shared_bytes(
       matrix.type, matrix.columns / hiptool_ops::dot_piece, is_staged);
   if (!is_staged) return config;
-  constexpr std::uint64_t blocks_at_once = 4;  // of a multiprocessor
+  // Of a multiprocessor, as many as its registers take.
+  const std::uint64_t blocks_at_once = hiptool_ops::has_stretches(matrix.type) ? 2 : 4;
   config.grid.x = static_cast<std::uint32_t>(
       std::min(tiles, blocks_at_once * state_of(backend).multiprocessors));
   return config;
