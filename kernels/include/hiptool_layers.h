@@ -44,20 +44,23 @@ enum : unsigned {
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
 // Of ggml's numbers those of the types that hiptool_stretches.h reads.
-constexpr bool has_stretches(uint32_t type) { return type == 8 || (type >= 12 && type <= 14); }
+HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
+  return type == 8 || (type >= 12 && type <= 14);
+}
 
 // Of products with one token the dynamic shared memory of a block, where the token is staged or
 // not: first the sums of the lanes and the joined ones, which stretches do without.
-constexpr uint32_t token_sums_floats() {
+HIPTOOL_SHARED constexpr uint32_t token_sums_floats() {
   return dot_teams * dot_rows_of_one * dot_pitch + dot_teams * dot_rows_of_one;
 }
-constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pieces, bool is_staged) {
+HIPTOOL_SHARED constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pieces,
+                                                     bool is_staged) {
   if (!is_staged) return token_sums_floats() * 4;
   if (has_stretches(type)) return stretch_units * stretch_pitch * 16;
   return token_sums_floats() * 4 + 4 * staged_pitch(pieces) * 16;
 }
 // Rows of a block; a gate's row and the one beside it are two.
-constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
+HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
   return dot_rows_of_one *
          (is_staged && has_stretches(type) ? unsigned{stretch_teams} : unsigned{dot_teams});
 }

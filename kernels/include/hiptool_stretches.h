@@ -19,7 +19,7 @@ struct Stretch {
 // unit of neighbouring stretches. An odd pitch lets them be stored without conflicts of banks, too.
 struct NeighbouringPieces {
   enum : bool { is_split = false, is_whole = true };
-  static constexpr uint32_t place(uint32_t i, uint32_t pitch) {
+  static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return i % stretch_units * pitch + i / stretch_units;
   }
 };
@@ -27,7 +27,7 @@ struct NeighbouringPieces {
 // Of Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
 struct SplitPieces {
   enum : bool { is_split = true, is_whole = true };
-  static constexpr uint32_t place(uint32_t i, uint32_t pitch) {
+  static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return (i / 16 % 2 * 8 + i % 8) * pitch + i / 32 * 2 + i / 8 % 2;
   }
 };

@@ -28,7 +28,9 @@ struct PlainVector {
 // Neighbouring threads find their quarters of a piece next to each other in shared memory: in
 // memory these are 64 bytes apart, which takes four times as long.
 struct QuartersOfPieces {
-  static constexpr uint32_t place(uint32_t i, uint32_t pitch) { return i % 4 * pitch + i / 4; }
+  static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
+    return i % 4 * pitch + i / 4;
+  }
 };
 
 // A run of its pieces in shared memory, whose units of four elements are where `Layout` says.
