@@ -321,13 +321,13 @@ __forceinline__ __device__ void add_stretches(const uint8_t* const* lines, const
   }
 }
 
-// Joins a row's lanes by the tree of join_lanes: all 16 threads get the result.
+// Joins a row's lanes by the tree of join_lanes, first those that are 32, 16 and 8 apart: all 16
+// threads get the result.
 template <class Row>
 __forceinline__ __device__ float join_stretches(const float* sums) {
   float joined[stretch_pieces];
 #pragma unroll
   for (unsigned k = 0; k < stretch_pieces; ++k) joined[k] = sums[k];
-    // Lanes that are 32, 16 and 8 apart.
 #pragma unroll
   for (int distance = 8; distance > 1; distance /= 2) {
 #pragma unroll

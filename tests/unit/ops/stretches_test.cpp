@@ -3,13 +3,10 @@
 // the kernel for several tokens: over the fake of CUDA, which runs NVIDIA's way on the processor,
 // for all shapes on which that way depends.
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "model/element_types.hpp"
