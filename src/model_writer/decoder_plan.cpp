@@ -2,6 +2,7 @@
 #include "model_writer/decoder_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -137,12 +138,22 @@ void add_experts(DecoderTensorList& list, const DecoderPlan& plan, bool is_gguf,
     list.experts(prefix + "mlp.experts.down_proj", plan.experts, width, ff);
     return;
   }
+  struct Part {
+    const char* name;
+    std::uint64_t rows, columns;
+    const PlannedType* type;
+  };
+  std::array parts{Part{is_numbered ? "w1.weight" : "gate_proj.weight", ff, width, nullptr},
+                   Part{is_numbered ? "w3.weight" : "up_proj.weight", ff, width, nullptr},
+                   Part{is_numbered ? "w2.weight" : "down_proj.weight", width, ff, nullptr}};
   for (std::uint32_t expert = 0; expert < plan.experts; ++expert) {
     const std::string own = prefix + (is_numbered ? "block_sparse_moe.experts." : "mlp.experts.") +
                             std::to_string(expert) + ".";
-    list.matrix(own + (is_numbered ? "w1.weight" : "gate_proj.weight"), ff, width);
-    list.matrix(own + (is_numbered ? "w3.weight" : "up_proj.weight"), ff, width);
-    list.matrix(own + (is_numbered ? "w2.weight" : "down_proj.weight"), width, ff);
+    for (Part& part : parts) {
+      // In FP8 are all experts or none.
+      if (part.type == nullptr || !plan.has_scales) part.type = &list.next_type();
+      list.matrix_of(*part.type, own + part.name, part.rows, part.columns);
+    }
   }
 }
 

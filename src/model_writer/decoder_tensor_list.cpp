@@ -9,15 +9,16 @@
 
 namespace hiptool::model_writer {
 
-void DecoderTensorList::matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+void DecoderTensorList::matrix_of(const PlannedType& type, const std::string& name,
+                                  std::uint64_t rows, std::uint64_t columns) {
   const int magnitude = magnitude_of(columns);
-  if (!is_scaled(types_[matrices_ % types_.size()])) {
-    add_matrix(name, rows, columns, magnitude);
+  if (!is_scaled(type)) {
+    add_matrix(type, name, rows, columns, magnitude);
     return;
   }
   // A scale is from 1 to 2 times the power of two that codes lack.
   constexpr int of_codes = 3;
-  add_matrix(name, rows, columns, of_codes);
+  add_matrix(type, name, rows, columns, of_codes);
   const auto blocks = [](std::uint64_t extent) {
     return (extent + DecoderPlan::scale_block - 1) / DecoderPlan::scale_block;
   };
@@ -60,7 +61,7 @@ void DecoderTensorList::convolution(const std::string& name, std::uint64_t chann
     tensors_.back().shape = {taps, channels};
     return;
   }
-  matrix(name, channels, taps);
+  plain_matrix(name, channels, taps);
   tensors_.back().shape = {channels, 1, taps};
 }
 
@@ -100,18 +101,15 @@ int DecoderTensorList::magnitude_of(std::uint64_t columns) {
 
 void DecoderTensorList::add_plain(const std::string& name, std::uint64_t rows,
                                   std::uint64_t columns, int magnitude) {
-  add_matrix(name, rows, columns, magnitude);
-  PlannedTensor& tensor = tensors_.back();
-  if (is_gguf() || tensor.type != scaled_type) return;
-  tensors_.pop_back();
+  const PlannedType& type = next_type();
+  if (!is_scaled(type)) return add_matrix(type, name, rows, columns, magnitude);
   PlannedTensor& plain = add(name, "BF16", 2, magnitude, false);
   plain.size_bytes = rows * columns * 2;
   plain.shape = {rows, columns};
 }
 
-void DecoderTensorList::add_matrix(const std::string& name, std::uint64_t rows,
-                                   std::uint64_t columns, int magnitude) {
-  const PlannedType& type = types_[matrices_++ % types_.size()];
+void DecoderTensorList::add_matrix(const PlannedType& type, const std::string& name,
+                                   std::uint64_t rows, std::uint64_t columns, int magnitude) {
   PlannedTensor& tensor = add(name, type.name, type.bytes, magnitude, false);
   tensor.size_bytes = rows * (columns / type.elements) * type.bytes;
   if (type.gguf != nullptr) tensor.type_id = type.gguf->id;

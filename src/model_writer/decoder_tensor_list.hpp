@@ -20,7 +20,13 @@ class DecoderTensorList {
                     std::vector<PlannedTensor>& tensors)
       : options_(options), types_(types), tensors_(tensors) {}
 
-  void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns);
+  /// The type of the next matrix: those of the options in turn.
+  const PlannedType& next_type() { return types_[matrices_++ % types_.size()]; }
+  void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
+    matrix_of(next_type(), name, rows, columns);
+  }
+  void matrix_of(const PlannedType& type, const std::string& name, std::uint64_t rows,
+                 std::uint64_t columns);
   /// One that no file has in FP8.
   void plain_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns);
   /// One tensor for all experts.
@@ -51,8 +57,8 @@ class DecoderTensorList {
 
   void add_plain(const std::string& name, std::uint64_t rows, std::uint64_t columns, int magnitude);
 
-  void add_matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns,
-                  int magnitude);
+  void add_matrix(const PlannedType& type, const std::string& name, std::uint64_t rows,
+                  std::uint64_t columns, int magnitude);
 
   void add_vector(const std::string& name, std::uint64_t count, int magnitude, bool is_positive);
 

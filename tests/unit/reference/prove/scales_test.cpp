@@ -22,10 +22,17 @@ using namespace hiptool::test;
 
 namespace {
 
+ProvedSample sample_of(const std::string& name, std::vector<std::string> types,
+                       std::uint64_t seed = 1,
+                       const std::function<void(const ModelFile&)>& change = {}) {
+  const RopeScaling rope = name.starts_with("deepseek") ? RopeScaling::yarn : RopeScaling::none;
+  return ProvedSample(ModelFormat::safetensors, {name, rope, 0, false}, std::move(types), seed,
+                      change);
+}
+
 ProvedSample scaled_sample(const std::string& name, std::uint64_t seed = 1,
                            const std::function<void(const ModelFile&)>& change = {}) {
-  const RopeScaling rope = name.starts_with("deepseek") ? RopeScaling::yarn : RopeScaling::none;
-  return ProvedSample(ModelFormat::safetensors, {name, rope, 0, false}, {"F8_E4M3"}, seed, change);
+  return sample_of(name, {"F8_E4M3"}, seed, change);
 }
 
 void swap_scales(std::span<std::byte> bytes, std::size_t first, std::size_t second) {
@@ -52,6 +59,33 @@ TEST_CASE("scales: a right computation, whatever the architecture, the prompt an
     }
     CHECK(wrong_stage(sample.prove(sample.spec, {}, 13, 4)) == "");
     CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
+  }
+}
+
+TEST_CASE("scales: convolutions have none") {
+  for (const char* name : {"qwen3next", "qwen35", "qwen35moe"}) {
+    CAPTURE(name);
+    const ProvedSample sample = scaled_sample(name);
+    CHECK(!sample.spec.layers[0].attention_output.scales.empty());
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "");
+  }
+}
+
+TEST_CASE("scales: with other types in turn, those of experts are all in FP8 or none is") {
+  for (const char* name : {"mixtral", "qwen3moe", "deepseek2"}) {
+    CAPTURE(name);
+    const ProvedSample sample = sample_of(name, {"F8_E4M3", "BF16"});
+    CHECK(wrong_stage(sample.prove(sample.spec, {}, 3)) == "");
+    std::size_t scaled = 0;
+    std::size_t plain = 0;
+    for (const DecoderLayer& layer : sample.spec.layers) {
+      for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+        if (experts->weights.empty()) continue;
+        (experts->block_scales.empty() ? plain : scaled) += 1;
+      }
+    }
+    CHECK(scaled > 0);
+    CHECK(plain > 0);
   }
 }
 
