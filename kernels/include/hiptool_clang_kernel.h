@@ -212,5 +212,8 @@ inline __device__ float __fmaf_rn(float x, float y, float z) { return __builtin_
 
 inline __device__ double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
+inline __device__ float fmaxf(float x, float y) { return __builtin_fmaxf(x, y); }
+inline __device__ float fminf(float x, float y) { return __builtin_fminf(x, y); }
+
 inline __device__ float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 inline __device__ double __dsqrt_rn(double x) { return __builtin_sqrt(x); }

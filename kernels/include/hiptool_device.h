@@ -198,32 +198,52 @@ inline __device__ uint8_t to_f8e4m3(double value) {
   return static_cast<uint8_t>(narrow<F8E4M3, Double>(Double::bits_of(value)));
 }
 // The same by the device's own instructions, for values that arithmetic takes next or has made:
-// they round alike, but differ in the patterns of NaN that they read.
+// they round alike, but differ in the patterns of NaN that they read, and number_to_f16 in those
+// that it writes.
 #if defined(__CUDA_ARCH__)
 inline __device__ float f16_to_value(uint16_t bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
 }
-inline __device__ uint16_t value_to_f16(float value) {
+inline __device__ uint16_t number_to_f16(float value) {
   uint16_t bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  return value != value ? static_cast<uint16_t>(F16::nan) : bits;
+  return bits;
 }
 #elif defined(__AMDGCN__)
 inline __device__ float f16_to_value(uint16_t bits) {
   return static_cast<float>(__builtin_bit_cast(_Float16, bits));
 }
-inline __device__ uint16_t value_to_f16(float value) {
+inline __device__ uint16_t number_to_f16(float value) {
   // Else clang makes a product and its conversion one instruction, which adds 0 and so loses -0.
   asm("" : "+v"(value));
-  const uint16_t bits = __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
-  return value != value ? static_cast<uint16_t>(F16::nan) : bits;
+  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
 }
 #else
 inline __device__ float f16_to_value(uint16_t bits) { return f16_to_operand(bits); }
-inline __device__ uint16_t value_to_f16(float value) { return to_f16(value); }
+inline __device__ uint16_t number_to_f16(float value) { return to_f16(value); }
 #endif
+// Two of them as one word, by one instruction from compute capability 8.0 on.
+inline __device__ uint32_t numbers_to_f16(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  uint32_t pair;
+  asm("{\n"
+      ".reg .b16 low, high;\n"
+      "cvt.rn.f16.f32 low, %1;\n"
+      "cvt.rn.f16.f32 high, %2;\n"
+      "mov.b32 %0, {low, high};\n"
+      "}"
+      : "=r"(pair)
+      : "f"(low), "f"(high));
+  return pair;
+#else
+  return number_to_f16(low) | static_cast<uint32_t>(number_to_f16(high)) << 16;
+#endif
+}
+inline __device__ uint16_t value_to_f16(float value) {
+  return value != value ? static_cast<uint16_t>(F16::nan) : number_to_f16(value);
+}
 
 inline __device__ float to_f32(double value) { return canonical(static_cast<float>(value)); }
 

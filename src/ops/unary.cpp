@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
@@ -31,6 +34,13 @@ enum class FunctionNumber : std::uint32_t {
 #include "hiptool/operations.def"
 #undef HIPTOOL_FUNCTION
 #undef HIPTOOL_FUNCTION_WITH
+};
+
+/// Those that f16 and bf16 have kernels of their own for, in kernels/ops/narrow.hip.
+constexpr const char* narrow_names[] = {
+#define HIPTOOL_NARROW(name, ...) #name,
+#include "hiptool/operations.def"
+#undef HIPTOOL_NARROW
 };
 
 constexpr UnaryEntry unary_entries[] = {
@@ -71,6 +81,32 @@ void launch_unary(const Backend& backend, const char* family, const Tensor& x, T
                   x.address(), out.address());
 }
 
+/// False: there is no such kernel.
+bool launch_narrow(const Backend& backend, std::string_view name, const Tensor& x, Tensor& out) {
+  const DType dtype = x.dtype();
+  const auto* const place = std::find(std::begin(narrow_names), std::end(narrow_names), name);
+  if ((dtype != DType::f16 && dtype != DType::bf16) || place == std::end(narrow_names)) {
+    return false;
+  }
+  const std::uint64_t count = out.element_count();
+  if (count == 0) return true;
+  const std::array<const Tensor*, 2> tensors{&x, &out};
+  const std::string type(to_string(dtype));
+  const std::uint32_t run = run_of(dtype);
+  if (are_packed(tensors)) {
+    const Kernel kernel =
+        state_of(backend).kernel("ops_narrow", "hiptool_narrow_" + std::string(name) + "_" + type);
+    launch_elements(backend, kernel, count, 2 * run, count, x.address(), out.address());
+    return true;
+  }
+  const Kernel kernel = state_of(backend).kernel("ops_narrow", "hiptool_narrow_" + type);
+  const auto operands = make_operands<2>(tensors, run);
+  const auto number = static_cast<std::uint32_t>(place - std::begin(narrow_names));
+  launch_elements(backend, kernel, count, operands.run, number, operands, x.address(),
+                  out.address());
+  return true;
+}
+
 void check_unary(const Backend& backend, std::string_view name, const Tensor& x, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
   require_device(backend, name, tensors);
@@ -81,6 +117,7 @@ void apply_function(const Backend& backend, const UnaryEntry& entry, const Tenso
                     double parameter, Tensor& out) {
   require_dtype(entry.name, x, unary_dtypes);
   check_unary(backend, entry.name, x, out);
+  if (launch_narrow(backend, entry.name, x, out)) return;
   if (std::string_view(entry.family) == "unary") {
     launch_unary(backend, entry.family, x, out, entry.number);
     return;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Functions whose results are rounded to f16 or bf16: with the digits that these need and without
+// slow paths, so that memory and not arithmetic sets the rate. All numbers of both types come out
+// within 0.501 units in the last place (tests/unit/ops/narrow_test.cpp tries every one), with the
+// same bits on every platform. What NaN leads to is not specified: callers replace it.
+#pragma once
+#include "hiptool_device.h"
+
+namespace hiptool_narrow {
+
+using hiptool_device::Bf16;
+using hiptool_device::F16;
+
+// One instruction each; of NaN and a number the number. `end` is not NaN.
+inline __device__ float at_least(float x, float end) {
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+  return fmaxf(x, end);
+#else
+  return x > end ? x : end;
+#endif
+}
+inline __device__ float at_most(float x, float end) {
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+  return fminf(x, end);
+#else
+  return x < end ? x : end;
+#endif
+}
+
+// 1 / x rounded correctly, for x from 1 to 2^126.
+inline __device__ float reciprocal(float x) {
+#if defined(__CUDA_ARCH__)
+  // What ptxas makes of rcp.rn, without its way out for other numbers.
+  float estimate;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(estimate) : "f"(x));
+  return __fmaf_rn(estimate, __fmaf_rn(-x, estimate, 1.0F), estimate);
+#else
+  return 1.0F / x;
+#endif
+}
+
+// Ends: below `exp_low` e^x is 0 in the type, above `exp_high` infinite. `one_high`: from there on
+// 1 - sigmoid(x) is less than half a unit, and so is x - silu(x). Below `silu_low` and `gelu_low`
+// the functions are -0.
+template <class Narrow>
+struct Format;
+template <>
+struct Format<F16> {
+  static constexpr float exp_low = -18.0F;
+  static constexpr float exp_high = 12.0F;
+  static constexpr float one_high = 12.0F;
+  static constexpr float silu_low = -22.0F;
+  static constexpr float gelu_low = -5.5F;
+  static constexpr float gelu_high = 5.5F;
+  static constexpr float power = 1.0F;
+};
+template <>
+struct Format<Bf16> {
+  static constexpr float exp_low = -94.0F;
+  static constexpr float exp_high = 90.0F;
+  static constexpr float one_high = 40.0F;
+  static constexpr float silu_low = -98.0F;
+  static constexpr float gelu_low = -10.5F;
+  static constexpr float gelu_high = 9.0F;
+  static constexpr float power = 0.5F;
+};
+
+constexpr float log2_e = 1.442695F;
+
+// (2^f - 1) / f for |f| <= 1/2; errors 2^-23 (F16) and 2^-18 (Bf16) of 2^f, and of the last one
+// 2^-21 of the function itself.
+inline __device__ float exp2_terms(F16, float f) {
+  const float upper = __fmaf_rn(f, 0.0013274751F, 0.009671565F);
+  return __fmaf_rn(f, __fmaf_rn(f, __fmaf_rn(f, upper, 0.055506993F), 0.24022241F), 0.693147F);
+}
+inline __device__ float exp2_terms(Bf16, float f) {
+  return __fmaf_rn(f, __fmaf_rn(f, __fmaf_rn(f, 0.00958297F, 0.05590651F), 0.24024096F),
+                   0.6931242F);
+}
+inline __device__ float exp2_minus_one_terms(float f) {
+  const float upper = __fmaf_rn(f, 0.0013323013F, 0.009666252F);
+  return __fmaf_rn(f, __fmaf_rn(f, __fmaf_rn(f, upper, 0.05550533F), 0.24022351F), 0.6931471F);
+}
+
+// x factor = whole + rest, |rest| <= 1/2. Bits 23 and up of `shifted` are those of 2^whole but for
+// the bias.
+struct Split {
+  float rest;
+  uint32_t shifted;
+};
+inline __device__ Split split(float x, float factor) {
+  constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: added, it leaves whole numbers
+  const float sum = __fmaf_rn(x, factor, rounder);
+  return {__fmaf_rn(x, factor, -(sum - rounder)), __float_as_uint(sum) << 23};
+}
+
+// 2^(x factor power), of bf16 the root of what is wanted: all values of f16 are far from the ends
+// of f32, but squares of normal numbers reach bf16's subnormal ones and infinity.
+template <class Narrow>
+inline __device__ float exp2_root(float x, float factor) {
+  const Split parts = split(x, factor * Format<Narrow>::power);
+  const float mantissa = __fmaf_rn(parts.rest, exp2_terms(Narrow(), parts.rest), 1.0F);
+  return __uint_as_float(__float_as_uint(mantissa) + parts.shifted);
+}
+inline __device__ float squared(F16, float root) { return root; }
+inline __device__ float squared(Bf16, float root) { return root * root; }
+// x y times the square.
+inline __device__ float by_square(F16, float root, float x, float y) { return root * y * x; }
+inline __device__ float by_square(Bf16, float root, float x, float y) {
+  return root * y * x * root;
+}
+
+template <class Narrow>
+inline __device__ float exponential(float x) {
+  typedef Format<Narrow> F;
+  const float inside = at_most(at_least(x, F::exp_low), F::exp_high);
+  return squared(Narrow(), exp2_root<Narrow>(inside, log2_e));
+}
+
+/// e^x / (e^x + 1).
+template <class Narrow>
+inline __device__ float sigmoid(float x) {
+  typedef Format<Narrow> F;
+  const float inside = at_most(at_least(x, F::exp_low), F::one_high);
+  const float power = squared(Narrow(), exp2_root<Narrow>(inside, log2_e));
+  return power * reciprocal(power + 1.0F);
+}
+
+// x 2^(y factor) / (2^(y factor) + 1).
+template <class Narrow>
+inline __device__ float by_sigmoid(float x, float y, float factor) {
+  const float root = exp2_root<Narrow>(y, factor);
+  return by_square(Narrow(), root, x, reciprocal(squared(Narrow(), root) + 1.0F));
+}
+
+template <class Narrow>
+inline __device__ float silu(float x) {
+  typedef Format<Narrow> F;
+  const float inside = at_least(x, F::silu_low);
+  return by_sigmoid<Narrow>(inside, at_most(inside, F::one_high), log2_e);
+}
+
+/// x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
+template <class Narrow>
+inline __device__ float gelu_tanh(float x) {
+  typedef Format<Narrow> F;
+  const float inside = at_least(x, F::gelu_low);
+  const float near = at_most(inside, F::gelu_high);
+  const float factor = __fmaf_rn(near * near, 0.10294324F, 2.3022082F);
+  return by_sigmoid<Narrow>(inside, near, factor);
+}
+
+/// h / (h + 2) with h = e^(2 x) - 1, which keeps the sign of 0.
+template <class Narrow>
+inline __device__ float hyperbolic_tangent(float x) {
+  constexpr float end = 10.0F;
+  const Split parts = split(at_most(at_least(x, -end), end), 2 * log2_e);
+  const float scale = __uint_as_float(parts.shifted + 0x3F800000U);
+  const float near = parts.rest * exp2_minus_one_terms(parts.rest);
+  const float excess = __fmaf_rn(scale, near, -(1.0F - scale));
+  return excess * reciprocal(excess + 2.0F);
+}
+
+}  // namespace hiptool_narrow
