@@ -65,6 +65,32 @@ struct Format<Bf16> {
   static constexpr float power = 0.5F;
 };
 
+// Of a factor that the result is multiplied with: from an end on it is 0 even before numbers as
+// large as the type has, and nothing is rounded to fewer digits than f32 has before that.
+template <class Narrow>
+struct Factor {};
+template <class Narrow>
+struct Format<Factor<Narrow>> {
+  static constexpr float exp_low = -112.0F;
+  static constexpr float one_high = 40.0F;
+  static constexpr float silu_low = -112.0F;
+  static constexpr float power = 0.5F;
+};
+
+// Terms of a sum are 0 beside 1, which one of them is, below this end.
+template <class Narrow>
+struct Term {};
+template <>
+struct Format<Term<F16>> {
+  static constexpr float exp_low = -87.0F;
+  static constexpr float power = 1.0F;
+};
+template <>
+struct Format<Term<Bf16>> {
+  static constexpr float exp_low = -94.0F;
+  static constexpr float power = 0.5F;
+};
+
 constexpr float log2_e = 1.442695F;
 
 // (2^f - 1) / f for |f| <= 1/2; errors 2^-23 (F16) and 2^-18 (Bf16) of 2^f, and of the last one
@@ -76,6 +102,10 @@ inline __device__ float exp2_terms(F16, float f) {
 inline __device__ float exp2_terms(Bf16, float f) {
   return __fmaf_rn(f, __fmaf_rn(f, __fmaf_rn(f, 0.00958297F, 0.05590651F), 0.24024096F),
                    0.6931242F);
+}
+template <template <class> class Kind, class Narrow>
+inline __device__ float exp2_terms(Kind<Narrow>, float f) {
+  return exp2_terms(Narrow(), f);
 }
 inline __device__ float exp2_minus_one_terms(float f) {
   const float upper = __fmaf_rn(f, 0.0013323013F, 0.009666252F);
@@ -102,19 +132,29 @@ inline __device__ float exp2_root(float x, float factor) {
   const float mantissa = __fmaf_rn(parts.rest, exp2_terms(Narrow(), parts.rest), 1.0F);
   return __uint_as_float(__float_as_uint(mantissa) + parts.shifted);
 }
-inline __device__ float squared(F16, float root) { return root; }
-inline __device__ float squared(Bf16, float root) { return root * root; }
+template <class Narrow>
+inline __device__ float squared(float root) {
+  return Format<Narrow>::power == 1.0F ? root : root * root;
+}
 // x y times the square.
-inline __device__ float by_square(F16, float root, float x, float y) { return root * y * x; }
-inline __device__ float by_square(Bf16, float root, float x, float y) {
-  return root * y * x * root;
+template <class Narrow>
+inline __device__ float by_square(float root, float x, float y) {
+  const float product = root * y * x;
+  return Format<Narrow>::power == 1.0F ? product : product * root;
 }
 
 template <class Narrow>
 inline __device__ float exponential(float x) {
   typedef Format<Narrow> F;
   const float inside = at_most(at_least(x, F::exp_low), F::exp_high);
-  return squared(Narrow(), exp2_root<Narrow>(inside, log2_e));
+  return squared<Narrow>(exp2_root<Narrow>(inside, log2_e));
+}
+
+/// e^x for x <= 0, as a term of a sum.
+template <class Narrow>
+inline __device__ float exponential_term(float x) {
+  const float inside = at_least(x, Format<Term<Narrow>>::exp_low);
+  return squared<Term<Narrow>>(exp2_root<Term<Narrow>>(inside, log2_e));
 }
 
 /// e^x / (e^x + 1).
@@ -122,7 +162,7 @@ template <class Narrow>
 inline __device__ float sigmoid(float x) {
   typedef Format<Narrow> F;
   const float inside = at_most(at_least(x, F::exp_low), F::one_high);
-  const float power = squared(Narrow(), exp2_root<Narrow>(inside, log2_e));
+  const float power = squared<Narrow>(exp2_root<Narrow>(inside, log2_e));
   return power * reciprocal(power + 1.0F);
 }
 
@@ -130,7 +170,7 @@ inline __device__ float sigmoid(float x) {
 template <class Narrow>
 inline __device__ float by_sigmoid(float x, float y, float factor) {
   const float root = exp2_root<Narrow>(y, factor);
-  return by_square(Narrow(), root, x, reciprocal(squared(Narrow(), root) + 1.0F));
+  return by_square<Narrow>(root, x, reciprocal(squared<Narrow>(root) + 1.0F));
 }
 
 template <class Narrow>

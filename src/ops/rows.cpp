@@ -83,6 +83,19 @@ struct RowLaunch {
   LaunchConfig config;
 };
 
+/// The kernel of norm_whole.hip that serves, by its name without the function; empty: none does.
+std::string whole_kernel(const RowLaunch& work, DType dtype, unsigned operands) {
+  const unsigned all_pieces = (1u << operands) - 1;
+  if (dtype != DType::f16 && dtype != DType::bf16) return {};
+  const std::uint64_t turn = std::uint64_t{hiptool_ops::row_threads} * run_of(dtype);
+  if (work.all.group != hiptool_ops::row_threads || work.all.width > 4 * turn ||
+      (work.all.pieces & all_pieces) != all_pieces) {
+    return {};
+  }
+  return std::string("_whole_") + (work.all.width <= 2 * turn ? "2_" : "4_") +
+         std::string(to_string(dtype));
+}
+
 void run_softmax(const Backend& backend, std::string_view name, bool is_log, const Tensor& x,
                  std::size_t axis, Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
@@ -91,7 +104,14 @@ void run_softmax(const Backend& backend, std::string_view name, bool is_log, con
   const std::size_t along = find_axis(name, x, axis);
   require_output(name, std::span(tensors).first(1), out, x.dtype(), x.dims());
   if (x.element_count() == 0) return;
-  const RowLaunch work(x, along, out);
+  RowLaunch work(x, along, out);
+  const std::string whole = is_log ? std::string() : whole_kernel(work, x.dtype(), 2);
+  if (!whole.empty()) {
+    work.config.shared_bytes = hiptool_ops::join_bytes;
+    launch(state_of(backend).kernel("ops_norm_whole", "hiptool_softmax" + whole), work.config,
+           backend.stream(), work.all, x.address(), out.address());
+    return;
+  }
   const std::string type(to_string(x.dtype()));
   launch(state_of(backend).kernel("ops_norm", "hiptool_softmax_rows_" + type), work.config,
          backend.stream(), work.all, std::uint32_t{is_log ? 1u : 0u}, x.address(), out.address());
@@ -141,6 +161,20 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
   if (bias != nullptr) {
     work.add_weights(*bias, 3);
     bias_address = bias->address();
+  }
+  const std::string whole = whole_kernel(work, x.dtype(), bias != nullptr ? 4 : 3);
+  if (!whole.empty()) {
+    work.config.shared_bytes = hiptool_ops::join_bytes;
+    const Kernel kernel = state_of(backend).kernel(
+        "ops_norm_whole", std::string("hiptool_") + (is_centred ? "layernorm" : "rmsnorm") + whole);
+    if (is_centred) {
+      launch(kernel, work.config, backend.stream(), work.all, epsilon, x.address(),
+             weight.address(), bias_address, out.address());
+    } else {
+      launch(kernel, work.config, backend.stream(), work.all, epsilon, x.address(),
+             weight.address(), out.address());
+    }
+    return;
   }
   const std::string type(to_string(x.dtype()));
   launch(state_of(backend).kernel("ops_norm", "hiptool_norm_rows_" + type), work.config,

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// The kernels that f16 and bf16 have of their own: every element, and every layout with the same
 /// bits. unary_test.cpp compares all of them with the reference.
+#include <algorithm>
 #include <cstring>
+#include <limits>
+#include <random>
 #include <utility>
+#include <vector>
 
+#include "hiptool/ops_rows.hpp"
+#include "reference/ops/rows.hpp"
 #include "unit/ops/all_numbers.hpp"
 
 using namespace hiptool;
@@ -29,6 +35,16 @@ bool has_right_form(ops::Unary operation, std::uint16_t in, std::uint16_t out, D
   const bool keeps_sign = operation != ops::Unary::exp && operation != ops::Unary::sigmoid;
   const std::uint16_t sign = keeps_sign ? in & 0x8000 : 0;
   return (out & 0x8000) == sign && (out & 0x7FFF) <= infinity;
+}
+
+/// Numbers of that type between -3 and 5.
+reference::Values some_reals(DType dtype, std::vector<std::uint64_t> dims, std::uint32_t seed) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  reference::Values values{dims, {}};
+  std::mt19937 random(seed);
+  for (std::uint64_t i = 0; i < count; ++i) values.at.push_back(0x1p-29L * random() - 3);
+  return reference::values_of(dtype, reference::bytes_of(dtype, values), dims);
 }
 
 }  // namespace
@@ -95,6 +111,84 @@ TEST_CASE("functions of f16 and bf16 have the same bits in every layout and at e
         std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(first), count,
                     around.begin() + static_cast<std::ptrdiff_t>(first));
         CHECK(halves_of(test::bytes_on_host(backend, copy)) == around);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of f16 and bf16 that a block holds are normalised to the bits of other rows") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t width : {520u, 4096u, 4104u, 8192u}) {
+      CAPTURE(width);
+      const reference::Values values = some_reals(dtype, {3, width}, 41);
+      const reference::Values weight = some_reals(dtype, {width}, 42);
+      const reference::Values bias = some_reals(dtype, {width}, 43);
+      const Tensor x = test::packed_tensor(backend, dtype, values);
+      // Off the boundary of a piece, where a block cannot hold it.
+      const Tensor apart = test::place(backend, dtype, values.dims, test::Placement::offset);
+      test::write(backend, apart, values);
+      const Tensor w = test::packed_tensor(backend, dtype, weight);
+      const Tensor b = test::packed_tensor(backend, dtype, bias);
+      CHECK(test::read(backend, ops::rmsnorm(backend, x, w, 1e-5)) ==
+            test::read(backend, ops::rmsnorm(backend, apart, w, 1e-5)));
+      CHECK(test::read(backend, ops::layernorm(backend, x, w, 1e-5)) ==
+            test::read(backend, ops::layernorm(backend, apart, w, 1e-5)));
+      const auto both = test::read(backend, ops::layernorm(backend, apart, w, b, 1e-5));
+      CHECK(test::read(backend, ops::layernorm(backend, x, w, b, 1e-5)) == both);
+      Tensor same = test::packed_tensor(backend, dtype, values);
+      ops::layernorm_into(backend, same, same, w, b, 1e-5);
+      CHECK(test::read(backend, same) == both);
+    }
+  }
+}
+
+TEST_CASE("softmax of f16 and bf16 rows that a block holds, to the edges of the types") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const long double infinite = std::numeric_limits<long double>::infinity();
+  const long double nan = std::numeric_limits<long double>::quiet_NaN();
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t width : {520u, 4096u, 4104u, 8192u}) {
+      CAPTURE(width);
+      reference::Values values = some_reals(dtype, {7, width}, 44);
+      const auto row = [&](std::uint64_t r) { return values.at.data() + r * width; };
+      std::fill_n(row(1), width, -infinite);      // NaN
+      std::fill_n(row(2), width - 1, -infinite);  // and one number, which gets all
+      row(3)[width / 2] = nan;                    // NaN
+      row(4)[width - 1] = infinite;               // NaN
+      std::fill_n(row(5), width, -60000.0L);      // equal shares
+      for (std::uint64_t i = 0; i < width; ++i) row(6)[i] = -0.015625L * static_cast<int>(i);
+      Tensor x = test::packed_tensor(backend, dtype, values);
+      values = reference::values_of(dtype, reference::bytes_of(dtype, values), values.dims);
+      ops::softmax_into(backend, x, x);
+      test::check_result(dtype, test::read(backend, x),
+                         reference::softmax(dtype, values, 1, false));
+    }
+  }
+}
+
+TEST_CASE("gates of f16 and bf16 whose factor is nearly 0, infinite or NaN") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    const auto [bytes, gates] = test::every_element(dtype);
+    const Tensor x = test::packed_tensor(backend, dtype, bytes, gates.dims);
+    const long double most = dtype == DType::f16 ? 65504.0L : 3e38L;
+    for (const long double factor : {1.0L, -0.3L, most}) {
+      CAPTURE(static_cast<double>(factor));
+      const reference::Values up = reference::values_of(
+          dtype, reference::bytes_of(dtype, {gates.dims, std::vector<long double>(65536, factor)}),
+          gates.dims);
+      const Tensor y = test::packed_tensor(backend, dtype, up);
+      for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::sigmoid}) {
+        CAPTURE(static_cast<int>(kind));
+        test::check_result(dtype, test::bytes_on_host(backend, ops::gate(backend, kind, x, y)),
+                           reference::gate(dtype, kind, gates, up));
       }
     }
   }
