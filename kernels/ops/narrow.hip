@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Functions of f16 and bf16. For packed tensors each has a kernel of its own, whose threads have
-// two pieces of 16 bytes under way at a time; one kernel for each type serves all other layouts,
-// with the same bits.
+// Functions and gates of f16 and bf16. For packed tensors each has a kernel of its own, whose
+// threads have two pieces of 16 bytes under way at a time; one kernel for each type serves all
+// other layouts, with the same bits.
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
 #include "hiptool_math_narrow.h"
+#include "hiptool_rows.h"
 
 namespace hiptool_ops {
 
@@ -146,8 +147,43 @@ __forceinline__ __device__ void apply_anywhere(NarrowOp operation, const Operand
   }
 }
 
+template <GateKind kind, class Stored>
+__forceinline__ __device__ Stored gate_one(Stored gate, Stored up) {
+  using Factor = hiptool_narrow::Factor<typename Halves<Stored>::Format>;
+  const float x = Element<Stored>::widen(gate);
+  const float y = Element<Stored>::widen(up);
+  const float factor =
+      kind == GateKind::silu ? hiptool_narrow::silu<Factor>(x) : hiptool_narrow::sigmoid<Factor>(x);
+  return Element<Stored>::narrow(x != x ? x : factor * y);
+}
+
+// Of layouts with runs of whole pieces.
+template <GateKind kind, class Stored>
+__forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* gates,
+                                          const Stored* values, Stored* out) {
+  constexpr unsigned length = Run<Stored>::length;
+  const uint64_t stride = hiptool_device::unit_stride() * length;
+  for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
+    uint64_t places[3];
+    find_places(all, i, places);
+    Stored gate[length];
+    Stored up[length];
+    load_run<length>(all, 0, gates, places[0], gate);
+    load_run<length>(all, 1, values, places[1], up);
+#pragma unroll
+    for (unsigned k = 0; k < length; ++k) gate[k] = gate_one<kind>(gate[k], up[k]);
+    store_run<length>(all, 2, out, places[2], gate);
+  }
+}
+
 }  // namespace hiptool_ops
 
+#define HIPTOOL_GATE_KERNEL(kind, type, Stored)                                               \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_##kind##_##type(      \
+      hiptool_ops::Operands<3> all, const Stored* gates, const Stored* values, Stored* out) { \
+    hiptool_ops::gate_runs<hiptool_ops::GateKind::kind>(all, gates, values, out);             \
+  }                                                                                           \
+  HIPTOOL_EXPORT(hiptool_narrow_gate_##kind##_##type)
 #define HIPTOOL_KERNEL(type, Stored)                                                       \
   extern "C" __global__ void __launch_bounds__(256)                                        \
       hiptool_narrow_##type(hiptool_ops::NarrowOp operation, hiptool_ops::Operands<2> all, \
@@ -168,3 +204,7 @@ __forceinline__ __device__ void apply_anywhere(NarrowOp operation, const Operand
 HIPTOOL_KERNEL(f16, hiptool_ops::F16);
 HIPTOOL_KERNEL(bf16, hiptool_ops::Bf16);
 #include "hiptool/operations.def"
+HIPTOOL_GATE_KERNEL(silu, f16, hiptool_ops::F16);
+HIPTOOL_GATE_KERNEL(silu, bf16, hiptool_ops::Bf16);
+HIPTOOL_GATE_KERNEL(sigmoid, f16, hiptool_ops::F16);
+HIPTOOL_GATE_KERNEL(sigmoid, bf16, hiptool_ops::Bf16);
