@@ -130,6 +130,14 @@ class HIPTOOL_API ModelRuntime {
   /// Error(out_of_bounds) for an id that is not in the vocabulary and for tokens that exceed the
   /// context. After an exception the tokens count as not given, and the call can be repeated.
   Tensor decode_step(std::span<const std::uint32_t> ids);
+  /// The same by ids u32 [n] on the device of input_backend(), such as ops::argmax and
+  /// TokenSampler::sample write, so that a step can be queued before the host has seen the logits
+  /// of the one before. Does not wait, except where the next layer is on another platform.
+  ///
+  /// One that is not in the vocabulary has an embedding of zeros and is Error(out_of_bounds) at the
+  /// next synchronize() of input_backend(); but 2^32 - 1 has zeros only. Throws
+  /// Error(invalid_argument) for another dtype, rank and device, else as above.
+  Tensor decode_step(const Tensor& ids);
 
   /// Tokens so far, which is the position of the next one.
   [[nodiscard]] std::uint64_t position() const;
@@ -148,6 +156,8 @@ class HIPTOOL_API ModelRuntime {
   [[nodiscard]] const DecoderSpec& spec() const;
   /// The one that computes the logits.
   [[nodiscard]] const Backend& backend() const;
+  /// The one that computes the embedding, whose device takes ids.
+  [[nodiscard]] const Backend& input_backend() const;
 
  private:
   struct State;

@@ -124,7 +124,10 @@ struct ModelRuntime::State {
   }
 
   void require_step(std::span<const std::uint32_t> ids) const;
+  void require_room(std::uint64_t count) const;
   void require_ids(std::span<const std::uint32_t> ids) const;
+  void require_ids(const Tensor& ids) const;
+  Tensor run_step(const Tensor& ids);
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
   Tensor attended(std::size_t number, const Tensor& normed, std::uint64_t first);
@@ -147,20 +150,24 @@ struct ModelRuntime::State {
 };
 
 void ModelRuntime::State::require_step(std::span<const std::uint32_t> ids) const {
+  require_room(ids.size());
+  require_ids(ids);
+}
+
+void ModelRuntime::State::require_room(std::uint64_t count) const {
   if (parts.empty()) {
     throw Error(ErrorCode::invalid_argument, "decode", "the runtime was cleaned up",
                 "make a new one");
   }
-  if (ids.empty()) {
+  if (count == 0) {
     throw Error(ErrorCode::invalid_argument, "decode", "there are no tokens", "pass at least one");
   }
-  if (ids.size() > context_tokens - position) {
+  if (count > context_tokens - position) {
     throw Error(ErrorCode::out_of_bounds, "decode",
-                base::plain_count_of(ids.size(), "token") + " after " + std::to_string(position) +
+                base::plain_count_of(count, "token") + " after " + std::to_string(position) +
                     " exceed the context of " + std::to_string(context_tokens),
                 "make the runtime with a larger context, or reset it");
   }
-  require_ids(ids);
 }
 
 void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const {
@@ -171,6 +178,14 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
               "token " + std::to_string(*beyond) + " is not in the vocabulary of " +
                   std::to_string(spec.vocabulary),
               "use ids of this model's tokenizer");
+}
+
+void ModelRuntime::State::require_ids(const Tensor& ids) const {
+  const Device& device = backends[places.embedding].device();
+  if (ids.dtype() == DType::u32 && ids.layout().rank() == 1 && ids.device() == device) return;
+  throw Error(ErrorCode::invalid_argument, "decode",
+              "ids on the device are u32 [n] on " + device.id(),
+              "copy them there, or pass ids of the host");
 }
 
 // Which copies of states a chunk reads and writes.
@@ -350,6 +365,20 @@ Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_la
   return out.with_layout(Layout{spec.vocabulary});
 }
 
+Tensor ModelRuntime::State::run_step(const Tensor& ids) {
+  truncate(position);  // of a step that was not completed
+  const std::uint64_t tokens = ids.element_count();
+  std::optional<Tensor> x;
+  for (std::uint64_t at = 0; at < tokens; at += chunk_tokens) {
+    const std::uint64_t count = std::min(chunk_tokens, tokens - at);
+    x = run_chunk(ids.with_layout(ids.layout().narrow(0, at, count)), position + at);
+  }
+  const Tensor of_last = logits(*x, position + tokens - 1);
+  position += tokens;
+  state_copy = 1 - state_copy;
+  return of_last;
+}
+
 // All layers; the result is in scratch memory.
 Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
   std::size_t place = places.embedding;
@@ -407,20 +436,17 @@ std::uint64_t ModelRuntime::memory_bytes() const { return state().size_bytes; }
 Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
   State& state = this->state();
   state.require_step(ids);
-  state.truncate(state.position);  // of a step that was not completed
   const std::array<std::uint64_t, 1> dims{ids.size()};
-  const Backend& backend = state.backends[state.places.embedding];
-  const Tensor all =
-      Tensor::from_host<std::uint32_t>({backend.allocator(), backend.stream()}, ids, dims);
-  std::optional<Tensor> x;
-  for (std::uint64_t at = 0; at < ids.size(); at += state.chunk_tokens) {
-    const std::uint64_t count = std::min<std::uint64_t>(state.chunk_tokens, ids.size() - at);
-    x = state.run_chunk(all.with_layout(all.layout().narrow(0, at, count)), state.position + at);
-  }
-  const Tensor logits = state.logits(*x, state.position + ids.size() - 1);
-  state.position += ids.size();
-  state.state_copy = 1 - state.state_copy;
-  return logits;
+  const Backend& backend = input_backend();
+  return state.run_step(
+      Tensor::from_host<std::uint32_t>({backend.allocator(), backend.stream()}, ids, dims));
+}
+
+Tensor ModelRuntime::decode_step(const Tensor& ids) {
+  State& state = this->state();
+  state.require_ids(ids);
+  state.require_room(ids.element_count());
+  return state.run_step(ids);
 }
 
 std::uint64_t ModelRuntime::position() const { return state().position; }
@@ -459,5 +485,9 @@ void ModelRuntime::cleanup(double timeout_s) {
 const DecoderSpec& ModelRuntime::spec() const { return state().spec; }
 
 const Backend& ModelRuntime::backend() const { return state().backends[state().places.output]; }
+
+const Backend& ModelRuntime::input_backend() const {
+  return state().backends[state().places.embedding];
+}
 
 }  // namespace hiptool

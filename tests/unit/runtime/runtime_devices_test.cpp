@@ -106,7 +106,12 @@ TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits
         ModelRuntime runtime(backends, loaded, spec, of_context(12, chunk));
         const std::vector<Observed> found = observed_stages(runtime, ids);
         CHECK(found.back().values == stages.back().values);
-        CHECK(host_logits(runtime, {7}) == next);
+        const Backend& input = runtime.input_backend();
+        const Tensor id = Tensor::from_host<std::uint32_t>({input.allocator(), input.stream()},
+                                                           std::vector<std::uint32_t>{7}, {1});
+        const Tensor logits = chunk == 3 ? runtime.decode_step(id)
+                                         : runtime.decode_step(std::vector<std::uint32_t>{7});
+        CHECK(logits.to_host<float>(runtime.backend().stream()) == next);
         if (chunk == 3) continue;
         std::set<std::string> used;
         REQUIRE(found.size() == stages.size());

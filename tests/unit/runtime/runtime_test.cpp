@@ -396,3 +396,43 @@ TEST_CASE("runtime: cleaning up waits no longer than its limit, and can be tried
   CHECK(code_of([&] { runtime.decode_step(std::vector<std::uint32_t>{1}); }) ==
         ErrorCode::invalid_argument);
 }
+
+TEST_CASE("runtime: ids on the device give the logits of ids on the host") {
+  const LoadedSample sample(ModelFormat::gguf, {"llama", RopeScaling::none, 0, false}, {"F16"});
+  const Backend& backend = sample.backend;
+  const DecoderSpec spec = sample.spec();
+  ModelRuntime of_host(backend, sample.loaded, spec, of_context(12));
+  const std::vector<float> first = host_logits(of_host, {1, 2, 3, 4, 5});
+  const std::vector<float> second = host_logits(of_host, {6});
+  ModelRuntime runtime(backend, sample.loaded, spec, of_context(12, 2));
+  const TensorMemory memory{backend.allocator(), backend.stream()};
+  const StreamRef& stream = backend.stream();
+  const auto tensor = [&](const std::vector<std::uint32_t>& ids) {
+    return Tensor::from_host<std::uint32_t>(memory, ids, {ids.size()});
+  };
+  CHECK(runtime.input_backend().device() == backend.device());
+  CHECK(runtime.decode_step(tensor({1, 2, 3, 4, 5})).to_host<float>(stream) == first);
+  CHECK(runtime.decode_step(tensor({6})).to_host<float>(stream) == second);
+  CHECK(runtime.position() == 6);
+  runtime.reset();
+  const Tensor strided = tensor({1, 0, 2, 0, 3, 0, 4, 0, 5, 0});
+  const Tensor every_other = strided.with_layout(
+      Layout::strided(std::vector<std::uint64_t>{5}, std::vector<std::uint64_t>{2}));
+  CHECK(runtime.decode_step(every_other).to_host<float>(stream) == first);
+
+  const auto refusal = [&](const Tensor& ids) {
+    return code_of([&] { runtime.decode_step(ids); });
+  };
+  CHECK(refusal(tensor({})) == ErrorCode::invalid_argument);
+  CHECK(refusal(tensor({1}).with_layout(Layout())) == ErrorCode::invalid_argument);
+  CHECK(refusal(backend.zeros(DType::f32, {1})) == ErrorCode::invalid_argument);
+  CHECK(refusal(tensor(std::vector<std::uint32_t>(8))) == ErrorCode::out_of_bounds);
+  CHECK(runtime.position() == 5);
+
+  const std::uint32_t beyond = static_cast<std::uint32_t>(spec.vocabulary);
+  runtime.decode_step(tensor({beyond}));
+  CHECK(code_of([&] { backend.synchronize(); }) == ErrorCode::out_of_bounds);
+  backend.synchronize();
+  runtime.cleanup(20);
+  CHECK(refusal(tensor({1})) == ErrorCode::invalid_argument);
+}

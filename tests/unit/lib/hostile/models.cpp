@@ -270,6 +270,8 @@ void step_models(Hostile& hostile) {
     hostile.call(name + "decode_step", [&] { each->decode_step({}); });
     hostile.call(name + "decode_step", [&] { each->decode_step(wrong_ids); });
     hostile.call(name + "decode_step", [&] { each->decode_step(many); });
+    hostile.each(name + "decode_step", [&](const Tensor& ids) { each->decode_step(ids); });
+    hostile.call(name + "input_backend", [&] { (void)each->input_backend(); });
     hostile.call(name + "observe", [&] { each->observe({}); });
     hostile.call(name + "position", [&] { (void)each->position(); });
     hostile.call(name + "memory_bytes", [&] { (void)each->memory_bytes(); });
