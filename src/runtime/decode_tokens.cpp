@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <thread>
 
 #include "base/xxh3.hpp"
 #include "hiptool/event.hpp"
+#include "runtime/steps_ahead.hpp"
 
 namespace hiptool::runtime {
 
@@ -22,9 +24,11 @@ double seconds_since(DecodeClock::time_point start) {
   return std::chrono::duration<double>(DecodeClock::now() - start).count();
 }
 
-void wait_for(const StreamRef& stream, const CancelToken& cancel) {
+/// For a stream or an event.
+template <class Work>
+void wait_for(const Work& work, const CancelToken& cancel) {
   auto pause = std::chrono::microseconds(20);
-  while (!stream.is_done()) {
+  while (!work.is_done()) {
     cancel.throw_if_cancelled("decode");
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(1000));
@@ -56,40 +60,111 @@ struct DecodedSteps {
   std::uint64_t timed = 0;
 };
 
-// Appends ids to result.ids until there are `count`: first one after the prompt.
-void decode_steps(ModelRuntime& runtime, std::span<const std::uint32_t> prompt, std::uint64_t count,
-                  const SamplingOptions& sampling, const CancelToken& cancel, DecodedTokens& result,
-                  DecodedSteps& steps) {
+/// What is asked of the steps of a runtime: ids until there are `count`.
+struct Request {
+  std::span<const std::uint32_t> prompt;
+  std::uint64_t count;
+  const SamplingOptions& sampling;
+  const CancelToken& cancel;
+  StepOrder order;
+};
+
+void add_id(std::span<const float> logits, const SamplingOptions& sampling, std::uint64_t draw,
+            DecodedTokens& result, DecodedSteps& steps) {
+  steps.digests.push_back(base::xxh3_64(logits.data(), logits.size_bytes()));
+  result.ids.push_back(sample_token(logits, sampling, draw));
+  if (result.on_id) result.on_id();
+}
+
+// The timer was started before the second of `count` steps, and the last one is queued.
+void add_time(KernelTimer& timer, std::uint64_t count, DecodedSteps& steps) {
+  if (count < 2) return;
+  timer.stop();
+  steps.time_s += timer.elapsed_s();
+  steps.timed += count - 1;
+}
+
+void decode_one_by_one(ModelRuntime& runtime, const Request& request, DecodedTokens& result,
+                       DecodedSteps& steps) {
   const Backend& backend = runtime.backend();
   // A token may take seconds on a processor, where layers are slow enough to be waited for.
   if (backend.device().is_host_memory()) {
-    runtime.observe([&](const DecoderStage& stage) {
+    runtime.observe([&cancel = request.cancel](const DecoderStage& stage) {
       if (stage.name == "output") wait_for(stage.stream, cancel);
     });
   }
   KernelTimer timer(backend.stream());
   bool is_slow = true;
   const std::size_t first = result.ids.size();
-  while (result.ids.size() < count) {
-    cancel.throw_if_cancelled("decode");
+  while (result.ids.size() < request.count) {
+    request.cancel.throw_if_cancelled("decode");
     const auto start = DecodeClock::now();
     const bool is_first = result.ids.size() == first;
     if (result.ids.size() == first + 1) timer.start();
-    const Tensor logits = is_first ? feed_prompt(runtime, prompt, cancel)
+    const Tensor logits = is_first ? feed_prompt(runtime, request.prompt, request.cancel)
                                    : runtime.decode_step(std::span(result.ids).last(1));
-    if (is_slow) wait_for(backend.stream(), cancel);
+    if (is_slow) wait_for(backend.stream(), request.cancel);
     const std::vector<float> values = logits.to_host<float>(backend.stream());
     is_slow = seconds_since(start) > longest_wait_s;
-    steps.digests.push_back(base::xxh3_64(values.data(), values.size() * sizeof(float)));
-    result.ids.push_back(sample_token(values, sampling, runtime.position() - 1));
-    if (result.on_id) result.on_id();
+    add_id(values, request.sampling, runtime.position() - 1, result, steps);
   }
-  if (count > first + 1) {
-    timer.stop();
-    steps.time_s += timer.elapsed_s();
-    steps.timed += count - first - 1;
+  add_time(timer, request.count - first, steps);
+}
+
+void decode_ahead(ModelRuntime& runtime, const Request& request, DecodedTokens& result,
+                  DecodedSteps& steps) {
+  const bool is_automatic = request.order == StepOrder::automatic;
+  StepsAhead ahead(runtime);
+  KernelTimer timer(runtime.backend().stream());
+  bool is_timed = false;
+  const auto queue_step = [&] {
+    if (!is_timed) timer.start();
+    is_timed = true;
+    ahead.queue_step();
+  };
+  // A slow step has little to gain, and two of them would delay the answer to Ctrl-C.
+  bool is_slow = is_automatic;
+  const std::size_t first = result.ids.size();
+  while (result.ids.size() < request.count) {
+    request.cancel.throw_if_cancelled("decode");
+    const auto start = DecodeClock::now();
+    if (result.ids.size() == first) {
+      ahead.add_prompt(feed_prompt(runtime, request.prompt, request.cancel));
+    } else if (ahead.unread() == 0) {
+      queue_step();
+    }
+    std::exception_ptr failure;  // of the step after the one that is read, whose id is right
+    if (!is_slow && result.ids.size() + 1 < request.count) {
+      try {
+        queue_step();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    if (is_slow) wait_for(ahead.next_copy(), request.cancel);
+    ahead.next_copy().synchronize();
+    const std::span<const float> logits = ahead.read(result.ids.empty() ? 0 : result.ids.back());
+    is_slow = is_automatic && seconds_since(start) > longest_wait_s;
+    add_id(logits, request.sampling, 0, result, steps);  // greedy: there is no draw
+    if (failure) std::rethrow_exception(failure);
   }
-  backend.synchronize();
+  add_time(timer, request.count - first, steps);
+}
+
+bool is_decoded_ahead(const ModelRuntime& runtime, const Request& request) {
+  if (request.order != StepOrder::automatic) return request.order == StepOrder::ahead;
+  return request.sampling.temperature == 0 && !runtime.backend().device().is_host_memory() &&
+         StepsAhead::is_possible(runtime);
+}
+
+void decode_steps(ModelRuntime& runtime, const Request& request, DecodedTokens& result,
+                  DecodedSteps& steps) {
+  if (is_decoded_ahead(runtime, request)) {
+    decode_ahead(runtime, request, result, steps);
+  } else {
+    decode_one_by_one(runtime, request, result, steps);
+  }
+  runtime.backend().synchronize();
   runtime.observe({});
 }
 
@@ -103,16 +178,16 @@ void summarise(const DecodedSteps& steps, DecodedTokens& result) {
 
 void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
                    std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
-                   DecodedTokens& result) {
+                   DecodedTokens& result, StepOrder order) {
   DecodedSteps steps;
-  decode_steps(runtime, prompt, count, sampling, cancel, result, steps);
+  decode_steps(runtime, {prompt, count, sampling, cancel, order}, result, steps);
   summarise(steps, result);
 }
 
 void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
                    std::span<const std::uint32_t> prompt, std::uint64_t count,
                    const SamplingOptions& sampling, const CancelToken& cancel,
-                   DecodedTokens& result) {
+                   DecodedTokens& result, StepOrder order) {
   const std::uint64_t all = prompt.size() + count;
   const std::uint64_t original = rope.original_context;
   // The last id is not fed, so that of the first ids that many come from short sequences.
@@ -122,13 +197,13 @@ void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
   DecodedSteps steps;
   {
     ModelRuntime runtime = make_runtime(begins_short ? std::min(all, original) : all);
-    decode_steps(runtime, prompt, of_short, sampling, cancel, result, steps);
+    decode_steps(runtime, {prompt, of_short, sampling, cancel, order}, result, steps);
   }
   if (of_short < count) {
     std::vector<std::uint32_t> fed(prompt.begin(), prompt.end());
     fed.insert(fed.end(), result.ids.begin(), result.ids.end());
     ModelRuntime runtime = make_runtime(all);
-    decode_steps(runtime, fed, count, sampling, cancel, result, steps);
+    decode_steps(runtime, {fed, count, sampling, cancel, order}, result, steps);
   }
   summarise(steps, result);
 }

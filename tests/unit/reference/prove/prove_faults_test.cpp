@@ -121,14 +121,18 @@ TEST_CASE("prove: the same of a golden, right or wrong") {
 }
 
 TEST_CASE("decode: whichever call fails, there is an error or the tokens of a clean run") {
-  fail_every_call(
-      [&](ModelRuntime& runtime) {
-        const CancelToken cancel;
-        runtime::DecodedTokens found;
-        runtime::decode_tokens(runtime, prompt, 3, {}, cancel, found);
-        std::string text = std::to_string(found.logits_digest);
-        for (const std::uint32_t id : found.ids) text += " " + std::to_string(id);
-        return text;
-      },
-      Sample::few);
+  for (const runtime::StepOrder order :
+       {runtime::StepOrder::automatic, runtime::StepOrder::ahead}) {
+    CAPTURE(static_cast<int>(order));
+    fail_every_call(
+        [&](ModelRuntime& runtime) {
+          const CancelToken cancel;
+          runtime::DecodedTokens found;
+          runtime::decode_tokens(runtime, prompt, 3, {}, cancel, found, order);
+          std::string text = std::to_string(found.logits_digest);
+          for (const std::uint32_t id : found.ids) text += " " + std::to_string(id);
+          return text;
+        },
+        Sample::few);
+  }
 }
