@@ -92,6 +92,7 @@ struct TokenProducts {
   FileProduct each[3];
   uint32_t count;
   ProductGate gate;
+  float epsilon;  // of the norm in front, where there is one
 };
 
 struct EmbeddingRows {

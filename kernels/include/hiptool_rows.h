@@ -7,6 +7,7 @@ namespace hiptool_ops {
 
 enum : unsigned {
   row_threads = 256,      // of a block
+  short_row = 512,        // elements up to which 32 threads share a row
   column_lanes = 32,      // that share the elements of a column
   stash_pieces_most = 8,  // pieces of 16 bytes that a thread keeps of its row
   join_bytes = 128,       // shared memory in front of the stash

@@ -6,6 +6,7 @@
 
 #include "hiptool_math_erf.h"
 #include "hiptool_stretches.h"
+#include "hiptool_token_norm.h"
 
 namespace hiptool_ops {
 
@@ -55,6 +56,38 @@ struct StagedVector {
     const auto* const from = reinterpret_cast<const uint4*>(x) + static_cast<uint64_t>(begin) * 4;
     for (uint32_t i = threadIdx.x; i < (end - begin) * 4; i += layer_threads) {
       units[Layout::place(i, pitch)] = from[i];
+    }
+  }
+  __forceinline__ __device__ void stage(const float* x, const TokenNorm& norm, uint32_t end) const {
+    if (norm.weights != nullptr) {
+      stage_normed(x, norm, end);
+    } else {
+      stage(x, end);
+    }
+  }
+  __forceinline__ __device__ void stage_normed(const float* x, const TokenNorm& norm,
+                                               uint32_t end) const {
+    const float* const own = x + static_cast<uint64_t>(begin) * dot_piece;
+    const float* const own_weights = norm.weights + static_cast<uint64_t>(begin) * dot_piece;
+    const uint32_t count = (end - begin) * 4;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < count; first += norm_turns * layer_threads) {
+      float runs[norm_turns][4];
+      float weights[norm_turns][4];
+#pragma unroll
+      for (unsigned turn = 0; turn < norm_turns; ++turn) {
+        const uint32_t i = first + turn * layer_threads;
+        if (i >= count) break;
+        load_piece<4>(own + i * 4, runs[turn]);
+        load_piece<4>(own_weights + i * 4, weights[turn]);
+      }
+#pragma unroll
+      for (unsigned turn = 0; turn < norm_turns; ++turn) {
+        const uint32_t i = first + turn * layer_threads;
+        if (i >= count) break;
+        norm.apply(weights[turn], runs[turn]);
+        move_bytes<16>(units + Layout::place(i, pitch), runs[turn]);
+      }
     }
   }
 };
@@ -136,10 +169,11 @@ constexpr unsigned sums_size = dot_teams * dot_rows_of_one * dot_pitch;
 constexpr unsigned joined_size = dot_teams * dot_rows_of_one;
 static_assert(sums_size + joined_size == token_sums_floats(), "what the host asks for");
 
-// The sums of each lane go to shared memory. `is_first`: of the tiles of a block.
+// Adds all pieces of a lane by way of shared memory. `is_first`: of the tiles of a block.
 template <class Row, unsigned rows>
 __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t count,
                                           const uint16_t* grids, const float* x,
+                                          [[maybe_unused]] const TokenNorm& norm,
                                           [[maybe_unused]] bool is_first, float* shared) {
   static_assert(rows == dot_rows_of_one, "the memory of the sums");
   const unsigned team = threadIdx.x / dot_lanes;
@@ -155,7 +189,7 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
                                                   staged_pitch(count), begin};
       if (is_first || count > dot_staged) {
         if (begin > 0) __syncthreads();
-        vector.stage(x, end);
+        vector.stage(x, norm, end);
         __syncthreads();
       }
       add_run<Row, rows>(lines, grids, vector, begin + lane, end, sums);
@@ -225,20 +259,30 @@ struct TokenTiles {
   }
 };
 
+// The norm in front; only where the token is staged the host leaves it to the products.
+__forceinline__ __device__ TokenNorm norm_of_token(const float* x, uint64_t width,
+                                                   const float* weights, float epsilon) {
+  if constexpr (!is_staged) return {nullptr, 1};
+  return find_norm(x, width, weights, epsilon, reinterpret_cast<float*>(dynamic_shared()));
+}
+
 // Row by row in pieces.
 template <class Row>
 __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& tiles,
-                                                const uint16_t* grids, const float* x) {
+                                                const uint16_t* grids, const float* x,
+                                                const float* norm_weights) {
   constexpr unsigned rows = dot_rows_of_one;
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
   float* const shared = reinterpret_cast<float*>(dynamic_shared());
   float* const joined = shared + sums_size;
+  const TokenNorm norm =
+      norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
 #pragma unroll 1
   for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
     const auto matrix = tiles.matrix_of(tile);
     const uint8_t* lines[rows];
     tiles.find_lines(matrix, lines);
-    add_lines<Row, rows>(lines, count, grids, x, tile == blockIdx.x, shared);
+    add_lines<Row, rows>(lines, count, grids, x, norm, tile == blockIdx.x, shared);
     if (tiles.is_gated) {
       join_results<joined_size>(shared, [&](unsigned result, float sum) { joined[result] = sum; });
       __syncthreads();
@@ -256,9 +300,11 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
 // need not wait for them.
 template <class Row>
 __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams>& tiles,
-                                                   const float* x) {
+                                                   const float* x, const float* norm_weights) {
   constexpr unsigned rows = dot_rows_of_one;
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
+  const TokenNorm norm =
+      norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
   const unsigned team = threadIdx.x / stretch_threads;
   const unsigned own = threadIdx.x % stretch_threads;
 #pragma unroll 1
@@ -273,7 +319,7 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
       const StagedVector<Stretch<Row>> vector{dynamic_shared(), stretch_pitch, begin};
       if (tile == blockIdx.x || count > dot_staged) {
         if (tile != blockIdx.x || begin > 0) __syncthreads();
-        vector.stage(x, end);
+        vector.stage(x, norm, end);
         __syncthreads();
       }
       add_stretches<Row, rows>(lines, vector, begin / stretch_pieces, own, end, sums);
@@ -293,12 +339,12 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
 template <class Row>
 __forceinline__ __device__ void multiply_one(const TokenProducts& all,
                                              const uint8_t* const* weights, const uint16_t* grids,
-                                             const float* x, const float* added,
+                                             const float* x, const float* norm, const float* added,
                                              float* const* outs) {
   if constexpr (is_staged && Stretch<Row>::is_known) {
-    multiply_stretches<Row>({all, weights, added, outs}, x);
+    multiply_stretches<Row>({all, weights, added, outs}, x, norm);
   } else {
-    multiply_pieces<Row>({all, weights, added, outs}, grids, x);
+    multiply_pieces<Row>({all, weights, added, outs}, grids, x, norm);
   }
 }
 
@@ -307,11 +353,11 @@ __forceinline__ __device__ void multiply_one(const TokenProducts& all,
 #define HIPTOOL_KERNEL(type, ...)                                                      \
   extern "C" __global__ void __launch_bounds__(256) hiptool_quantised_matmul_1_##type( \
       hiptool_ops::TokenProducts all, const uint8_t* first, const uint8_t* second,     \
-      const uint8_t* third, const uint16_t* grids, const float* x, const float* added, \
-      float* first_out, float* second_out, float* third_out) {                         \
+      const uint8_t* third, const uint16_t* grids, const float* x, const float* norm,  \
+      const float* added, float* first_out, float* second_out, float* third_out) {     \
     const uint8_t* const weights[] = {first, second, third};                           \
     float* const outs[] = {first_out, second_out, third_out};                          \
-    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, added, outs);       \
+    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, norm, added, outs); \
   }                                                                                    \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_##type)
 

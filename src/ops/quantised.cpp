@@ -10,6 +10,7 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
+#include "hiptool/ops_rows.hpp"
 #include "kernel_store/quantised_types.hpp"
 #include "model/element_types.hpp"
 #include "ops/backend_state.hpp"
@@ -259,10 +260,17 @@ void launch_products(const Backend& backend, const Tensor& out, const QuantisedT
          grids_of(backend, all.matrix), vectors.address(), out.address());
 }
 
+/// What kernels read: vectors with neighbours, and the norm that they compute of these.
+struct KernelInput {
+  Tensor vectors;
+  const InputNorm* norm = nullptr;
+};
+
 /// Of one token; a gate is for two matrices and has the first one's output.
 void launch_token_products(const Backend& backend, std::span<const WeightsProduct> products,
-                           const Tensor& vector, const Tensor* added,
+                           const KernelInput& input, const Tensor* added,
                            hiptool_ops::ProductGate gate = hiptool_ops::ProductGate::none) {
+  const Tensor& vector = input.vectors;
   hiptool_ops::TokenProducts all{};
   std::array<void*, most_products> weights{};
   std::array<void*, most_products> outs{};
@@ -278,6 +286,7 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   }
   all.count = static_cast<std::uint32_t>(products.size());
   all.gate = gate;
+  if (input.norm != nullptr) all.epsilon = static_cast<float>(input.norm->epsilon);
   if (gate != hiptool_ops::ProductGate::none) {
     tiles = ceil_divide(products.front().weights->rows(), rows / 2);
   }
@@ -287,6 +296,7 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
              "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),
          config, backend.stream(), all, weights[0], weights[1], weights[2],
          grids_of(backend, all.each[0].matrix), vector.address(),
+         input.norm != nullptr ? input.norm->weight->address() : nullptr,
          added != nullptr ? added->address() : nullptr, outs[0], outs[1], outs[2]);
 }
 
@@ -298,7 +308,53 @@ bool is_one_launch(std::span<const WeightsProduct> products, const Tensor& vecto
          });
 }
 
+KernelInput kernel_input(const Backend& backend, std::span<const WeightsProduct> products,
+                         const ProductInput& input) {
+  if (!input.norm) return {with_neighbours(backend, input.x)};
+  const InputNorm& norm = *input.norm;
+  if (can_norm_input(backend, products, input.x, norm)) return {input.x, &norm};
+  Tensor normed = norm.normed;
+  rmsnorm_into(backend, normed, input.x, *norm.weight, norm.epsilon);
+  return {with_neighbours(backend, normed)};
+}
+
+void require_products(const Backend& backend, std::span<const WeightsProduct> products,
+                      const ProductInput& input) {
+  for (const WeightsProduct& one : products) {
+    require_product(backend, *one.out, *one.weights, input.x);
+    if (input.norm) require_separate("quantised_matmul", std::array{input.norm->weight}, *one.out);
+  }
+}
+
+void multiply(const Backend& backend, std::span<const WeightsProduct> products,
+              const KernelInput& input) {
+  if (is_one_launch(products, input.vectors)) {
+    launch_token_products(backend, products, input, nullptr);
+    return;
+  }
+  for (const WeightsProduct& one : products) {
+    if (one.out->element_count() == 0) continue;
+    if (is_one_launch(std::span(&one, 1), input.vectors)) {
+      launch_token_products(backend, std::span(&one, 1), input, nullptr);
+    } else {
+      launch_products(backend, *one.out, *one.weights, input.vectors);
+    }
+  }
+}
+
 }  // namespace
+
+bool can_norm_input(const Backend& backend, std::span<const WeightsProduct> products,
+                    const Tensor& x, const InputNorm& norm) {
+  const Tensor& weight = *norm.weight;
+  if (backend.device().platform() != Platform::nvidia) return false;
+  if (weight.device() != backend.device() || weight.dtype() != DType::f32) return false;
+  if (weight.layout().rank() != 1 || weight.dims()[0] != x.dims()[1]) return false;
+  if (weight.layout().strides()[0] != 1 || !has_whole_pieces(weight)) return false;
+  if (x.layout().strides()[1] != 1) return false;
+  return std::ranges::all_of(
+      products, [&](const WeightsProduct& one) { return is_one_launch(std::span(&one, 1), x); });
+}
 
 void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedTensor& weights,
                            const Tensor& x) {
@@ -307,30 +363,18 @@ void quantised_matmul_into(const Backend& backend, Tensor& out, const QuantisedT
 }
 
 void quantised_matmuls_into(const Backend& backend, std::span<const WeightsProduct> products,
-                            const Tensor& x) {
-  for (const WeightsProduct& one : products) require_product(backend, *one.out, *one.weights, x);
-  const Tensor vectors = with_neighbours(backend, x);
-  if (is_one_launch(products, vectors)) {
-    launch_token_products(backend, products, vectors, nullptr);
-    return;
-  }
-  for (const WeightsProduct& one : products) {
-    if (one.out->element_count() == 0) continue;
-    if (is_one_launch(std::span(&one, 1), vectors)) {
-      launch_token_products(backend, std::span(&one, 1), vectors, nullptr);
-    } else {
-      launch_products(backend, *one.out, *one.weights, vectors);
-    }
-  }
+                            const ProductInput& input) {
+  require_products(backend, products, input);
+  multiply(backend, products, kernel_input(backend, products, input));
 }
 
 void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const QuantisedTensor& weights,
                                const Tensor& x, Tensor& product) {
   const WeightsProduct one{&weights, &sum};
-  const Tensor vectors = with_neighbours(backend, x);
   require_product(backend, sum, weights, x);
-  if (is_one_launch(std::span(&one, 1), vectors)) {
-    launch_token_products(backend, std::span(&one, 1), vectors, &sum);
+  const KernelInput input{with_neighbours(backend, x)};
+  if (is_one_launch(std::span(&one, 1), input.vectors)) {
+    launch_token_products(backend, std::span(&one, 1), input, &sum);
     return;
   }
   quantised_matmul_into(backend, product, weights, x);
@@ -339,18 +383,18 @@ void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const Quanti
 
 void gated_quantised_matmul_into(const Backend& backend, Tensor& out, Gate kind,
                                  const QuantisedTensor& gates, const QuantisedTensor& values,
-                                 const Tensor& x, Tensor& scratch) {
+                                 const ProductInput& input, Tensor& scratch) {
   const std::array<WeightsProduct, 2> products{WeightsProduct{&gates, &out}, {&values, &scratch}};
-  const Tensor vectors = with_neighbours(backend, x);
-  for (const WeightsProduct& one : products) require_product(backend, *one.out, *one.weights, x);
+  require_products(backend, products, input);
+  const KernelInput own = kernel_input(backend, products, input);
   const bool is_known = kind == Gate::silu || kind == Gate::gelu;
-  if (is_known && gates.rows() == values.rows() && is_one_launch(products, vectors)) {
+  if (is_known && gates.rows() == values.rows() && is_one_launch(products, own.vectors)) {
     launch_token_products(
-        backend, products, vectors, nullptr,
+        backend, products, own, nullptr,
         kind == Gate::silu ? hiptool_ops::ProductGate::silu : hiptool_ops::ProductGate::gelu);
     return;
   }
-  quantised_matmuls_into(backend, products, x);
+  multiply(backend, products, own);
   gate_into(backend, out, kind, out, scratch);
 }
 

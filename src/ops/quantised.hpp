@@ -2,6 +2,7 @@
 /// What operations on the matrices of model files share.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,10 +43,32 @@ struct WeightsProduct {
 
 inline constexpr std::size_t most_products = 3;
 
-/// Products of the vectors [tokens, columns] with up to three matrices, with the bits of
-/// quantised_matmul: in one launch for one token and matrices of one type.
+/// An RMS norm in front of products: rmsnorm_into(normed, x, *weight, epsilon).
+struct InputNorm {
+  const Tensor* weight;  ///< shares no memory with the products
+  double epsilon;
+  Tensor normed;  ///< written unless the kernels of the products compute the norm
+};
+
+/// Vectors [tokens, columns], or what a norm makes of them.
+struct ProductInput {
+  ProductInput(const Tensor& vectors) : x(vectors) {}
+  ProductInput(const Tensor& vectors, const InputNorm& of_these) : x(vectors), norm(of_these) {}
+
+  Tensor x;
+  std::optional<InputNorm> norm = std::nullopt;
+};
+
+/// Whether the kernels of these products compute the norm of x [tokens, columns], with the bits of
+/// rmsnorm_into: on NVIDIA GPUs for one token of whole pieces, where its elements and the norm's
+/// weights are contiguous, at multiples of 16 bytes.
+bool can_norm_input(const Backend& backend, std::span<const WeightsProduct> products,
+                    const Tensor& x, const InputNorm& norm);
+
+/// Products of the input with up to three matrices, with the bits of quantised_matmul: in one
+/// launch for one token and matrices of one type.
 void quantised_matmuls_into(const Backend& backend, std::span<const WeightsProduct> products,
-                            const Tensor& x);
+                            const ProductInput& input);
 
 /// sum += the product, with the bits of add_into(sum, sum, product): in one launch for one token,
 /// else by way of `product`.
@@ -57,6 +80,6 @@ void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const Quanti
 /// else by way of `scratch`, which has the shape of `out`.
 void gated_quantised_matmul_into(const Backend& backend, Tensor& out, Gate kind,
                                  const QuantisedTensor& gates, const QuantisedTensor& values,
-                                 const Tensor& x, Tensor& scratch);
+                                 const ProductInput& input, Tensor& scratch);
 
 }  // namespace hiptool::ops

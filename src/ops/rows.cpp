@@ -12,8 +12,6 @@
 namespace hiptool::ops {
 namespace {
 
-constexpr std::uint64_t short_row = 512;  // up to which 32 threads share a row
-
 std::size_t find_axis(std::string_view operation, const Tensor& x, std::size_t axis) {
   const std::size_t rank = x.layout().rank();
   if (axis == last_axis && rank > 0) return rank - 1;
@@ -61,7 +59,7 @@ struct RowLaunch {
     if (has_row_pieces(x, all, 0)) all.pieces |= 1;
     if (has_row_pieces(out, all, 1)) all.pieces |= 2;
     all.group = 32;
-    if (all.width > short_row) all.group = hiptool_ops::row_threads;
+    if (all.width > hiptool_ops::short_row) all.group = hiptool_ops::row_threads;
     const std::uint64_t turns =
         ceil_divide(all.width, std::uint64_t{all.group} * run_of(x.dtype()));
     all.stashed = turns <= hiptool_ops::stash_pieces_most ? 1 : 0;

@@ -50,7 +50,7 @@ struct PlantedFault {
 ///
 /// A bit changes a value by at least an eighth of the largest of its block, in a column whose
 /// inputs are neither the largest nor the smallest. `make_runtime` makes a runtime on the Backends,
-/// once for each fault. Blocks; takes as long as four proofs of three layers, and the prompt twice
+/// once for each fault. Blocks; takes as long as five proofs of three layers, and the prompt twice
 /// on the device. Throws what prove() throws, and Error(invalid_argument) for a model whose weights
 /// are all zero.
 std::vector<PlantedFault> self_test(const LoadedModel& model, std::span<const Backend> backends,

@@ -53,6 +53,14 @@ inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
+inline Tensor random_tensor(const Backend& backend, const std::vector<std::uint64_t>& dims,
+                            std::uint32_t seed) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  return Tensor::from_host<float>({backend.allocator(), backend.stream()},
+                                  random_floats(count, seed), dims);
+}
+
 /// A tensor with these values, laid out in one of several ways, all of the same dimensions.
 enum class Placement { packed, transposed, spread, offset };
 inline constexpr std::array placements{Placement::packed, Placement::transposed, Placement::spread,

@@ -10,6 +10,7 @@
 using namespace hiptool;
 using ops::AttentionOptions;
 using ops::KVCache;
+using test::random_tensor;
 
 namespace {
 
@@ -26,13 +27,6 @@ struct TokenCase {
   bool has_sinks = false;
   std::optional<std::uint64_t> window = std::nullopt;
 };
-
-Tensor random_tensor(const Backend& backend, std::vector<std::uint64_t> dims, std::uint32_t seed) {
-  std::uint64_t count = 1;
-  for (const std::uint64_t dim : dims) count *= dim;
-  const std::vector<float> values = test::random_floats(count, seed);
-  return Tensor::from_host<float>({backend.allocator(), backend.stream()}, values, dims);
-}
 
 KVCache random_cache(const Backend& backend, const TokenCase& token) {
   const std::uint64_t capacity = token.position + 2;

@@ -50,7 +50,7 @@ inline void check_own_faults(const ProvedSample& sample) {
       sample.loaded, std::span(&sample.backend, 1),
       [&] { return ModelRuntime(sample.backend, sample.loaded, sample.spec, sizes); }, decoder,
       prompt_ids(tokens), {});
-  CHECK(planted.size() == 4);
+  CHECK(planted.size() == 5);
   for (const reference::PlantedFault& fault : planted) {
     CAPTURE(fault.tensor);
     CHECK(fault.is_named());
