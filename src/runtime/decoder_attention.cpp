@@ -79,13 +79,13 @@ bool has_only_token_steps(const DecoderSpec& spec, const DecoderLayer& layer,
 
 std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec,
                                       std::size_t number, const LayerWeights& own,
-                                      const Tensor& normed, std::uint64_t first) {
+                                      const ops::ProductInput& input, std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
-  if (normed.dims()[0] != 1 || !has_only_token_steps(spec, layer, own)) return std::nullopt;
+  if (input.x.dims()[0] != 1 || !has_only_token_steps(spec, layer, own)) return std::nullopt;
   DecoderMemory& memory = part.memory;
   const std::size_t cached = memory.cache_layer.at(number);
   const std::vector<Tensor> all =
-      products(part.backend, {{*own.q, memory.q}, {*own.k, memory.k}, {*own.v, memory.v}}, normed);
+      products(part.backend, {{*own.q, memory.q}, {*own.k, memory.k}, {*own.v, memory.v}}, input);
   const auto by_head = [](const Tensor& row, std::uint64_t heads, std::uint64_t size) {
     return row.with_layout(Layout{1, heads, size});
   };

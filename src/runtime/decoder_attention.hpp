@@ -24,6 +24,6 @@ Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t
 /// scratch memory.
 std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec,
                                       std::size_t number, const LayerWeights& own,
-                                      const Tensor& normed, std::uint64_t first);
+                                      const ops::ProductInput& input, std::uint64_t first);
 
 }  // namespace hiptool::runtime

@@ -7,32 +7,45 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "ops/quantised.hpp"
 #include "ops/shares.hpp"
 #include "runtime/decoder_memory.hpp"
 
 namespace hiptool::runtime {
 
+ops::ProductInput input_of(const DecoderPart& part, const DecoderSpec& spec, const Tensor& x,
+                           const Tensor& norm) {
+  return {x,
+          {&norm, spec.norm_epsilon,
+           DecoderMemory::rows(part.memory.normed, x.dims()[0], spec.embedding)}};
+}
+
+Tensor normed_input(const Backend& backend, const ops::ProductInput& input) {
+  if (!input.norm) return input.x;
+  Tensor normed = input.norm->normed;
+  ops::rmsnorm_into(backend, normed, input.x, *input.norm->weight, input.norm->epsilon);
+  return normed;
+}
+
 std::vector<Tensor> products(const Backend& backend, const std::vector<ScratchProduct>& all,
-                             const Tensor& inputs) {
+                             const ops::ProductInput& input) {
   std::vector<Tensor> outs;
   for (const ScratchProduct& one : all) {
-    outs.push_back(DecoderMemory::rows(one.scratch, inputs.dims()[0], one.matrix.weight.rows()));
+    outs.push_back(DecoderMemory::rows(one.scratch, input.x.dims()[0], one.matrix.weight.rows()));
   }
   std::vector<ops::WeightsProduct> multiplied;
   for (std::size_t i = 0; i < all.size(); ++i) {
     multiplied.push_back({&all[i].matrix.weight, &outs[i]});
   }
-  ops::quantised_matmuls_into(backend, multiplied, inputs);
+  ops::quantised_matmuls_into(backend, multiplied, input);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].matrix.bias) ops::row_bias_into(backend, outs[i], outs[i], *all[i].matrix.bias);
   }
   return outs;
 }
 
-Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
+Tensor product(const Backend& backend, const DeviceMatrix& matrix, const ops::ProductInput& input,
                const Tensor& scratch) {
-  return products(backend, {{matrix, scratch}}, inputs).front();
+  return products(backend, {{matrix, scratch}}, input).front();
 }
 
 void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, const Tensor& up) {
@@ -47,13 +60,13 @@ void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, c
 
 std::optional<Tensor> gated_products(const Backend& backend, const DecoderSpec& spec,
                                      const MlpWeights& own, const DecoderMemory& memory,
-                                     const Tensor& inputs) {
+                                     const ops::ProductInput& input) {
   if (own.gate.bias || own.up.bias || spec.gate == GateKind::clamped_silu) return std::nullopt;
-  const std::uint64_t tokens = inputs.dims()[0];
+  const std::uint64_t tokens = input.x.dims()[0];
   Tensor out = DecoderMemory::rows(memory.gate, tokens, own.gate.weight.rows());
   Tensor scratch = DecoderMemory::rows(memory.up, tokens, own.up.weight.rows());
   const ops::Gate kind = spec.gate == GateKind::silu ? ops::Gate::silu : ops::Gate::gelu;
-  ops::gated_quantised_matmul_into(backend, out, kind, own.gate.weight, own.up.weight, inputs,
+  ops::gated_quantised_matmul_into(backend, out, kind, own.gate.weight, own.up.weight, input,
                                    scratch);
   return out;
 }

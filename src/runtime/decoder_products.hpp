@@ -7,6 +7,7 @@
 
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
+#include "ops/quantised.hpp"
 #include "runtime/decoder_part.hpp"
 #include "runtime/decoder_weights.hpp"
 
@@ -20,13 +21,20 @@ struct ScratchProduct {
   const Tensor& scratch;
 };
 
+/// x with an RMS norm in front of products, which compute it themselves where they can.
+ops::ProductInput input_of(const DecoderPart& part, const DecoderSpec& spec, const Tensor& x,
+                           const Tensor& norm);
+
+/// What products read: after the norm in front of them, in its memory.
+Tensor normed_input(const Backend& backend, const ops::ProductInput& input);
+
 /// W x + b of up to three matrices with the same inputs, each in its scratch memory: in one launch
 /// where the inputs are one token and the matrices of one type.
 std::vector<Tensor> products(const Backend& backend, const std::vector<ScratchProduct>& all,
-                             const Tensor& inputs);
+                             const ops::ProductInput& input);
 
 /// The same of one matrix.
-Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
+Tensor product(const Backend& backend, const DeviceMatrix& matrix, const ops::ProductInput& input,
                const Tensor& scratch);
 
 /// The activation of a multilayer perceptron, in place of `gate`.
@@ -37,7 +45,7 @@ void apply_gate(const Backend& backend, const DecoderSpec& spec, Tensor& gate, c
 /// memory then.
 std::optional<Tensor> gated_products(const Backend& backend, const DecoderSpec& spec,
                                      const MlpWeights& own, const DecoderMemory& memory,
-                                     const Tensor& inputs);
+                                     const ops::ProductInput& input);
 
 /// The experts of tokens and their weights, by scores of the router.
 void route(const Backend& backend, ops::ExpertRouting& routing, const Tensor& scores,

@@ -130,10 +130,13 @@ struct ModelRuntime::State {
   Tensor run_step(const Tensor& ids);
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
-  Tensor attended(std::size_t number, const Tensor& normed, std::uint64_t first);
+  Tensor attended(std::size_t number, const ops::ProductInput& input, std::uint64_t first);
   runtime::StateTurn turn_of(std::uint64_t first) const;
   void feed_forward(std::size_t number, Tensor& x, std::uint64_t first);
-  Tensor activation(std::size_t number, const Tensor& normed, std::uint64_t first);
+  bool has_norms_in_products() const { return !probe && !spec.has_layer_norms; }
+  ops::ProductInput norm_in_front(std::size_t number, const Tensor& x,
+                                  const std::optional<Tensor>& norm, bool is_only_for_products);
+  Tensor activation(std::size_t number, const ops::ProductInput& input, std::uint64_t first);
   Tensor experts(std::size_t number, const Tensor& normed, std::uint64_t first);
   Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
   void truncate(std::uint64_t length) noexcept {
@@ -194,7 +197,18 @@ runtime::StateTurn ModelRuntime::State::turn_of(std::uint64_t first) const {
   return {first > 0, first == position ? state_copy : next, next};
 }
 
-Tensor ModelRuntime::State::attended(std::size_t number, const Tensor& normed,
+// What a part of a layer computes with; in memory where more than products read it.
+ops::ProductInput ModelRuntime::State::norm_in_front(std::size_t number, const Tensor& x,
+                                                     const std::optional<Tensor>& norm,
+                                                     bool is_only_for_products) {
+  const DecoderPart& part = parts[places.layers[number]];
+  if (norm && is_only_for_products && has_norms_in_products()) {
+    return runtime::input_of(part, spec, x, *norm);
+  }
+  return normed_or_same(part, spec, x, norm);
+}
+
+Tensor ModelRuntime::State::attended(std::size_t number, const ops::ProductInput& input,
                                      std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
   const LayerWeights& own = weights->layers[number];
@@ -203,13 +217,14 @@ Tensor ModelRuntime::State::attended(std::size_t number, const Tensor& normed,
     report(part, name, number, first, values);
   };
   if (layer.has_delta()) {
-    return runtime::delta_attention(part, layer, number, own, normed, turn_of(first),
+    return runtime::delta_attention(part, layer, number, own, input.x, turn_of(first),
                                     spec.norm_epsilon, say);
   }
   if (!probe) {
-    const auto of_token = runtime::token_attention(part, spec, number, own, normed, first);
+    const auto of_token = runtime::token_attention(part, spec, number, own, input, first);
     if (of_token) return *of_token;
   }
+  const Tensor normed = runtime::normed_input(part.backend, input);
   return runtime::softmax_attention(part, spec, number, own, normed, first, say);
 }
 
@@ -221,9 +236,12 @@ void ModelRuntime::State::attend(std::size_t number, Tensor& x, std::uint64_t fi
   const auto say = [&](const char* name, const Tensor& values) {
     report(part, name, number, first, values);
   };
-  const Tensor normed = normed_or_same(part, spec, x, own.attention_norm);
-  say("attention_norm", normed);
-  const Tensor attention = attended(number, normed, first);
+  // Side by side the feed-forward part reads attention's norm too.
+  const bool is_only_for_products = !spec.layers[number].has_delta() && !spec.is_parallel;
+  const ops::ProductInput input =
+      norm_in_front(number, x, own.attention_norm, is_only_for_products);
+  say("attention_norm", input.x);
+  const Tensor attention = attended(number, input, first);
   if (!probe && !own.attention_output.bias && !own.attention_post_norm &&
       spec.residual_scale == 1) {
     Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
@@ -250,20 +268,20 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
     report(part, name, number, first, values);
   };
   // Side by side both compute with attention's norm, which is still in scratch memory.
-  const Tensor normed = spec.is_parallel
-                            ? DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding)
-                            : normed_or_same(part, spec, x, own.feed_forward_norm);
-  say("feed_forward_norm", normed);
+  const ops::ProductInput input =
+      spec.is_parallel ? DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding)
+                       : norm_in_front(number, x, own.feed_forward_norm, own.mlp.has_value());
+  say("feed_forward_norm", input.x);
   if (own.mlp && !probe && !own.mlp->down.bias && !own.feed_forward_post_norm &&
       spec.residual_scale == 1) {
     Tensor scratch = DecoderMemory::rows(memory.sum, x.dims()[0], spec.embedding);
     ops::add_quantised_matmul_into(backend, x, own.mlp->down.weight,
-                                   activation(number, normed, first), scratch);
+                                   activation(number, input, first), scratch);
     return;
   }
   Tensor down = own.mlp
-                    ? product(backend, own.mlp->down, activation(number, normed, first), memory.sum)
-                    : experts(number, normed, first);
+                    ? product(backend, own.mlp->down, activation(number, input, first), memory.sum)
+                    : experts(number, input.x, first);
   say("down", down);
   if (own.feed_forward_post_norm) {
     ops::rmsnorm_into(backend, down, down, *own.feed_forward_post_norm, spec.norm_epsilon);
@@ -274,17 +292,17 @@ void ModelRuntime::State::feed_forward(std::size_t number, Tensor& x, std::uint6
   say("output", x);
 }
 
-Tensor ModelRuntime::State::activation(std::size_t number, const Tensor& normed,
+Tensor ModelRuntime::State::activation(std::size_t number, const ops::ProductInput& input,
                                        std::uint64_t first) {
   const MlpWeights& own = *weights->layers[number].mlp;
   const DecoderPart& part = parts[places.layers[number]];
   const Backend& backend = part.backend;
   if (!probe) {
-    const auto gated = runtime::gated_products(backend, spec, own, part.memory, normed);
+    const auto gated = runtime::gated_products(backend, spec, own, part.memory, input);
     if (gated) return *gated;
   }
   const std::vector<Tensor> both =
-      runtime::products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, normed);
+      runtime::products(backend, {{own.gate, part.memory.gate}, {own.up, part.memory.up}}, input);
   Tensor gate = both[0];
   const Tensor& up = both[1];
   report(part, "gate", number, first, gate);
@@ -349,14 +367,17 @@ Tensor ModelRuntime::State::moved(const Tensor& values, std::size_t from, std::s
 Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_last) {
   const Tensor last = x.with_layout(x.layout().narrow(0, x.dims()[0] - 1, 1));
   const DecoderPart& norm = parts[places.output_norm];
-  Tensor normed = DecoderMemory::rows(norm.memory.normed, 1, spec.embedding);
-  runtime::norm_into(norm, spec, normed, moved(last, place_of_last(), places.output_norm),
-                     weights->output_norm);
-  report(norm, "output_norm", std::nullopt, position_of_last, normed);
+  const Tensor x_of_norm = moved(last, place_of_last(), places.output_norm);
+  ops::ProductInput input = runtime::input_of(norm, spec, x_of_norm, weights->output_norm);
+  if (!has_norms_in_products() || places.output != places.output_norm) {
+    Tensor normed = input.norm->normed;
+    runtime::norm_into(norm, spec, normed, x_of_norm, weights->output_norm);
+    report(norm, "output_norm", std::nullopt, position_of_last, normed);
+    input = moved(normed, places.output_norm, places.output);
+  }
   const DecoderPart& output = parts[places.output];
-  Tensor out =
-      product(output.backend, weights->output, moved(normed, places.output_norm, places.output),
-              output.backend.empty(DType::f32, {1, spec.vocabulary}));
+  Tensor out = product(output.backend, weights->output, input,
+                       output.backend.empty(DType::f32, {1, spec.vocabulary}));
   if (spec.logit_scale != 1 || spec.logit_softcap != 0) {
     report(output, "products", std::nullopt, position_of_last, out);
     runtime::scale_logits(output, spec, out);
