@@ -84,7 +84,8 @@ TEST_CASE("token products: a norm in front has the bits of rmsnorm before them")
   const Backend backend(test::device(platforms));
   // Rows of up to 512 elements have another order of their sum, and of more than 8192 go through
   // shared memory in parts.
-  for (const std::uint64_t columns : {16u, 96u, 512u, 528u, 1024u, 2064u, 8192u, 8208u, 17408u}) {
+  for (const std::uint64_t columns : {16u, 96u, 144u, 208u, 256u, 320u, 400u, 448u, 496u, 512u,
+                                      528u, 1024u, 2064u, 8192u, 8208u, 17408u}) {
     CAPTURE(columns);
     const Tensor x = random_tensor(backend, {1, columns}, 1);
     const Tensor weight = random_tensor(backend, {columns}, 2);
