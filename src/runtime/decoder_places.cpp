@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 #include "hiptool/error.hpp"
@@ -106,6 +107,24 @@ std::vector<std::size_t> layers_at(const DecoderPlaces& places, std::size_t plac
     if (places.layers[layer] == place) layers.push_back(layer);
   }
   return layers;
+}
+
+std::vector<std::size_t> all_layers(const DecoderSpec& spec) {
+  std::vector<std::size_t> layers(spec.layers.size());
+  std::iota(layers.begin(), layers.end(), std::size_t{0});
+  return layers;
+}
+
+std::vector<Backend> backends_in_use(std::span<const Backend> all, const DecoderSpec& spec,
+                                     const FindWeight& find) {
+  const DecoderPlaces places = find_places(all, spec, find);
+  std::vector<Backend> used;
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    const bool is_used = !layers_at(places, place).empty() || places.embedding == place ||
+                         places.output_norm == place || places.output == place;
+    if (is_used) used.push_back(all[place]);
+  }
+  return used;
 }
 
 }  // namespace hiptool::runtime

@@ -33,4 +33,12 @@ DecoderPlaces find_places(std::span<const Backend> backends, const DecoderSpec& 
 /// The layers that compute at that place, ascending.
 std::vector<std::size_t> layers_at(const DecoderPlaces& places, std::size_t place);
 
+/// 0, 1, ... of a decoder on one device.
+std::vector<std::size_t> all_layers(const DecoderSpec& spec);
+
+/// Those of the Backends on which a step computes: a device that only has copies computes nothing.
+/// Throws what find_places() throws.
+std::vector<Backend> backends_in_use(std::span<const Backend> all, const DecoderSpec& spec,
+                                     const FindWeight& find);
+
 }  // namespace hiptool::runtime

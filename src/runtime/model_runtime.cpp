@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,25 +42,6 @@ using runtime::normed_or_same;
 using runtime::product;
 using runtime::weights_of;
 
-// A device that only has copies computes nothing.
-std::vector<Backend> backends_in_use(std::span<const Backend> all, const DecoderSpec& spec,
-                                     const FindWeight& find) {
-  const DecoderPlaces places = runtime::find_places(all, spec, find);
-  std::vector<Backend> used;
-  for (std::size_t place = 0; place < all.size(); ++place) {
-    const bool is_used = !runtime::layers_at(places, place).empty() || places.embedding == place ||
-                         places.output_norm == place || places.output == place;
-    if (is_used) used.push_back(all[place]);
-  }
-  return used;
-}
-
-std::vector<std::size_t> all_layers(const DecoderSpec& spec) {
-  std::vector<std::size_t> layers(spec.layers.size());
-  std::iota(layers.begin(), layers.end(), std::size_t{0});
-  return layers;
-}
-
 void require_heads(const DecoderSpec& spec) {
   constexpr std::uint64_t most = 256;  // of ops::attention
   if (spec.key_length <= most && spec.value_length <= most) return;
@@ -98,7 +78,7 @@ struct ModelRuntime::State {
     static_cast<void>(memory_bytes(spec, options));  // refuses options
     require_heads(spec);
     runtime::require_rope(spec.rope, context_tokens);
-    backends = backends_in_use(all, spec, find);
+    backends = runtime::backends_in_use(all, spec, find);
     places = runtime::find_places(backends, spec, find);
     runtime::check_weights(backends, places, spec, find);
     for (std::size_t place = 0; place < backends.size(); ++place) {
@@ -440,11 +420,11 @@ ModelRuntime::ModelRuntime(ModelRuntime&&) noexcept = default;
 ModelRuntime& ModelRuntime::operator=(ModelRuntime&&) noexcept = default;
 
 std::uint64_t ModelRuntime::memory_bytes(const DecoderSpec& spec, const Options& options) {
-  return runtime::decoder_memory_bytes(spec, all_layers(spec), options);
+  return runtime::decoder_memory_bytes(spec, runtime::all_layers(spec), options);
 }
 
 std::uint64_t ModelRuntime::scratch_bytes(const DecoderSpec& spec, const Options& options) {
-  return runtime::decoder_scratch_bytes(spec, all_layers(spec), options);
+  return runtime::decoder_scratch_bytes(spec, runtime::all_layers(spec), options);
 }
 
 ModelRuntime::State& ModelRuntime::state() const {
