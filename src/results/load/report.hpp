@@ -46,7 +46,7 @@ int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal);
 /// One for each tensor with NaN or infinity and for each undetected fault of the self-test.
 std::vector<report::Failure> load_failures(const LoadOutcome& outcome);
 
-/// "self-test missed 1 of 4 planted faults: ..." or "NaN: 3 values in 1 tensor (a)"; empty if
+/// "self-test missed 1 of 5 planted faults: ..." or "NaN: 3 values in 1 tensor (a)"; empty if
 /// neither occurred.
 std::string failed_check_text(const LoadOutcome& outcome);
 
