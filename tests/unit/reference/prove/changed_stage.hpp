@@ -19,7 +19,7 @@ namespace hiptool::test {
 class ChangedStage {
  public:
   using Values = std::vector<double>;
-  /// `seen` has this layer's stages so far.
+  /// `seen` has this layer's stages so far, and as "position" that of their first token.
   using Change = std::function<void(const std::map<std::string, Values>& seen, Values& values)>;
 
   ChangedStage(const ProvedSample& sample, std::size_t layer, std::string stage, Change change)
@@ -42,6 +42,7 @@ class ChangedStage {
       const auto numbers = stage.values.to_host<float>(stage.stream);
       values.assign(numbers.begin(), numbers.end());
     }
+    seen_["position"] = {static_cast<double>(stage.position)};
     if (stage.name == stage_) {
       change_(seen_, values);
       write_values(sample_.backend, stage.values, values);
