@@ -175,6 +175,7 @@ class Hold:
         end = time.monotonic() + GUARD_S
         while not select.select([self.reached], [], [], 0.1)[0]:
             if process.poll() is not None or time.monotonic() > end:
+                process.kill()   # or its output would be waited for without end
                 raise AssertionError(f"the call was not made: {process.communicate()}")
         self.reached.read(1)
 
