@@ -118,6 +118,7 @@ void decode_ahead(ModelRuntime& runtime, const Request& request, DecodedTokens& 
   KernelTimer timer(runtime.backend().stream());
   bool is_timed = false;
   const auto queue_step = [&] {
+    request.cancel.throw_if_cancelled("decode");
     if (!is_timed) timer.start();
     is_timed = true;
     ahead.queue_step();
