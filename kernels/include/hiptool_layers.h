@@ -92,7 +92,8 @@ struct TokenProducts {
   FileProduct each[3];
   uint32_t count;
   ProductGate gate;
-  float epsilon;  // of the norm in front, where there is one
+  float epsilon;       // of the norm in front, where there is one
+  uint32_t team_rows;  // of a block's team: fewer where there would be too few blocks
 };
 
 struct EmbeddingRows {

@@ -13,6 +13,7 @@
 // common largest score).
 #include <hip/hip_runtime.h>
 
+#include "hiptool_early.h"
 #include "hiptool_elements.h"
 #include "hiptool_layers.h"
 #include "hiptool_math.h"
@@ -228,6 +229,8 @@ struct Attending {
 __forceinline__ __device__ void attend(const Attention& all, const float* queries,
                                        const float* keys, const float* values, const float* sinks,
                                        float* out) {
+  let_next_start();
+  wait_for_inputs();
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < all.tokens * all.heads; work += gridDim.x) {
     const uint64_t token = work / all.heads;
@@ -301,6 +304,8 @@ __forceinline__ __device__ void attend_token(const TokenAttention& token, const 
                                              const float* sines, const float* query_norm,
                                              const float* key_norm, const float* sinks,
                                              float* out) {
+  let_next_start();
+  wait_for_inputs();
   const Attention& all = token.all;
   const uint64_t head = blockIdx.x;
   const uint64_t shared_head = head / all.group;

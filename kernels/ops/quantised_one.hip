@@ -4,6 +4,7 @@
 // together. Rows and the vector consist of whole pieces at aligned places.
 #include <hip/hip_runtime.h>
 
+#include "hiptool_early.h"
 #include "hiptool_math_erf.h"
 #include "hiptool_stretches.h"
 #include "hiptool_token_norm.h"
@@ -204,10 +205,10 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
 
 // The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
 // Each team of a block takes `rows` rows of a tile.
-template <unsigned teams>
+template <unsigned teams, unsigned rows_ = dot_rows_of_one>
 struct TokenTiles {
-  enum : unsigned { rows = dot_rows_of_one, gated_rows = dot_rows_of_one / 2 };
-  using Matrix = OneMatrix<teams* unsigned{rows}>;
+  enum : unsigned { rows = rows_, tile_rows = teams * rows_, gated_tile_rows = tile_rows / 2 };
+  using Matrix = OneMatrix<tile_rows>;
   const TokenProducts& all;
   const uint8_t* const* weights;
   const float* added;  // to the first product; null: nothing
@@ -221,13 +222,13 @@ struct TokenTiles {
                         const float* also, float* const* to)
       : all(products), weights(from), added(also), outs(to) {
     is_gated = all.gate != ProductGate::none;
-    one = tiles_of(all.each[0], is_gated ? gated_rows : rows);
-    two = one + (!is_gated && all.count > 1 ? tiles_of(all.each[1], rows) : 0);
-    three = two + (all.count > 2 ? tiles_of(all.each[2], rows) : 0);
+    one = tiles_of(all.each[0], is_gated ? gated_tile_rows : tile_rows);
+    two = one + (!is_gated && all.count > 1 ? tiles_of(all.each[1], tile_rows) : 0);
+    three = two + (all.count > 2 ? tiles_of(all.each[2], tile_rows) : 0);
   }
 
-  static __device__ uint64_t tiles_of(const FileProduct& product, unsigned team_rows) {
-    return (product.matrix.rows + teams * team_rows - 1) / (teams * team_rows);
+  static __device__ uint64_t tiles_of(const FileProduct& product, unsigned of_tile) {
+    return (product.matrix.rows + of_tile - 1) / of_tile;
   }
 
   __forceinline__ __device__ Matrix matrix_of(uint64_t tile) const {
@@ -240,9 +241,10 @@ struct TokenTiles {
     const unsigned team = threadIdx.x / (layer_threads / teams);
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
-      const uint64_t own = is_gated ? (matrix.tile * teams + team) * gated_rows + r / 2
-                                    : (matrix.tile * teams + team) * rows + r;
-      const uint8_t* const from = is_gated && r % 2 == 1 ? weights[1] : matrix.weights;
+      const unsigned place = team * rows + r;
+      const uint64_t own =
+          is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
+      const uint8_t* const from = is_gated && place % 2 == 1 ? weights[1] : matrix.weights;
       lines[r] = from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
     }
   }
@@ -250,7 +252,7 @@ struct TokenTiles {
   // Of a gate: row `result` of the tile, from the joined sums of both matrices.
   __forceinline__ __device__ void store_gated(const Matrix& matrix, unsigned result,
                                               const float* joined) const {
-    const uint64_t row = matrix.tile * (teams * unsigned{gated_rows}) + result;
+    const uint64_t row = matrix.tile * gated_tile_rows + result;
     if (row >= matrix.rows) return;
     const float gate = canonical(joined[0]);
     const float opened =
@@ -275,6 +277,8 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
   float* const shared = reinterpret_cast<float*>(dynamic_shared());
   float* const joined = shared + sums_size;
+  hiptool_device::let_next_start();
+  hiptool_device::wait_for_inputs();
   const TokenNorm norm =
       norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
 #pragma unroll 1
@@ -298,11 +302,11 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
 
 // In stretches: threads of a row join their sums without shared memory, so that those of other rows
 // need not wait for them.
-template <class Row>
-__forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams>& tiles,
+template <class Row, unsigned rows>
+__forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams, rows>& tiles,
                                                    const float* x, const float* norm_weights) {
-  constexpr unsigned rows = dot_rows_of_one;
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
+  hiptool_device::wait_for_inputs();
   const TokenNorm norm =
       norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
   const unsigned team = threadIdx.x / stretch_threads;
@@ -327,8 +331,11 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
     float joined[rows];
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) joined[r] = join_stretches<Row>(sums[r]);
-    if (own == 0 && tiles.is_gated) {
-      tiles.store_gated(matrix, team, joined);
+    if (tiles.is_gated) {
+      // The row beside a gate's is this team's second one, or the next team's.
+      const float beside = rows > 1 ? joined[rows - 1] : __shfl_xor(joined[0], stretch_threads);
+      const float both[2] = {joined[0], beside};
+      if (own == 0 && team * rows % 2 == 0) tiles.store_gated(matrix, team * rows / 2, both);
     } else if (own == 0) {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) matrix(team * rows + r, joined[r]);
@@ -342,7 +349,11 @@ __forceinline__ __device__ void multiply_one(const TokenProducts& all,
                                              const float* x, const float* norm, const float* added,
                                              float* const* outs) {
   if constexpr (is_staged && Stretch<Row>::is_known) {
-    multiply_stretches<Row>({all, weights, added, outs}, x, norm);
+    if (all.team_rows == 1) {
+      multiply_stretches<Row, 1>({all, weights, added, outs}, x, norm);
+    } else {
+      multiply_stretches<Row, dot_rows_of_one>({all, weights, added, outs}, x, norm);
+    }
   } else {
     multiply_pieces<Row>({all, weights, added, outs}, grids, x, norm);
   }

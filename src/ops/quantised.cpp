@@ -233,6 +233,11 @@ LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64
   return config;
 }
 
+/// Of a multiprocessor, as many blocks of one token as its registers take.
+std::uint64_t blocks_at_once(const hiptool_ops::FileMatrix& matrix) {
+  return hiptool_ops::has_stretches(matrix.type) ? 2 : 4;
+}
+
 /// Of one token, which NVIDIA's kernels stage in shared memory: blocks that are there at the same
 /// time do so once for all of their tiles.
 LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
@@ -242,10 +247,8 @@ LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
   config.shared_bytes = hiptool_ops::token_shared_bytes(
       matrix.type, matrix.columns / hiptool_ops::dot_piece, is_staged);
   if (!is_staged) return config;
-  // Of a multiprocessor, as many as its registers take.
-  const std::uint64_t blocks_at_once = hiptool_ops::has_stretches(matrix.type) ? 2 : 4;
   config.grid.x = static_cast<std::uint32_t>(
-      std::min(tiles, blocks_at_once * state_of(backend).multiprocessors));
+      std::min(tiles, blocks_at_once(matrix) * state_of(backend).multiprocessors));
   return config;
 }
 
@@ -266,6 +269,15 @@ struct KernelInput {
   const InputNorm* norm = nullptr;
 };
 
+/// Of so many rows. Of a gate, half of them of each matrix.
+std::uint64_t tiles_of(std::span<const WeightsProduct> products, std::uint64_t rows,
+                       bool is_gated) {
+  if (is_gated) return ceil_divide(products.front().weights->rows(), rows / 2);
+  std::uint64_t tiles = 0;
+  for (const WeightsProduct& one : products) tiles += ceil_divide(one.weights->rows(), rows);
+  return tiles;
+}
+
 /// Of one token; a gate is for two matrices and has the first one's output.
 void launch_token_products(const Backend& backend, std::span<const WeightsProduct> products,
                            const KernelInput& input, const Tensor* added,
@@ -275,27 +287,31 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   std::array<void*, most_products> weights{};
   std::array<void*, most_products> outs{};
   const bool is_staged = backend.device().platform() == Platform::nvidia;
-  const std::uint64_t rows =
-      hiptool_ops::token_rows(file_matrix(*products.front().weights).type, is_staged);
-  std::uint64_t tiles = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
     all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
     weights[i] = products[i].weights->blocks().address();
     outs[i] = products[i].out->address();
-    tiles += ceil_divide(products[i].weights->rows(), rows);
+  }
+  const hiptool_ops::FileMatrix& matrix = all.each[0].matrix;
+  const bool is_gated = gate != hiptool_ops::ProductGate::none;
+  const std::uint64_t rows = hiptool_ops::token_rows(matrix.type, is_staged);
+  all.team_rows = hiptool_ops::dot_rows_of_one;
+  std::uint64_t tiles = tiles_of(products, rows, is_gated);
+  // Where not all blocks would have a tile, smaller ones keep more of them busy.
+  if (is_staged && hiptool_ops::has_stretches(matrix.type) &&
+      tiles < blocks_at_once(matrix) * state_of(backend).multiprocessors) {
+    tiles = tiles_of(products, rows / all.team_rows, is_gated);
+    all.team_rows = 1;
   }
   all.count = static_cast<std::uint32_t>(products.size());
   all.gate = gate;
   if (input.norm != nullptr) all.epsilon = static_cast<float>(input.norm->epsilon);
-  if (gate != hiptool_ops::ProductGate::none) {
-    tiles = ceil_divide(products.front().weights->rows(), rows / 2);
-  }
-  const LaunchConfig config = token_launch(backend, tiles, all.each[0].matrix);
+  const LaunchConfig config = token_launch(backend, tiles, matrix);
   launch(state_of(backend).kernel(
              "ops_quantised_one",
              "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),
          config, backend.stream(), all, weights[0], weights[1], weights[2],
-         grids_of(backend, all.each[0].matrix), vector.address(),
+         grids_of(backend, matrix), vector.address(),
          input.norm != nullptr ? input.norm->weight->address() : nullptr,
          added != nullptr ? added->address() : nullptr, outs[0], outs[1], outs[2]);
 }

@@ -76,13 +76,29 @@ void add_id(std::span<const float> logits, const SamplingOptions& sampling, std:
   if (result.on_id) result.on_id();
 }
 
-// The timer was started before the second of `count` steps, and the last one is queued.
-void add_time(KernelTimer& timer, std::uint64_t count, DecodedSteps& steps) {
-  if (count < 2) return;
-  timer.stop();
-  steps.time_s += timer.elapsed_s();
-  steps.timed += count - 1;
-}
+/// Time from a step to the last one. The first step is the prompt's, and the second one loads the
+/// kernels of single tokens, so it counts only where there are no others.
+class StepTimer {
+ public:
+  StepTimer(const StreamRef& stream, std::uint64_t count)
+      : timer_(stream), count_(count), untimed_(count > 2 ? 2 : 1) {}
+  /// Before each step: those that were queued before it.
+  void before(std::uint64_t steps) {
+    if (steps == untimed_) timer_.start();
+  }
+  /// Once the last one is queued.
+  void add_to(DecodedSteps& steps) {
+    if (count_ <= untimed_) return;
+    timer_.stop();
+    steps.time_s += timer_.elapsed_s();
+    steps.timed += count_ - untimed_;
+  }
+
+ private:
+  KernelTimer timer_;
+  std::uint64_t count_;
+  std::uint64_t untimed_;
+};
 
 void decode_one_by_one(ModelRuntime& runtime, const Request& request, DecodedTokens& result,
                        DecodedSteps& steps) {
@@ -93,14 +109,14 @@ void decode_one_by_one(ModelRuntime& runtime, const Request& request, DecodedTok
       if (stage.name == "output") wait_for(stage.stream, cancel);
     });
   }
-  KernelTimer timer(backend.stream());
-  bool is_slow = true;
   const std::size_t first = result.ids.size();
+  StepTimer timer(backend.stream(), request.count - first);
+  bool is_slow = true;
   while (result.ids.size() < request.count) {
     request.cancel.throw_if_cancelled("decode");
     const auto start = DecodeClock::now();
     const bool is_first = result.ids.size() == first;
-    if (result.ids.size() == first + 1) timer.start();
+    timer.before(result.ids.size() - first);
     const Tensor logits = is_first ? feed_prompt(runtime, request.prompt, request.cancel)
                                    : runtime.decode_step(std::span(result.ids).last(1));
     if (is_slow) wait_for(backend.stream(), request.cancel);
@@ -108,24 +124,22 @@ void decode_one_by_one(ModelRuntime& runtime, const Request& request, DecodedTok
     is_slow = seconds_since(start) > longest_wait_s;
     add_id(values, request.sampling, runtime.position() - 1, result, steps);
   }
-  add_time(timer, request.count - first, steps);
+  timer.add_to(steps);
 }
 
 void decode_ahead(ModelRuntime& runtime, const Request& request, DecodedTokens& result,
                   DecodedSteps& steps) {
   const bool is_automatic = request.order == StepOrder::automatic;
   StepsAhead ahead(runtime);
-  KernelTimer timer(runtime.backend().stream());
-  bool is_timed = false;
+  const std::size_t first = result.ids.size();
+  StepTimer timer(runtime.backend().stream(), request.count - first);
   const auto queue_step = [&] {
     request.cancel.throw_if_cancelled("decode");
-    if (!is_timed) timer.start();
-    is_timed = true;
+    timer.before(result.ids.size() - first + ahead.unread());
     ahead.queue_step();
   };
   // A slow step has little to gain, and two of them would delay the answer to Ctrl-C.
   bool is_slow = is_automatic;
-  const std::size_t first = result.ids.size();
   while (result.ids.size() < request.count) {
     request.cancel.throw_if_cancelled("decode");
     const auto start = DecodeClock::now();
@@ -149,7 +163,7 @@ void decode_ahead(ModelRuntime& runtime, const Request& request, DecodedTokens& 
     add_id(logits, request.sampling, 0, result, steps);  // greedy: there is no draw
     if (failure) std::rethrow_exception(failure);
   }
-  add_time(timer, request.count - first, steps);
+  timer.add_to(steps);
 }
 
 bool is_decoded_ahead(const ModelRuntime& runtime, const Request& request) {

@@ -267,7 +267,9 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuModuleLoadDataEx), decltype(&::cuModuleLoadDataEx)>();
   check_call<decltype(ours::CudaDriver::cuModuleUnload), decltype(&::cuModuleUnload)>();
   check_call<decltype(ours::CudaDriver::cuModuleGetFunction), decltype(&::cuModuleGetFunction)>();
+  check_call<decltype(ours::CudaDriver::cuModuleGetGlobal_v2), decltype(&::cuModuleGetGlobal)>();
   check_call<decltype(ours::CudaDriver::cuLaunchKernel), decltype(&::cuLaunchKernel)>();
+  check_call<decltype(ours::CudaDriver::cuLaunchKernelEx), decltype(&::cuLaunchKernelEx)>();
   check_call<decltype(ours::CudaDriver::cuFuncGetAttribute), decltype(&::cuFuncGetAttribute)>();
   check_call<decltype(ours::CudaDriver::cuFuncSetAttribute), decltype(&::cuFuncSetAttribute)>();
 }

@@ -107,6 +107,34 @@ using CUjit_option = hipJitOption;
 /// End marker of cuLaunchKernel's `extra` list (HIP's is 3); pointer and size are 1 and 2 in both.
 inline constexpr std::uintptr_t cu_launch_param_end = 0;
 
+/// Of cuLaunchKernelEx (CUlaunchAttribute): an id and a value of 64 bytes, 8 bytes behind it.
+enum CudaLaunchAttributeId : unsigned {
+  CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+};
+union CudaLaunchAttributeValue {
+  char bytes[64];
+  int programmatic_stream_serialization_allowed;
+};
+struct CudaLaunchAttribute {
+  CudaLaunchAttributeId id;
+  char padding[8 - sizeof(CudaLaunchAttributeId)];
+  CudaLaunchAttributeValue value;
+};
+
+/// CUlaunchConfig.
+struct CudaLaunch {
+  unsigned grid_x;
+  unsigned grid_y;
+  unsigned grid_z;
+  unsigned block_x;
+  unsigned block_y;
+  unsigned block_z;
+  unsigned shared_bytes;
+  CUstream stream;
+  CudaLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 struct CUarray_st;
 
 /// Argument of the 2D copies (CUDA_MEMCPY2D_v2).

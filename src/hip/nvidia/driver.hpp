@@ -76,10 +76,14 @@ namespace hiptool::hip::nvidia {
   CALL(optional, CUresult, cuModuleUnload, (CUmodule module))                                      \
   CALL(optional, CUresult, cuModuleGetFunction,                                                    \
        (CUfunction * function, CUmodule module, const char* name))                                 \
+  CALL(optional, CUresult, cuModuleGetGlobal_v2,                                                   \
+       (CUdeviceptr * address, std::size_t * size_bytes, CUmodule module, const char* name))       \
   CALL(optional, CUresult, cuLaunchKernel,                                                         \
        (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,                \
         void** arguments, void** extra))                                                           \
+  CALL(optional, CUresult, cuLaunchKernelEx,                                                       \
+       (const CudaLaunch* launch, CUfunction function, void** arguments, void** extra))            \
   CALL(optional, CUresult, cuFuncGetAttribute,                                                     \
        (int* value, CUfunction_attribute attribute, CUfunction function))                          \
   CALL(optional, CUresult, cuFuncSetAttribute,                                                     \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hip/nvidia/calls.hpp"
 #include "hip/nvidia/driver.hpp"
+#include "hip/nvidia/early_start.hpp"
 #include "hip/nvidia/launch_list.hpp"
 
 namespace hiptool::hip::nvidia {
@@ -21,14 +22,17 @@ hipError_t load_module_data_ex(hipModule_t* module, const void* image, unsigned 
 
 hipError_t unload_module(hipModule_t module) {
   if (module == nullptr) return hipErrorInvalidHandle;
+  forget_functions(module);
   return call_after(enter_device(), [=] { return cuda().cuModuleUnload(module); });
 }
 
 hipError_t get_function(hipFunction_t* function, hipModule_t module, const char* name) {
   if (function == nullptr || name == nullptr) return hipErrorInvalidValue;
   if (module == nullptr) return hipErrorInvalidHandle;
-  return call_after(enter_device(),
-                    [=] { return cuda().cuModuleGetFunction(function, module, name); });
+  const hipError_t error = call_after(
+      enter_device(), [=] { return cuda().cuModuleGetFunction(function, module, name); });
+  if (error == hipSuccess) note_function(module, *function);
+  return error;
 }
 
 /// A block larger than the device can run is an invalid configuration in HIP 7 and an invalid value
@@ -63,8 +67,9 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
   }
   if (const hipError_t error = enter_stream(stream); error != hipSuccess) return error;
   if (shared_bytes > 0) allow_shared_bytes(function, shared_bytes);
-  const CUresult result = cuda().cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
-                                                block_z, shared_bytes, stream, arguments, extra);
+  const CudaLaunch config{grid_x,  grid_y,       grid_z, block_x, block_y,
+                          block_z, shared_bytes, stream, nullptr, 0};
+  const CUresult result = launch_early_or_not(function, config, arguments, extra);
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
   if (result == CUDA_ERROR_INVALID_VALUE && is_block_too_large(threads)) {
     return hipErrorInvalidConfiguration;

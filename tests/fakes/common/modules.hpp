@@ -13,7 +13,8 @@ namespace hiptool::fake {
 struct Contents {
   int error = 0;  ///< what the runtime answers to it, 0 if it can be loaded
   std::vector<std::string> kernels;
-  std::string log;  ///< what the driver's compiler would say of it
+  std::string log;                     ///< what the driver's compiler would say of it
+  std::vector<std::string> variables;  ///< that the host can find, where a fake tells them
 };
 
 hip::hipError_t load_module(hip::hipModule_t* module, const Contents& contents);

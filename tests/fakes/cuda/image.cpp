@@ -34,13 +34,13 @@ Contents read_ptx(std::string_view text) {
   const auto version = number_after(text, ".version ");
   const auto target = number_after(text, ".target sm_");
   if (!version || !target) {
-    return {invalid_ptx, {}, "ptxas fatal   : Ptx assembly aborted due to errors"};
+    return {invalid_ptx, {}, "ptxas fatal   : Ptx assembly aborted due to errors", {}};
   }
   // What a driver of CUDA 13.0 reads.
   if (*version > number_from("FAKE_CUDA_PTX_MAJOR", 9))
-    return {unsupported_ptx_version, {}, "unsupported .version"};
+    return {unsupported_ptx_version, {}, "unsupported .version", {}};
   if (static_cast<unsigned>(*target) > device_arch)
-    return {no_binary_for_gpu, {}, "the .target is newer than the device"};
+    return {no_binary_for_gpu, {}, "the .target is newer than the device", {}};
   Contents contents;
   constexpr std::string_view word = ".entry";
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at)) {
@@ -49,6 +49,15 @@ Contents read_ptx(std::string_view text) {
     if (end == std::string_view::npos) break;
     contents.kernels.emplace_back(text.substr(at, end - at));
     at = end;
+  }
+  // ".visible .global .align 1 .u8 name = 1;"
+  constexpr std::string_view variable = ".visible .global ";
+  for (std::size_t at = text.find(variable); at != std::string_view::npos;
+       at = text.find(variable, at + 1)) {
+    const std::string_view line = text.substr(at, text.find_first_of("=[;", at) - at);
+    const std::size_t last = line.find_last_not_of(' ');
+    const std::size_t space = line.find_last_of(' ', last);
+    contents.variables.emplace_back(line.substr(space + 1, last - space));
   }
   return contents;
 }
@@ -68,13 +77,21 @@ int object_arch(const char* image) {
 Contents read_object(const char* image) {
   constexpr std::string_view mark = ".text.";
   const Elf object(image);
-  if (!object.is_for(cuda_machine)) return {invalid_image, {}, {}};
-  if (object_arch(image) != device_arch) return {no_binary_for_gpu, {}, {}};
+  if (!object.is_for(cuda_machine)) return {invalid_image, {}, {}, {}};
+  if (object_arch(image) != device_arch) return {no_binary_for_gpu, {}, {}, {}};
   // As a driver older than the ptxas that made the object.
-  if (const int error = number_from("FAKE_CUDA_CUBIN_ERROR", 0); error != 0) return {error, {}, {}};
+  if (const int error = number_from("FAKE_CUDA_CUBIN_ERROR", 0); error != 0)
+    return {error, {}, {}, {}};
   Contents contents;
   for (const std::string& name : object.section_names()) {
     if (name.starts_with(mark)) contents.kernels.push_back(name.substr(mark.size()));
+  }
+  // All names of symbols: no variable has a kernel's.
+  constexpr std::uint32_t string_table = 3;
+  for (const std::string_view names : object.sections(string_table)) {
+    for (std::size_t at = 0; at < names.size(); at += contents.variables.back().size() + 1) {
+      contents.variables.emplace_back(names.data() + at);
+    }
   }
   return contents;
 }
@@ -98,7 +115,7 @@ Contents read_fatbin(const char* image) {
     if (suits) return is_compressed ? Contents{} : read_ptx(image + content);
     at = content + number(at + 8, std::uint64_t{});
   }
-  return {no_binary_for_gpu, {}, {}};
+  return {no_binary_for_gpu, {}, {}, {}};
 }
 
 }  // namespace
@@ -109,7 +126,7 @@ Contents read_cuda_image(const void* image) {
   if (std::strncmp(bytes, "\177ELF", 4) == 0) return read_object(bytes);
   const std::string_view text(bytes);
   const bool is_ptx = text.find(".version") != std::string_view::npos;
-  return is_ptx ? read_ptx(text) : Contents{invalid_image, {}, {}};
+  return is_ptx ? read_ptx(text) : Contents{invalid_image, {}, {}, {}};
 }
 
 }  // namespace hiptool::fake

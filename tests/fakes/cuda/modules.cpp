@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
@@ -29,6 +30,8 @@ struct Owners {
   std::map<CUfunction, CUcontext> of_function;
   std::map<CUfunction, unsigned> shared_bytes;  ///< that were asked for
   std::map<CUfunction, std::string> names;
+  std::map<CUmodule, std::vector<std::string>> variables;
+  std::set<CUfunction> early;    ///< of modules that say that their kernels wait
   std::set<CUfunction> skipped;  ///< kernels that FAKE_CUDA_SKIP_KERNEL names
 };
 
@@ -42,7 +45,19 @@ CUresult load(CUmodule* module, const Contents& contents) {
   if (result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(owners().mutex);
   owners().of_module[*module] = current_context();
+  owners().variables[*module] = contents.variables;
   return CUDA_SUCCESS;
+}
+
+// The caller has the lock.
+bool has_variable(CUmodule module, const char* name) {
+  const std::vector<std::string>& all = owners().variables[module];
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+bool is_early(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  return owners().early.count(function) > 0;
 }
 
 bool is_of_current_context(CUfunction function) {
@@ -130,7 +145,20 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   const std::lock_guard lock(owners().mutex);
   owners().of_function[*function] = owners().of_module[module];
   owners().names[*function] = name;
+  owners().early.erase(*function);
+  if (has_variable(module, "hiptool_starts_early")) owners().early.insert(*function);
   if (text_from("FAKE_CUDA_SKIP_KERNEL", "") == name) owners().skipped.insert(*function);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* size_bytes, CUmodule module,
+                              const char* name) {
+  const CUresult entered = enter_context();
+  if (entered != CUDA_SUCCESS) return entered;
+  static unsigned char variable = 1;
+  const std::lock_guard lock(owners().mutex);
+  if (!has_variable(module, name)) return static_cast<CUresult>(hiptool::hip::hipErrorNotFound);
+  *address = reinterpret_cast<CUdeviceptr>(&variable);
+  *size_bytes = sizeof(variable);
   return CUDA_SUCCESS;
 }
 /// Stream and function have to be of the current context.
@@ -163,6 +191,22 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                    block_z, shared_bytes, stream, changed, extra);
   });
   return result == CUDA_SUCCESS ? after_launch(name, stream, arguments) : result;
+}
+/// Only kernels that wait for those in front of them may start early; the others would race.
+CUresult cuLaunchKernelEx(const CudaLaunch* launch, CUfunction function, void** arguments,
+                          void** extra) {
+  if (number_from("FAKE_CUDA_NO_EARLY", 0) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  for (unsigned i = 0; i < launch->attribute_count; ++i) {
+    const CudaLaunchAttribute& attribute = launch->attributes[i];
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+        attribute.value.programmatic_stream_serialization_allowed != 1 || !is_early(function)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    ++state().early_launches;
+  }
+  return cuLaunchKernel(function, launch->grid_x, launch->grid_y, launch->grid_z, launch->block_x,
+                        launch->block_y, launch->block_z, launch->shared_bytes, launch->stream,
+                        arguments, extra);
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   if (attribute == hiptool::hip::HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {

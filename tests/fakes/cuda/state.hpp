@@ -15,7 +15,8 @@ struct FakeCudaState {
   std::atomic<unsigned> event_flags = 0;      ///< of the last cuEventCreate
   std::array<std::atomic<void*>, 5> extra{};  ///< of the last launch
   std::array<std::atomic<int>, 2>
-      launch_ordinals{};  ///< current context's and stream's device at the launch
+      launch_ordinals{};                ///< current context's and stream's device at the launch
+  std::atomic<int> early_launches = 0;  ///< that may start before the kernel in front has ended
 };
 
 /// Type of the exported function "fake_cuda_state", and of "fake_cuda_allocations": how much device

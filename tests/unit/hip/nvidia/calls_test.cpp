@@ -289,6 +289,42 @@ TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
   REQUIRE(hip.hipSetDevice(0) == hipSuccess);
 }
 
+TEST_CASE("kernels start early where their module says that they wait") {
+  const Api& hip = api();
+  REQUIRE(hip.hipSetDevice(0) == hipSuccess);
+  const std::string plain =
+      ".version 7.0\n.target sm_90\n.visible .entry conformance_append_digit()\n";
+  const std::string early = plain + ".visible .global .align 1 .u8 hiptool_starts_early = 1;\n";
+  const auto launch = [&](hipFunction_t function) {
+    unsigned* values = nullptr;
+    unsigned digit = 0;
+    unsigned n = 0;
+    void* arguments[] = {&values, &digit, &n};
+    const int before = state().early_launches;
+    CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr) ==
+          hipSuccess);
+    return state().early_launches - before;
+  };
+  const auto early_launches_of = [&](const std::string& text) {
+    hipModule_t module = nullptr;
+    hipFunction_t function = nullptr;
+    REQUIRE(hip.hipModuleLoadData(&module, text.c_str()) == hipSuccess);
+    REQUIRE(hip.hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
+    const int count = launch(function);
+    CHECK(hip.hipModuleUnload(module) == hipSuccess);
+    return count;
+  };
+  CHECK(early_launches_of(plain) == 0);
+  CHECK(early_launches_of(early) == 1);
+  // A function may get the handle of one that was unloaded.
+  CHECK(early_launches_of(plain) == 0);
+  // An older driver has no such launches.
+  setenv("FAKE_CUDA_NO_EARLY", "1", 1);
+  CHECK(early_launches_of(early) == 0);
+  unsetenv("FAKE_CUDA_NO_EARLY");
+  CHECK(hip.hipDeviceSynchronize() == hipSuccess);
+}
+
 TEST_CASE("a launch asks for shared memory beyond what CUDA gives unasked") {
   const Api& hip = api();
   hipModule_t module = nullptr;
