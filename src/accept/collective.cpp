@@ -160,7 +160,7 @@ class Reduces {
     fault.reason = fmt::format("{} with it, {} without it; without another one it is not faster",
                                figure_text(all), figure_text(faster));
     fault.action =
-        "compare its links, clocks and PCIe errors with those of the other GPUs: "
+        "compare its links, clocks and PCIe errors with the other GPUs: "
         "`hiptool devices --doctor`; reset it";
     fault.expected = *faster.bytes_per_s;
     fault.got = *all.bytes_per_s;

@@ -248,8 +248,8 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
       // Copies have no numbers, and are not read a second time.
       const bool was_reread = !measured.wrong->expected.is_absent();
       if (was_reread) {
-        reason += measured.wrong->reread_agrees ? "; reading again gives the same"
-                                                : "; reading again gives another value";
+        reason += "; ";
+        reason += report::second_read_text(*measured.wrong);
       }
     }
     fault.reason = reason;
@@ -293,7 +293,7 @@ void memory_stage(const Device& device, const StageContext& context, Heartbeat& 
   bench.names = {"memtest-address", "memtest-random"};
   if (context.level > CheckLevel::quick) {
     bench.names = {"memtest"};
-    // The memory of the host is that of other programs too.
+    // Other programs use the memory of the host too.
     if (!device.is_host_memory() && context.size_bytes == 0) bench.memory_share = memory_share;
   }
   if (context.level == CheckLevel::extended) bench.soak_s = longest_soak_s;
@@ -342,10 +342,11 @@ void operations_stage(const Device& device, const StageContext& context, Heartbe
   if (context.level != CheckLevel::extended) sweep.arrangements = {measure::Arrangement::packed};
   std::uint64_t cases = 0;
   std::size_t operations = 0;
-  heart.step("the first operation on " + device.id());
+  heart.step("operation 1 on " + device.id());
   sweep.on_result = [&](std::span<const measure::KernelResult> types, std::size_t done,
                         std::size_t total) {
-    heart.step(fmt::format("the operation after {} ({} of {})", types.front().kernel, done, total));
+    heart.step(fmt::format("operation {} of {}, after {}", std::min(done + 1, total), total,
+                           types.front().kernel));
     ++operations;
     for (const measure::KernelResult& result : types) {
       cases += result.cases;

@@ -105,6 +105,11 @@ std::string_view to_string(Status status) noexcept {
   return status_words[static_cast<std::size_t>(status)];
 }
 
+std::string_view second_read_text(const WrongData& wrong) noexcept {
+  return wrong.reread_agrees ? "a second read returned the same value"
+                             : "a second read returned another value";
+}
+
 Status parse_status(std::string_view text) noexcept {
   if (text == "wrong") return Status::mismatch;  // of a load: right bytes, wrong results
   const auto found = std::find(status_words.begin(), status_words.end(), text);

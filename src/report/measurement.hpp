@@ -30,6 +30,9 @@ struct WrongData {
   std::size_t argument = 0;    ///< of a user's kernel: where it found this
 };
 
+/// "a second read returned the same value", or another one.
+std::string_view second_read_text(const WrongData& wrong) noexcept;
+
 struct Measurement {
   std::string id;           ///< unique in its run: a label, "@" and the devices
   std::string label;        ///< what was measured, without the devices: "h2d.pinned.copy.256MiB"

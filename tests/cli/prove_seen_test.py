@@ -104,7 +104,7 @@ class ProveSeen(CliTest):
         self.assertRegex(
             " ".join(found.stdout.split()),
             r"^wrong: m.gguf on nvidia:0: decoded logits, row \d+ of \d+: expected \S+, got \S+; "
-            "all layers are right; again: the same ")
+            "all layers are right; a second run gave the same value ")
 
     def test_a_device_that_is_wrong_is_not_tested(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")

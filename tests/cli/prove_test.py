@@ -290,7 +290,7 @@ class Prove(CliTest):
         self.assertRegex(
             self.first_line(table.stdout),
             rf"^wrong: m.gguf on nvidia:0: layer \d, {name} \(F32\), row \d+ of \d+: "
-            r"expected -?[\d.e-]+, got \S+; layer.* right; again: the same$")
+            r"expected -?[\d.e-]+, got \S+; layer.* right; a second run gave the same value$")
 
     def golden(self, path, golden, *words):
         written = run("load", path, "--prove", "--write-golden", golden, *words,

@@ -126,7 +126,7 @@ class Sweep(Operations):
         text = " ".join(result.stdout.split())
         self.assertIn(f"wrong: add.u32@nvidia:0 spread {layout['reason']}: expected "
                       f"{wrong['expected']}, got 4294967295", text)
-        self.assertIn("1 320 elements wrong; reading again gives the same", text)
+        self.assertIn("1 320 elements wrong; a second read returned the same value", text)
         self.assertIn("add: 2 types, 2 layouts, 13 cases: WRONG", result.stderr)
 
     def test_one_verdict(self):

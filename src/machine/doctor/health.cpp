@@ -119,7 +119,7 @@ void examine_busy(const DoctorGpu& gpu, CheckList& list) {
   }
   list.add({"busy", others.empty() ? Severity::pass : Severity::warn, gpu.id,
             gpu.name() + (others.empty() ? ": no other process" : ": used by processes " + others),
-            gpu.sensor_source, "no other process, or measurements cannot be compared",
+            gpu.sensor_source, "not in use by other processes, which make results incomparable",
             others.empty() ? "" : "list them with `ps -o pid,user,args -p " + others + "`"});
 }
 

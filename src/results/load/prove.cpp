@@ -80,8 +80,15 @@ std::string wrong_text(const ProveOutcome& prove) {
                   is_sum ? "sum" : "row", row_of(wrong), rows_of(wrong), wrong.expected, wrong.got);
   text +=
       is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
-  if (wrong.repeats) text += *wrong.repeats ? "; again: the same" : "; again: other values";
+  if (wrong.repeats) {
+    text += fmt::format("; a second run gave {} value", *wrong.repeats ? "the same" : "another");
+  }
   return text;
+}
+
+// Percents of a large multiple are digits that nobody reads.
+std::string part_of_bound(double share) {
+  return share < 10 ? format_share(share) + " of" : fmt::format("{:.3g} times", share);
 }
 
 // A wrong number in the metadata gives the same wrong values everywhere.
@@ -285,9 +292,8 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove) {
     worst = &layer;
   }
   if (worst != nullptr) {
-    add(fmt::format(
-        "layers  {} compared, {} wrong; the largest error is {} of its bound, in layer {}",
-        layers.size(), wrong, format_share(highest), worst->layer));
+    add(fmt::format("layers  {} compared, {} wrong; the largest error is {} its bound, in layer {}",
+                    layers.size(), wrong, part_of_bound(highest), worst->layer));
   }
   if (prove.result.logits) {
     const LogitsResult& logits = *prove.result.logits;

@@ -64,12 +64,11 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
         wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
     notes.push_back(
         {Tone::bad,
-         fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; reading again "
-                     "gives {}",
-                     result.id, wrong.count, base::plain_count_of(result.checked, "value"), place,
+         fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; {}", result.id,
+                     wrong.count, base::plain_count_of(result.checked, "value"), place,
                      report::format_value(wrong.expected, Unit::none),
                      report::format_value(wrong.got, Unit::none), wrong.xor_bits,
-                     wrong.reread_agrees ? "the same" : "something else")});
+                     report::second_read_text(wrong))});
   }
   if (!result.reason.empty()) {
     const bool is_failed = result.status == Status::failed;

@@ -71,13 +71,11 @@ std::string wrong_library_text(const LibraryResult& result) {
   if (!result.wrong) return text;
   const report::WrongData& wrong = *result.wrong;
   return text +
-         fmt::format(": {}; {}{} wrong, first {}: expected {}, got {}; reading again gives {}",
-                     result.where, result.counts_all ? "" : "at least ",
-                     base::count_of(wrong.count, "element"),
+         fmt::format(": {}; {}{} wrong, first {}: expected {}, got {}; {}", result.where,
+                     result.counts_all ? "" : "at least ", base::count_of(wrong.count, "element"),
                      place_word(result.problem, wrong.first_index.value_or(0)),
                      report::format_value(wrong.expected, Unit::none),
-                     report::format_value(wrong.got, Unit::none),
-                     wrong.reread_agrees ? "the same" : "something else");
+                     report::format_value(wrong.got, Unit::none), report::second_read_text(wrong));
 }
 
 const char* judged_parts(const LibraryResult& result) {

@@ -113,11 +113,11 @@ void add_type_notes(const KernelResult& result, std::vector<report::Line>& notes
     if (!layout.has_wrong) continue;
     std::string text = fmt::format("wrong: {} {} {}", result.id, layout.layout, layout.reason);
     if (layout.wrong) {
-      text += fmt::format(": expected {}, got {}, xor 0x{:x}; {} wrong; reading again gives {}",
+      text += fmt::format(": expected {}, got {}, xor 0x{:x}; {} wrong; {}",
                           report::format_value(layout.wrong->expected, Unit::none),
                           report::format_value(layout.wrong->got, Unit::none),
                           layout.wrong->xor_bits, base::count_of(layout.wrong->count, "element"),
-                          layout.wrong->reread_agrees ? "the same" : "something else");
+                          report::second_read_text(*layout.wrong));
     }
     notes.push_back({Tone::bad, std::move(text)});
   }

@@ -225,14 +225,14 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
     const report::WrongData& wrong = *result.wrong;
     return report::failure_line(
         fmt::format("wrong result of {}: {} of {} of argument {} differ, first at {}: "
-                    "expected {}, got {}, xor 0x{:x}; reading again {}",
+                    "expected {}, got {}, xor 0x{:x}; {}{}",
                     subject, wrong.count,
                     base::plain_count_of(run.arguments[wrong.argument].count, "element"),
                     wrong.argument, *wrong.first_index,
                     report::format_value(wrong.expected, report::Unit::none),
                     report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
-                    wrong.reread_agrees ? "gives the same"
-                                        : "gives something else, so memory or copy is at fault") +
+                    report::second_read_text(wrong),
+                    wrong.reread_agrees ? "" : ": suspect the memory or the copy") +
         zeros_text(result));
   }
   const std::optional<double> median_s = median_of(result);
