@@ -72,11 +72,32 @@ Error unknown_option(const CLI::App& root, const std::string& word, const std::s
   return usage_error("unknown option '" + name + "'", join_lines(hint, help_hint(root)));
 }
 
-Error unknown_word(const CLI::App& root, const std::string& word, const std::string& next) {
-  if (word.size() > 1 && word.front() == '-') return unknown_option(root, word, next);
-  if (parsed_subcommand(root) != nullptr) {
-    return usage_error("unexpected argument '" + word + "'", help_hint(root));
+// For a value without its option: "did you mean '--level quick'?".
+std::string hint_for_value(CLI::App& app, const std::string& word) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    for (const std::string& value : help_of(*option).values) {
+      if (!base::equals_ignoring_case(value, word)) continue;
+      return fmt::format("did you mean '--{} {}'?", option->get_lnames().front(), value);
+    }
   }
+  return {};
+}
+
+Error unexpected_argument(CLI::App& root, CLI::App& command, const std::string& word) {
+  std::string hint = hint_for_value(command, word);
+  if (hint.empty()) hint = hint_for_value(root, word);
+  const Command* const known = find_command(command.get_name());
+  if (hint.empty() && known != nullptr && known->takes_devices) {
+    hint = hint_for_argument(word, command.get_option_no_throw("--model") != nullptr);
+  }
+  return usage_error("unexpected argument '" + word + "'", join_lines(hint, help_hint(root)));
+}
+
+Error unknown_word(CLI::App& root, const std::string& word, const std::string& next) {
+  if (word.size() > 1 && word.front() == '-') return unknown_option(root, word, next);
+  const auto chosen = root.get_subcommands();
+  if (!chosen.empty()) return unexpected_argument(root, *chosen.front(), word);
   std::string hint = hint_for_command(word, next);
   if (hint.empty()) {
     std::vector<std::string> candidates;
@@ -114,7 +135,7 @@ Error parser_error(const CLI::App& root, const CLI::ParseError& error) {
 }
 
 // An unknown word is the cause of the errors that follow from it, such as a missing argument.
-void check_remaining(const CLI::App& root) {
+void check_remaining(CLI::App& root) {
   const std::vector<std::string> words = root.remaining(true);
   const auto after = [&](std::size_t i) { return i + 1 < words.size() ? words[i + 1] : ""; };
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -18,7 +18,7 @@ struct Synonym {
   std::string_view right;
 };
 
-constexpr std::array<Synonym, 36> command_synonyms{{
+constexpr std::array<Synonym, 45> command_synonyms{{
     {"info", "devices"},
     {"list", "devices"},
     {"ls", "devices"},
@@ -40,9 +40,18 @@ constexpr std::array<Synonym, 36> command_synonyms{{
     {"diag", "devices --doctor"},
     {"test", "check"},
     {"health", "check"},
+    {"healthcheck", "check"},
+    {"health-check", "check"},
     {"validate", "check"},
     {"verify", "load MODEL"},
     {"show", "inspect MODEL"},
+    {"chat", "load MODEL --decode 32"},
+    {"generate", "load MODEL --decode 32"},
+    {"decode", "load MODEL --decode 32"},
+    {"fit", "load MODEL --dry-run --context 8k"},
+    {"plan", "load MODEL --dry-run --context 8k"},
+    {"hash", "load MODEL --write-manifest FILE"},
+    {"memtest", "run-kernel memtest"},
     {"run", "run-kernel NAME"},
     {"kernel", "run-kernel NAME"},
     {"stress", "check --duration 1h"},
@@ -64,7 +73,7 @@ struct OptionSynonym {
   std::string_view commands = {};
 };
 
-constexpr std::array<OptionSynonym, 20> option_synonyms{{
+constexpr std::array<OptionSynonym, 36> option_synonyms{{
     {"--list-devices", "hiptool devices"},
     {"--devices", "hiptool devices", " "},
     {"--list-gpus", "hiptool devices"},
@@ -75,6 +84,9 @@ constexpr std::array<OptionSynonym, 20> option_synonyms{{
     {"--markdown", "--format markdown"},
     {"--html", "--export html=FILE"},
     {"--output", "--export json=FILE"},
+    {"-o", "--export json=FILE"},
+    {"--junit", "--export junit=FILE"},
+    {"--xml", "--export junit=FILE"},
     {"--no-color", "--color never"},
     {"--no-colour", "--color never"},
     {"--quick", "--level quick", " check bench-copy "},
@@ -84,6 +96,19 @@ constexpr std::array<OptionSynonym, 20> option_synonyms{{
     {"--quick", "--verify fast", " load "},
     {"--quick", "--sweep quick", " run-kernel "},
     {"--iterations", "--samples N", " bench-copy run-kernel "},
+    {"--iters", "--samples N", " bench-copy run-kernel "},
+    {"--duration", "--time SECONDS", " bench-copy run-kernel "},
+    {"--seconds", "--time SECONDS", " bench-copy "},
+    {"-c", "--context N", " load "},
+    {"--ctx-size", "--context N", " load "},
+    {"-ngl", "--dry-run --context N", " load "},
+    {"--n-gpu-layers", "--dry-run --context N", " load "},
+    {"-n", "--decode N", " load "},
+    {"--n-predict", "--decode N", " load "},
+    {"--tokens", "--decode N", " load "},
+    {"--max-tokens", "--decode N", " load "},
+    {"-p", "--prompt-ids LIST", " load prove "},
+    {"--prompt", "--prompt-ids LIST", " load prove "},
     {"--list", "hiptool devices", " "},
 }};
 
@@ -101,12 +126,14 @@ bool is_model_file(std::string_view word) {
 
 std::string commands_for_model(std::string_view word) {
   const std::string file = base::quoted_for_shell(std::string(word));
+  std::error_code ignored;
+  const bool is_here = std::filesystem::exists(word, ignored);
   return fmt::format(
-      "name what to do with it:\n"
+      "{1}:\n"
       "  hiptool inspect {0}   # show what it holds; needs no device\n"
       "  hiptool load {0}      # load it and verify every byte\n"
       "  hiptool prove {0}     # compare what a device computes with float64",
-      file);
+      file, is_here ? "name what to do with it" : "no such file is here; if it were, you could");
 }
 
 // For "--gpu N"; without the number the first one.
@@ -123,8 +150,11 @@ std::string hint_for_command(std::string_view word, std::string_view next) {
   }
   for (const Synonym& synonym : command_synonyms) {
     if (!base::equals_ignoring_case(synonym.wrong, word)) continue;
-    const std::string_view right =
-        synonym.right == "devices" && is_model_file(next) ? "inspect MODEL" : synonym.right;
+    std::string_view right = synonym.right;
+    if (is_model_file(next)) {
+      if (right == "devices") right = "inspect MODEL";
+      if (right == "run-kernel NAME") right = "load MODEL --decode 32";
+    }
     return did_you_mean("hiptool " + base::replaced(std::string(right), "MODEL",
                                                     is_model_file(next)
                                                         ? base::quoted_for_shell(std::string(next))
@@ -144,6 +174,11 @@ std::string hint_for_option(std::string_view option, std::string_view value,
                             std::string_view command) {
   for (const std::string_view device : {"--gpu", "--gpus", "--gpu-id", "--device-id"}) {
     if (base::equals_ignoring_case(option, device)) return did_you_mean(device_for_number(value));
+  }
+  const bool names_model =
+      base::equals_ignoring_case(option, "--model") || base::equals_ignoring_case(option, "-m");
+  if (names_model && (command == "load" || command == "prove" || command == "inspect")) {
+    return did_you_mean(fmt::format("hiptool {} {}", command, value.empty() ? "MODEL" : value));
   }
   for (const OptionSynonym& synonym : option_synonyms) {
     if (!base::equals_ignoring_case(synonym.wrong, option)) continue;
@@ -180,6 +215,20 @@ std::string hint_for_device(std::string_view id) {
     return "did you mean 'all', every GPU? Without --device the largest GPU is used";
   }
   return {};
+}
+
+std::string hint_for_argument(std::string_view word, bool takes_model) {
+  if (takes_model && is_model_file(word)) {
+    return did_you_mean("--model " + base::quoted_for_shell(std::string(word)));
+  }
+  const std::string_view name = word.substr(0, word.find(':'));
+  for (const char* const device : {"amd", "nvidia", "cpu", "all"}) {
+    if (base::equals_ignoring_case(name, device)) {
+      return did_you_mean("--device " + std::string(word));
+    }
+  }
+  std::string hint = hint_for_device(word);
+  return hint.empty() ? hint : "--device chooses devices; " + hint;
 }
 
 }  // namespace hiptool::cli

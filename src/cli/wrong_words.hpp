@@ -20,4 +20,8 @@ std::string hint_for_option(std::string_view option, std::string_view value,
 /// "did you mean 'nvidia:0'?" for "cuda:0"; empty as above.
 std::string hint_for_device(std::string_view id);
 
+/// "did you mean '--device nvidia:0'?" for a device after a command that has no such argument, and
+/// so for a model if the command has --model; empty for other words.
+std::string hint_for_argument(std::string_view word, bool takes_model);
+
 }  // namespace hiptool::cli

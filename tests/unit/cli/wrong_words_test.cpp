@@ -52,6 +52,10 @@ TEST_CASE("words of other programs lead to the command") {
                {{"render"}, "did you mean 'hiptool report render FILE'?"},
                {{"verify"}, "did you mean 'hiptool load MODEL'?"},
                {{"verify", "m.gguf"}, "did you mean 'hiptool load m.gguf'?"},
+               {{"healthcheck"}, "did you mean 'hiptool check'?"},
+               {{"run", "m.gguf"}, "did you mean 'hiptool load m.gguf --decode 32'?"},
+               {{"chat", "m.gguf"}, "did you mean 'hiptool load m.gguf --decode 32'?"},
+               {{"fit", "m.gguf"}, "'hiptool load m.gguf --dry-run --context 8k'?"},
                {{"info", "my model.gguf"}, "did you mean 'hiptool inspect 'my model.gguf''?"},
                {{"bench"}, "did you mean 'hiptool bench-copy' or 'hiptool run-kernel all'?"},
                {{"version"}, "did you mean 'hiptool --version'?"},
@@ -67,7 +71,7 @@ TEST_CASE("a model without a command leads to those that take one") {
                  {{model}, "hiptool prove "},
                  {{model}, model}});
   }
-  check_hints({{{"a b.gguf"}, "hiptool load 'a b.gguf' "}});
+  check_hints({{{"a b.gguf"}, "hiptool load 'a b.gguf' "}, {{"a.gguf"}, "no such file is here"}});
   const TemporaryFolder folder;
   const std::string document = (folder.path() / "run.json").string();
   check_hints({{{document}, "see 'hiptool help'"}});
@@ -96,6 +100,13 @@ TEST_CASE("options of other programs lead to the option") {
                {{"devices", "--html"}, "did you mean '--export html=FILE'?"},
                {{"check", "--output", "x"}, "did you mean '--export json=FILE'?"},
                {{"check", "--no-color"}, "did you mean '--color never'?"},
+               {{"check", "--junit", "x"}, "did you mean '--export junit=FILE'?"},
+               {{"bench-copy", "--seconds", "2"}, "did you mean '--time SECONDS'?"},
+               {{"run-kernel", "fma", "--duration", "2"}, "did you mean '--time SECONDS'?"},
+               {{"load", "m.gguf", "-c", "4096"}, "did you mean '--context N'?"},
+               {{"load", "m.gguf", "-ngl", "9"}, "did you mean '--dry-run --context N'?"},
+               {{"load", "m.gguf", "--tokens", "9"}, "did you mean '--decode N'?"},
+               {{"load", "--model", "m.gguf"}, "did you mean 'hiptool load"},
                {{"--list"}, "did you mean 'hiptool devices'?"},
                {{"devices", "--fromat", "json"}, "did you mean '--format'?"}});
 }
@@ -105,6 +116,19 @@ TEST_CASE("an option of another command names the commands that have it") {
                {{"load", "m.gguf", "--samples", "3"}, "see 'hiptool help load'"},
                {{"devices", "--grid", "5"}, "run-kernel has --grid"},
                {{"check", "--layers=1"}, "load and prove have --layers"}});
+}
+
+TEST_CASE("a value without its option names the option") {
+  check_hints({{{"check", "quick"}, "did you mean '--level quick'?"},
+               {{"check", "MEMORY"}, "did you mean '--stage memory'?"},
+               {{"bench-copy", "h2d"}, "did you mean '--kind h2d'?"},
+               {{"check", "json"}, "did you mean '--format json'?"},
+               {{"check", "nvidia:0"}, "did you mean '--device nvidia:0'?"},
+               {{"check", "all"}, "did you mean '--device all'?"},
+               {{"bench-copy", "cuda:1"}, "did you mean 'nvidia:1'?"},
+               {{"check", "a b.gguf"}, "did you mean '--model 'a b.gguf''?"},
+               {{"bench-copy", "m.gguf"}, "see 'hiptool help bench-copy'"},
+               {{"help", "load", "cpu"}, "see 'hiptool help'"}});
 }
 
 TEST_CASE("names of devices in other programs lead to an id") {
@@ -140,11 +164,13 @@ TEST_CASE("what a hint names is there") {
     }
   };
   for (const char* word :
-       {"info",     "list",     "ls",       "gpus", "device", "smi",       "nvidia-smi", "amd-smi",
-        "rocm-smi", "rocminfo", "status",   "top",  "watch",  "monitor",   "topo",       "topology",
-        "doctor",   "diag",     "diagnose", "test", "health", "verify",    "validate",   "show",
-        "run",      "kernel",   "stress",   "burn", "bench",  "benchmark", "bandwidth",  "compare",
-        "merge",    "render",   "version",  "copy"}) {
+       {"info",    "list",        "ls",          "gpus",    "device",   "smi",    "nvidia-smi",
+        "amd-smi", "rocm-smi",    "rocminfo",    "status",  "top",      "watch",  "monitor",
+        "topo",    "topology",    "doctor",      "diag",    "diagnose", "test",   "health",
+        "verify",  "validate",    "show",        "run",     "kernel",   "stress", "burn",
+        "bench",   "benchmark",   "bandwidth",   "compare", "merge",    "render", "version",
+        "copy",    "chat",        "generate",    "decode",  "fit",      "plan",   "hash",
+        "memtest", "healthcheck", "health-check"}) {
     check_words(word, hint_for_command(word, ""));
   }
   for (const char* option : {"--list-devices", "--list-gpus", "--doctor", "--topology"}) {
