@@ -2,6 +2,7 @@
 #include "cli/commands/load/prove.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <span>
 #include <utility>
@@ -105,9 +106,17 @@ void run_prove(const LoadedModel& model, const ProveRequest& request, const Canc
   // With a golden they are layers, until one is wrong.
   const std::uint64_t layers = spec.layers.size();
   const std::uint64_t unit = request.golden != nullptr ? model.model().tensor_bytes() / layers : 1;
-  prove_options.progress = [&](std::uint64_t done, std::uint64_t total) {
+  const auto show = [&](std::uint64_t done, std::uint64_t total) {
     const std::uint64_t bytes = total == layers ? unit : 1;
     progress.on_progress(done * bytes, total * bytes);
+  };
+  // After the layers follow the output matrix and the tokens one by one, which have no bytes.
+  std::atomic_bool layers_are_done = false;
+  prove_options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    if (!layers_are_done) show(done, total);
+    if (done < total || !request.layers.empty() || layers_are_done.exchange(true)) return;
+    progress.end();
+    progress.begin("logits");
   };
   prove_options.so_far = &outcome.result;
   outcome.model_layers = layers;
@@ -119,6 +128,7 @@ void run_prove(const LoadedModel& model, const ProveRequest& request, const Canc
             : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
     progress.end();
     prove_options.so_far = nullptr;
+    prove_options.progress = show;
     if (request.self_test && outcome.result.is_right()) {
       progress.begin("self-test");
       outcome.self_test = reference::self_test(
