@@ -22,7 +22,7 @@ struct LoaderAccess;
 }
 
 /// Moves bytes into device memory through a small ring of pinned staging slots and several streams:
-/// those of the caller, or those that a function makes in the slots. load_model(), and with it
+/// bytes of the caller, or bytes that a function writes into the slots. load_model(), and with it
 /// `hiptool load`, does the latter with readers of files. One object serves one device. upload()
 /// may be called from many threads at once.
 class HIPTOOL_API AsyncLoader {

@@ -138,8 +138,8 @@ struct BilinearOptions {
 /// are aligned, else at max(0, (i + 0.5) s - 0.5), s = 1 / factor or m / n. That is computed in
 /// f64. The elements there, a and b, are the one at the whole part of it, at most m - 1, and the
 /// next one, if there is one. The weight v of b is the rest of the position, at most 1, rounded to
-/// f32 (of f64: kept), that of a is u = 1 - v; the result u a + v b, of rows first, then of these
-/// two, every operation rounded to f32 (f64), and at the end to the dtype. A weight of 0 is a
+/// f32 (of f64: kept), the weight of a is u = 1 - v; the result u a + v b, of rows first, then of
+/// these two, every operation rounded to f32 (f64), and at the end to the dtype. A weight of 0 is a
 /// factor as well: infinity and NaN become NaN. Within 6 u of the largest of the four elements, u =
 /// 2^-24 (f64: 2^-53), 4 times the least number of f32 (f64) and half an ulp of the dtype.
 [[nodiscard]] HIPTOOL_API Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x,

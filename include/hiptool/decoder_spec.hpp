@@ -57,7 +57,7 @@ struct MatrixSpec {
   std::string bias;    ///< empty: none; else a vector of `rows` elements
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
-  /// Where matrices share a tensor, one behind the other: where this one begins, and the rows of
+  /// Where matrices share a tensor, one after the other: where this one begins, and the rows of
   /// all; 0: the tensor is this matrix.
   std::uint64_t first_row = 0;
   std::uint64_t tensor_rows = 0;
@@ -81,8 +81,8 @@ struct ExpertMatrices {
   /// an expert's row_step x rows.
   std::uint64_t first_row = 0;
   std::uint64_t row_step = 1;
-  /// Or all rows of one set are behind those of the other, from first_row on of so many of each
-  /// expert: what transformers computes with; 0: they are not.
+  /// Or all rows of one set follow the rows of the other set, from first_row on, of this many rows
+  /// of each expert, as in transformers; 0: they do not.
   std::uint64_t tensor_rows = 0;
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
@@ -135,7 +135,7 @@ struct ExpertsSpec {
 };
 
 /// Keys and values of all heads by way of one short vector (DeepSeek V2, section 2.1): `down` x has
-/// the latent and behind it a key of rope.dimensions elements, which all heads share; the latent is
+/// the latent, followed by a key of rope.dimensions elements, which all heads share; the latent is
 /// normed, and `up` makes of it for each head the first elements of its key and its value. The
 /// last rope.dimensions elements of queries and keys are rotated.
 struct LatentSpec {
@@ -224,7 +224,7 @@ struct DecoderLayer {
   ExpertsSpec experts;
   LatentSpec latent;  ///< in place of k and v
   DeltaSpec delta;    ///< in place of q, k and v
-  /// q has twice as many rows: of each head its query, and behind it key_length elements whose
+  /// q has twice as many rows: of each head its query, followed by key_length elements whose
   /// sigmoid multiplies what attention gives.
   bool has_output_gate = false;
 

@@ -68,8 +68,8 @@ class HIPTOOL_API Error : public std::exception {
   [[nodiscard]] ErrorCode code() const noexcept { return fields_->code; }
   [[nodiscard]] const std::string& operation() const noexcept { return fields_->operation; }
   [[nodiscard]] const std::string& hint() const noexcept { return fields_->hint; }
-  /// The file or device that the message speaks of: a path as it was given, "nvidia:0". Empty where
-  /// it speaks of none, or of something else.
+  /// The file or device that the message is about: a path as it was given, "nvidia:0". Empty where
+  /// it is about neither.
   [[nodiscard]] const std::string& object() const noexcept { return fields_->object; }
   [[nodiscard]] const std::optional<NativeError>& native() const noexcept {
     return fields_->native;

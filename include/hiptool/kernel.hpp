@@ -82,7 +82,7 @@ Value to_kernel_argument(const Value& value) noexcept {
 
 /// Queues a kernel with these arguments, which are copied; their types must match the
 /// kernel's parameters (std::uint64_t for one of 64 bits, not int). Errors and blocking as
-/// launch_with_addresses. The memory behind Buffers must live until the kernel is done.
+/// launch_with_addresses. The memory of Buffers must live until the kernel is done.
 template <class... Arguments>
 void launch(const Kernel& kernel, const LaunchConfig& config, const StreamRef& stream,
             const Arguments&... arguments) {

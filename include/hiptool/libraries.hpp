@@ -7,7 +7,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
 
-/// Vendors' libraries behind matrix products, convolutions and poolings.
+/// Vendors' libraries for matrix products, convolutions and poolings.
 namespace hiptool::ops {
 
 /// Whether a vendor's library may compute.

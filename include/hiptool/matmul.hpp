@@ -27,7 +27,7 @@ struct MatmulOptions {
 /// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported), see matmul_i32
 /// for i8); both operands
 /// and the output have the same dtype. a is [batch.., m, k], b [batch.., k, n], the result
-/// [batch.., m, n]. Ranks are equal and 2 or more; a batch dimension of 1 is repeated to that of
+/// [batch.., m, n]. Ranks are equal and 2 or more; a batch dimension of 1 is repeated to match
 /// the other operand. Other shapes are Error(invalid_argument). With k = 0 the sum is 0; without
 /// results nothing is queued.
 ///

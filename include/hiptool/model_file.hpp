@@ -158,7 +158,7 @@ class HIPTOOL_API ModelFile {
   [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept;
   /// The tensor of that name, or null.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const noexcept;
-  /// Where tensors lie, sorted by file and offset. Neighbours with less than 4096 bytes (padding)
+  /// Where tensors are, sorted by file and offset. Neighbours with less than 4096 bytes (padding)
   /// between them are one extent.
   [[nodiscard]] std::vector<ModelExtent> extents() const;
 

@@ -36,12 +36,12 @@ struct DecoderStage {
   /// latents: "query_latent" and "query_latent_norm" (of queries that have one), "q", "latent" (and
   /// the shared key), "latent_norm", "keys_and_values" or "k" (what the latent gives to keys), "v",
   /// and the rest. Layers with a state have in place of "q" to "attention": "mixed" (q, k and
-  /// v), behind "mixed_and_z" where that is one product, else in front of "z"; "scores" (b) and
-  /// "steps" (a), behind "scores_and_steps" where that is one; then "convolved", "unit_q" and
+  /// v), after "mixed_and_z" where that is one product, otherwise before "z"; "scores" (b) and
+  /// "steps" (a), after "scores_and_steps" where that is one; then "convolved", "unit_q" and
   /// "unit_k", "decays", "betas", "attention" (what the state gives), "attention_heads_norm" and
   /// "gated_attention". Gated attention has "queries_and_gates" before "q", and "gated_attention"
-  /// behind "attention". A shared expert with a score has "shared_score" before "shared_gate", and
-  /// "shared_gated" behind "shared_down".
+  /// after "attention". A shared expert with a score has "shared_score" before "shared_gate", and
+  /// "shared_gated" after "shared_down".
   std::string_view name;
   std::optional<std::size_t> layer;  ///< absent outside of layers
   std::uint64_t position = 0;        ///< of the first token
@@ -112,11 +112,11 @@ class HIPTOOL_API ModelRuntime {
   /// The scratch memory among it. With T = min(chunk_tokens, context_tokens, most_chunk_tokens) and
   /// every term 4 bytes x elements, rounded up to 256: three times T x embedding; the largest T x
   /// elements of all layers for each of q, k, v, attention, gate and up. Attention keeps no scores.
-  /// With experts also the largest T x their number, twice T x those that a token uses, and so many
-  /// times T x embedding; gate and up have a row for each of them. With states and gated attention
-  /// also the largest T x elements of products that are taken apart, or z; twice the channels of a
-  /// convolution; four times the value heads, and b and a together where they are one product; and
-  /// T scores of the shared expert.
+  /// With experts also the largest T x their number, twice T x the number that a token uses, and
+  /// that number times T x embedding; gate and up have a row for each of them. With states and
+  /// gated attention also the largest T x elements of products that are taken apart, or z; twice
+  /// the channels of a convolution; four times the value heads, and b and a together where they are
+  /// one product; and T scores of the shared expert.
   [[nodiscard]] static std::uint64_t scratch_bytes(const DecoderSpec& spec, const Options& options);
   /// The same of this runtime: on several devices the sum over them, each with its own layers.
   [[nodiscard]] std::uint64_t memory_bytes() const;

@@ -31,7 +31,7 @@
 ///   are false, except ne.
 ///
 /// Before anything is queued, Error(invalid_argument) names operation and types for dtypes, shapes
-/// or devices that do not fit, and for a number that is none of an enum; Error(unsupported) for a
+/// or devices that do not fit, and for an invalid value of an enum; Error(unsupported) for a
 /// dtype that the operation does not have, and for tensors of more than 2^44 elements, repeated
 /// ones counted.
 namespace hiptool::ops {

@@ -9,8 +9,8 @@
 #include "hiptool/tensor.hpp"
 
 /// Mixtures of experts, on the exact path of hiptool/ops_model.hpp, whose rules hold here as well;
-/// kernels/ops/experts.hip states the order of sums. A slot is one expert of one token; those of a
-/// token follow each other, in the order in which route_experts() gives them.
+/// kernels/ops/experts.hip states the order of sums. A slot is one expert of one token; the slots
+/// of a token follow each other, in the order in which route_experts() gives them.
 namespace hiptool::ops {
 
 /// Matrices of the same shape in device memory, one for each expert, of any types that
@@ -58,8 +58,8 @@ struct ExpertRouting {
 };
 
 /// The experts with the highest scores f32 [tokens, experts], highest first, of equal ones the one
-/// with the lower number; NaN is the highest. Weights are the softmax of the scores, over those of
-/// the used experts where it is normalised, else over all; the softmax over all divided by the sum
+/// with the lower number; NaN is the highest. Weights are the softmax of the scores, over the
+/// used experts where it is normalised, otherwise over all; the softmax over all divided by the sum
 /// of the used is the same. With s the sum of terms, r a weight, d the distance from the highest
 /// score and n the number of terms, a weight is within r (2 d + n + 16) u + the least number of
 /// f32. Throws Error(invalid_argument) for other shapes, dtypes and devices, and for more than 1024

@@ -108,8 +108,8 @@ struct AttentionOptions {
   std::optional<std::uint64_t> window = {};
   std::optional<double> scale = {};  ///< of scores; absent: 1 / sqrt(key size)
   double softcap = 0;                ///< scores become softcap tanh(score / softcap); 0: they stay
-  /// f32 [heads], contiguous: of each head a score that is no key's and has no value, by which the
-  /// others' parts are less. With causal attention only.
+  /// f32 [heads], contiguous: of each head a further score without key and value, which lowers the
+  /// weights of the keys. With causal attention only.
   std::optional<Tensor> sinks = {};
   /// False: every token sees all positions of the cache, as in an encoder or over another text.
   /// Then positions and capacity do not matter, and a window is refused. DecoderCache::get() has
@@ -119,11 +119,11 @@ struct AttentionOptions {
 
 /// Attention, causal if not stated otherwise, of q [tokens, heads, key size], tokens at
 /// neighbouring positions: the result is [tokens, heads, value size], the sum of e^(score) value
-/// over the sum of e^(score), with score = scale q key. Heads are a multiple of those of the cache;
-/// head h uses the keys and values of head h / (heads / cache heads). Keys of all visible positions
-/// have been appended, those of the tokens themselves among them. f32; scale and softcap are
-/// rounded to it; kernels/ops/attention.hip states the order of sums. A token with NaN or +infinity
-/// among its scores, or nothing but -infinity, becomes NaN.
+/// over the sum of e^(score), with score = scale q key. Heads are a multiple of the heads of the
+/// cache; head h uses the keys and values of head h / (heads / cache heads). Keys of all visible
+/// positions have been appended, including the tokens' own. f32; scale and softcap are rounded to
+/// it; kernels/ops/attention.hip states the order of sums. A token with NaN or +infinity among its
+/// scores, or nothing but -infinity, becomes NaN.
 ///
 /// Other masks are added to scores of their own: see add_mask of hiptool/ops_rows.hpp.
 ///
@@ -169,7 +169,7 @@ struct RopeOptions {
 };
 
 /// Radians a position for each pair, computed on the host in double. Throws Error(invalid_argument)
-/// for an odd number of elements and one above 2^20, a number of factors that is not that of the
+/// for an odd number of elements and one above 2^20, a number of factors other than the number of
 /// pairs, numbers that are not positive and finite, more than one scaling.
 [[nodiscard]] HIPTOOL_API std::vector<double> rope_frequencies(const RopeOptions& options);
 

@@ -12,7 +12,7 @@
 /// Movement, indexing and random numbers. Conventions and errors as in hiptool/ops.hpp: work is
 /// queued on the Backend's stream; Error(invalid_argument) for dtypes, shapes, axes or devices that
 /// do not fit comes before anything is queued. Movement keeps all bits, also of NaN, and
-/// has all dtypes. Functions whose results do not lie in one piece take any layout.
+/// has all dtypes. Functions whose results are not contiguous take any layout.
 namespace hiptool::ops {
 
 /// A new contiguous tensor with the same elements.
@@ -63,7 +63,7 @@ HIPTOOL_API void concat_into(const Backend& backend, Tensor& out,
 // is the largest number of its type chooses nothing: the result is 0 where elements are read, and
 // nothing is written. Any other id that is negative or not below the size of the axis does the same
 // and makes the next Backend::synchronize() throw Error(out_of_bounds), which names the operation,
-// the position of the id and its value: those of the first such operation and, in it, of the first
+// the position of the id and its value, of the first such operation and, in it, of the first
 // id in row-major order. Outputs must not overlap ids or other inputs, except as stated.
 
 /// The slices of `x` along an axis that the 1-D ids choose: out[i, k, j] = x[i, ids[k], j].
@@ -73,7 +73,7 @@ HIPTOOL_API void index_select_into(const Backend& backend, Tensor& out, const Te
                                    const Tensor& ids, std::size_t axis);
 
 /// For each id one element: out[i, k, j] = x[i, ids[i, k, j], j]. Ids have the rank of `x`, and no
-/// dimension is larger than that of `x`, except along the axis. The result has their dimensions.
+/// dimension is larger than in `x`, except along the axis. The result has their dimensions.
 [[nodiscard]] HIPTOOL_API Tensor gather(const Backend& backend, const Tensor& x, const Tensor& ids,
                                         std::size_t axis);
 HIPTOOL_API void gather_into(const Backend& backend, Tensor& out, const Tensor& x,
@@ -81,7 +81,7 @@ HIPTOOL_API void gather_into(const Backend& backend, Tensor& out, const Tensor& 
 
 /// `x` with out[i, ids[i, k, j], j] = source[i, k, j]; of several ids for one place the last along
 /// the axis wins. Ids and source have the same dimensions, the rank of `x`, and no dimension larger
-/// than that of `x`, except along the axis. `out` may be `x`: then only chosen elements are
+/// than in `x`, except along the axis. `out` may be `x`: then only chosen elements are
 /// written.
 [[nodiscard]] HIPTOOL_API Tensor scatter(const Backend& backend, const Tensor& x, const Tensor& ids,
                                          const Tensor& source, std::size_t axis);

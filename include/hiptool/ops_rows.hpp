@@ -107,8 +107,8 @@ HIPTOOL_API void log_softmax_into(const Backend& backend, Tensor& out, const Ten
                                               std::uint64_t count);
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias along the last axis, with the population
-/// variance. Weight and bias have x's dtype and one dimension, that of the last axis
-/// (else Error(invalid_argument)). A large mean costs no digits: with e = (n / 32 + 16) u, f =
+/// variance. Weight and bias have x's dtype and one dimension, as long as the last axis
+/// (otherwise Error(invalid_argument)). A large mean costs no digits: with e = (n / 32 + 16) u, f =
 /// weight / sqrt(variance + epsilon) and d the mean of |x - mean|, a result is within ((|x - mean|
 /// + d) e + |mean| e^2 + |x - mean| e) |f| + |bias| u + ulp. (Of rmsnorm: mean and d are 0.)
 [[nodiscard]] HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x,
@@ -129,7 +129,7 @@ HIPTOOL_API void rmsnorm_into(const Backend& backend, Tensor& out, const Tensor&
                               const Tensor& weight, double epsilon);
 
 /// Rotary position embedding of x [.., tokens, heads, width] by tables of f32 [tokens, rotary / 2]:
-/// (a, b) becomes (a cos - b sin, a sin + b cos). The elements behind the first `rotary` of each
+/// (a, b) becomes (a cos - b sin, a sin + b cos). The elements after the first `rotary` of each
 /// width stay as they are. Views of longer tables select positions; for x [.., heads, tokens,
 /// width] pass a transposed view. Throws Error(invalid_argument) for other shapes.
 [[nodiscard]] HIPTOOL_API Tensor rope(const Backend& backend, const Tensor& x,

@@ -30,7 +30,7 @@ Fault fault_of_check(const machine::Check& check) {
           check.severity};
 }
 
-/// Checks of one device, or with an empty id those of the machine.
+/// Checks of one device, or with an empty id of the machine.
 StageResult doctor_result(const std::vector<machine::Check>& checks, const std::string& device) {
   StageResult result;
   result.stage = "doctor";

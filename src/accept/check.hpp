@@ -94,7 +94,7 @@ std::string code_of(const Error& error);
 /// That of its error; exit_check_failed for a check or a rate.
 int exit_code_of(const Fault& fault) noexcept;
 
-/// Whether the exit code of the first is worse than that of the second: see severity_of().
+/// Whether the first has a worse exit code than the second: see severity_of().
 bool is_worse(const Fault& left, const Fault& right) noexcept;
 
 /// One stage on one device.
@@ -187,7 +187,7 @@ struct CheckOptions {
   CheckModel model;
   CheckJob job;
   std::optional<Expectations> expectations;
-  /// Names of the kernels and operations to run; empty: those of the level.
+  /// Names of the kernels and operations to run; empty: the level's.
   std::vector<std::string> kernels;
   std::vector<std::string> operations;
   const CancelToken* cancel = nullptr;  ///< never null; must outlive the process' threads

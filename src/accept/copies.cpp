@@ -180,7 +180,7 @@ class CopyResults {
               const std::vector<std::shared_ptr<StageWork>>& works)
       : devices_(devices), context_(context), works_(works) {}
 
-  /// The last work is that of copies of all devices at once.
+  /// The last work is for copies of all devices at once.
   StageWork& work_of(const measure::CopySpec& spec) const {
     if (spec.devices.size() > 2 || (spec.devices.size() == 2 && !is_pair(spec.kind))) {
       return *works_.back();

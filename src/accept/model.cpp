@@ -26,7 +26,8 @@ namespace {
 // Logits may differ by so much of their own standard deviation: f32 has 6e-8, and layers add up, so
 // a user's model, with more of them, has the bound of prove().
 constexpr double most_error_of_made = 1e-5;
-constexpr double reference_patience = 1000;  // times that of other steps: a large model takes long
+// Times the limit of other steps: a large model takes long.
+constexpr double reference_patience = 1000;
 
 double deviation_of(const std::vector<double>& values) {
   double sum = 0;

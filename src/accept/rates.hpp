@@ -29,7 +29,7 @@ struct RateRules {
   std::function<std::optional<report::Measurement>(const StageMeasurement&)> again;
 };
 
-/// A fault and the device whose it is; empty: that of several.
+/// A fault and its device; empty: a fault of several.
 struct RateFault {
   std::string device;
   Fault fault;
@@ -42,8 +42,9 @@ struct RateFault {
 ///  * what is published of the model (measure::published_rate()) is reached: of the memory by
 ///    the kernel stream-triad and, on NVIDIA, copies within the device, of PCI Express by copies of
 ///    one device from and to the host, of links by copies between two GPUs, of products of f16 and
-///    bf16, with 4096 and more in each dimension, by those of libraries. A slot, or links between
-///    two GPUs, that allow less lower the limit; where the path is unknown, links have none;
+///    bf16, with 4096 and more in each dimension, by products of libraries. A slot, or links
+///    between two GPUs, that allow less lower the limit; where the path is unknown, links have
+///    none;
 ///  * a copy with one device and a kernel of group "stream", of 16 MiB and more, reach half of
 ///    their limit;
 ///  * the PCIe link carries, while a device copies, half of what its slot allows;

@@ -198,7 +198,7 @@ class Soak {
 
 // ---- soak_judge.cpp
 
-/// A device that became slower, by the median of its last third against that of its first.
+/// A device that became slower, by the medians of its last and its first third.
 struct Slowing {
   double first_per_s = 0;
   double last_per_s = 0;

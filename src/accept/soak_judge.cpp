@@ -87,7 +87,7 @@ void judge_expectation(const SoakedLoad& soaked, const std::string& kind,
   faults.push_back({soaked.device, std::move(fault)});
 }
 
-/// One GPU among those of its name.
+/// One GPU among the GPUs of its name.
 struct Sibling {
   const SoakedLoad* soaked = nullptr;
   double median = 0;

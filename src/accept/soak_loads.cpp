@@ -180,7 +180,7 @@ Fault wrong_fault(const SoakedLoad& soaked) {
 
 std::unique_ptr<SoakLoad> products(const Device& device, std::uint64_t size_bytes, Heartbeat& heart,
                                    StageWork& work) {
-  // The rate of f16 is that of matrix units, which take the most power.
+  // Products of f16 run on matrix units, which take the most power.
   heart.step("the first product on " + device.id());
   for (const char* const dtype : {"f16", "f32"}) {
     try {

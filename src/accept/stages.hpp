@@ -56,7 +56,7 @@ struct StageContext {
   measure::LibraryChild child;
   const CancelToken* cancel = nullptr;
   CheckJob job;
-  std::vector<std::string> kernels;     ///< empty: those of the level
+  std::vector<std::string> kernels;     ///< empty: the level's
   std::vector<std::string> operations;  ///< likewise
   std::shared_ptr<Soak> soak;           ///< that all devices take part in; null in other stages
   // Of the model.

@@ -43,7 +43,7 @@ bool is_ready_for(const Block& block, const StreamRef& stream) {
 }
 
 // Makes the block one of this stream. The wait matters although it is the same stream: the handle
-// may be that of a later one, made after the block's own stream was destroyed.
+// may belong to a later one, made after the block's own stream was destroyed.
 void take_over(Block& block, const StreamRef& stream) {
   for (const Use& use : block.uses) {
     if (use.stream == stream && !use.event.is_done()) stream.wait(use.event);

@@ -40,7 +40,7 @@ std::optional<bool> flag(const Device& device, hip::hipDeviceAttribute_t number)
 }
 
 // AMD stores 16 ASCII characters (fewer where the chip has no serial number), CUDA 16 raw bytes
-// that its tools print as GPU-8-4-4-4-12, those of an instance of a divided GPU as MIG-8-4-4-4-12.
+// that its tools print as GPU-8-4-4-4-12, and of an instance of a divided GPU as MIG-8-4-4-4-12.
 std::optional<std::string> uuid_text(const hip::hipUUID& uuid, bool is_mig_instance) {
   const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), is_hex)) {

@@ -16,7 +16,7 @@ class FreeRanges {
  public:
   static constexpr std::uint64_t granule_bytes = 256;
 
-  /// The memory starts at this address; alignments are those of addresses. Both are multiples of
+  /// The memory starts at this address; alignments are of addresses. Both are multiples of
   /// the granule.
   FreeRanges(std::uint64_t base_address, std::uint64_t capacity_bytes);
 

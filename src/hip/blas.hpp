@@ -28,8 +28,8 @@ enum class BlasCompute { f64, f32, f32_fast_tf32, f16, i32 };
 std::string_view to_string(BlasCompute compute) noexcept;
 
 /// C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for row-major matrices: op(A) is m x k, op(B) k x n,
-/// C m x n. A leading dimension is the distance of two rows, a stride that of two matrices of the
-/// batch; both count elements. C is not read where beta is 0.
+/// C m x n. A leading dimension is the distance of two rows, a stride the distance of two matrices
+/// of the batch; both count elements. C is not read where beta is 0.
 struct GemmCall {
   BlasType a_type = BlasType::f32;
   BlasType b_type = BlasType::f32;
@@ -105,7 +105,7 @@ std::vector<BlasKind> list_blas(Platform platform);
 /// A library, or the reason why it is missing.
 struct BlasLibrary {
   std::string name;              ///< "rocBLAS", "cuBLASLt"
-  std::string path;              ///< of the file; that of a refused library too
+  std::string path;              ///< of the file; also of a refused library
   std::string version;           ///< "5.1.0"; empty if the library reports none
   std::string reason;            ///< why it is missing
   const BlasApi* api = nullptr;  ///< null without a library

@@ -116,7 +116,7 @@ std::optional<DnnKind> dnn_of(Platform platform);
 /// A library, or the reason why it is missing.
 struct DnnLibrary {
   std::string name;  ///< "MIOpen", "cuDNN"
-  std::string path;  ///< of the file; that of a refused library too
+  std::string path;  ///< of the file; also of a refused library
   std::string version;
   std::string reason;           ///< why it is missing
   const DnnApi* api = nullptr;  ///< null without a library

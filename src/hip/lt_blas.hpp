@@ -49,7 +49,7 @@ struct LtNumbers {
   int preference_workspace;   ///< std::uint64_t
   int preference_reductions;  ///< std::uint32_t: a mask of schemes
   std::uint32_t allowed_reductions;
-  int preference_alignment_a;  ///< std::uint32_t, and those of b, c and d follow
+  int preference_alignment_a;  ///< std::uint32_t; b, c and d follow
   std::size_t
       result_workspace_at;  ///< place in a heuristic's result, which starts with the algorithm
   std::size_t result_state_at;

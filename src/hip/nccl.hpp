@@ -51,7 +51,7 @@ HIPTOOL_CALL_TABLE(NcclCalls, HIPTOOL_NCCL_CALLS);
 /// The library, or the reason why it is missing.
 struct NcclLibrary {
   std::string name;  ///< "NCCL", "RCCL"
-  std::string path;  ///< of the file; that of a refused library too
+  std::string path;  ///< of the file; also of a refused library
   std::string version;
   std::string reason;                ///< why it is missing
   const NcclCalls* calls = nullptr;  ///< null without a library

@@ -55,9 +55,9 @@ class BlockDigester {
   explicit BlockDigester(KernelLoader& loader);
 
   /// Queues the digests of the blocks [first_block, end_block) with one launch, however many ranges
-  /// they belong to: that of block i goes to digests[i] (u64). Does not block; table, data and
-  /// digests must live until it is done. Throws Error(out_of_bounds) for blocks that the table or
-  /// the list does not have.
+  /// they belong to: the digest of block i goes to digests[i] (u64). Does not block; table, data
+  /// and digests must live until it is done. Throws Error(out_of_bounds) for blocks that the table
+  /// or the list does not have.
   void digest(const DigestTable& table, std::uint64_t first_block, std::uint64_t end_block,
               const Buffer& digests, const StreamRef& stream);
 

@@ -31,7 +31,7 @@ namespace codes {
 #undef CODE
 }  // namespace codes
 
-/// All codes: those of codes.def in its order, then those of amdgpu's messages and of
+/// All codes: of codes.def in its order, then of amdgpu's messages and of
 /// NVIDIA's Xids.
 const std::vector<CodeInfo>& all_codes();
 

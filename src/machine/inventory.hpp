@@ -36,7 +36,7 @@ struct Inventory {
   std::vector<system::PciDevice> hardware;  ///< GPUs on the bus, usable or not
 };
 
-/// Reads the sensors of devices again and again, opening those of a platform once. Starts no
+/// Reads the sensors of devices repeatedly, opening the sensors of a platform once. Starts no
 /// device.
 class SensorReader {
  public:

@@ -30,7 +30,7 @@ struct LinkCost {
   double least_bytes_per_s = 0;
   double median_bytes_per_s = 0;
   double most_bytes_per_s = 0;
-  double share_of_best = 0;  ///< the median, of that of the fastest kind
+  double share_of_best = 0;  ///< of the fastest kind's median
 };
 
 /// Copies of one device from and to the memory of one NUMA node.

@@ -47,8 +47,8 @@ class KernelLoad {
   Round begin();
 
   /// Runs for about `time_s` and checks each run: where a right run always writes the same bytes,
-  /// the output is overwritten before each and its digests are compared with those of the first
-  /// run; else the family's own check judges all runs since begin(). Blocks.
+  /// the output is overwritten before each and its digests are compared with the digests of the
+  /// first run; else the family's own check judges all runs since begin(). Blocks.
   Round run(double time_s);
 
   std::uint64_t size_bytes() const;

@@ -45,7 +45,7 @@ inline constexpr double most_share = 1.02;
 /// data fit in the L2 cache of 50.0 MiB"; may be empty).
 Share share_of(double rate, double peak, const std::string& peak_name, const std::string& cause);
 
-/// Why the rate may exceed that of the memory: "the data (2.00 MiB) fit in the L2 cache of 50.0
+/// Why the rate may exceed the memory's: "the data (2.00 MiB) fit in the L2 cache of 50.0
 /// MiB". Empty if they do not fit or the cache is unknown.
 std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache_bytes);
 

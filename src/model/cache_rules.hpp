@@ -8,8 +8,8 @@ namespace hiptool::model {
 
 /// Which layers of an architecture keep the keys and values of which tokens.
 enum class CacheKind {
-  whole,      ///< every layer with KV heads those of all tokens, whatever the metadata says
-  windows,    ///< some layers those of a window of the last tokens
+  whole,      ///< every layer with KV heads keeps all tokens, whatever the metadata says
+  windows,    ///< some layers keep a window of the last tokens
   listed,     ///< layers without KV heads have a recurrent state, the others keep all tokens
   interval,   ///< one layer of each group keeps all tokens, the others have a recurrent state
   both,       ///< every layer keeps all tokens and has a recurrent state
@@ -25,12 +25,12 @@ struct CacheRule {
   bool has_indexer = false;  ///< latent, and one more key for the choice of tokens
   /// Trained for that many tokens, two layers at the start and one of four have an indexer; 0: all.
   std::uint64_t sparse_indexers_from = 0;
-  bool has_lone_networks = false;     ///< listed: some layers are a feed-forward network alone
-  std::uint64_t period = 0;           ///< windows: in each group so many layers, one of them whole
-  bool is_whole_first = false;        ///< the first one of the group, else the last one
-  std::uint64_t window = 0;           ///< windows: tokens where the metadata names none
-  bool is_window_fixed = false;       ///< also where it names another number, but not with 0
-  std::uint64_t windows_only_of = 0;  ///< windows: in models of that many layers only; 0: in all
+  bool has_lone_networks = false;       ///< listed: some layers are a feed-forward network alone
+  std::uint64_t period = 0;             ///< windows: layers in each group, one of them whole
+  bool is_whole_first = false;          ///< the first one of the group, else the last one
+  std::uint64_t window = 0;             ///< windows: tokens where the metadata names none
+  bool is_window_fixed = false;         ///< also where it names another number, but not with 0
+  std::uint64_t windows_only_of = 0;    ///< windows: in models of that many layers only; 0: in all
   std::uint64_t layers_with_cache = 0;  ///< the layers after these share theirs; 0: all have one
   std::string_view source;              ///< file of llama.cpp (.cpp) or of transformers (.py)
 };

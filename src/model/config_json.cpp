@@ -166,7 +166,7 @@ void read_layers(const Json& layers, ModelSummary& summary, CacheFacts& facts) {
   }
 }
 
-// Gemma 4: head_dim and num_key_value_heads are those of layers with a window.
+// Gemma 4: head_dim and num_key_value_heads are of layers with a window.
 void read_whole_layers(ConfigReader& config, const ConfigDefaults& usual, ModelSummary& summary,
                        CacheFacts& facts) {
   const Json* layers = config.find({"per_layer_config"});
@@ -311,7 +311,7 @@ void rename_mamba_fields(Json& json) {
 void read_config_json(const ModelFile& model, ModelSummary& summary) {
   std::error_code ignored;
   std::filesystem::path path = model.folder() / "config.json";
-  // Mistral's own format; its names are those of no architecture of transformers.
+  // Mistral's own format; no architecture of transformers has its names.
   const std::filesystem::path params = model.folder() / "params.json";
   const bool is_mistral =
       !std::filesystem::exists(path, ignored) && std::filesystem::exists(params, ignored);

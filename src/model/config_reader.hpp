@@ -12,7 +12,7 @@
 
 namespace hiptool::model {
 
-/// The fields of a config.json, of which those of its language part come first: models that also
+/// The fields of a config.json; fields of its language part come first: models that also
 /// see, hear or speak keep it in an object of its own.
 class ConfigReader {
  public:

@@ -30,8 +30,8 @@ enum class ConfigWindow {
   in_periods_or_none,  ///< the same, if sliding_window is given
 };
 
-/// All that tells one architecture of decoders from another: the readers of metadata, the names of
-/// tensors and the writer of sample models go by this row.
+/// All that distinguishes one architecture of decoders from another: the readers of metadata, the
+/// names of tensors and the writer of sample models go by this row.
 struct DecoderArchitecture {
   std::string_view gguf;             ///< general.architecture; empty: see gguf_alike
   std::string_view config;           ///< model_type of config.json
@@ -54,7 +54,7 @@ struct DecoderArchitecture {
   double config_norm_offset = 0;     ///< that GGUF's converter adds to norm weights
   GateKind gate = GateKind::silu;
   bool is_tied_by_default = false;  ///< where config.json does not say
-  /// The last layer of so many sees everything, where no key says so; 0: there are no such periods.
+  /// The last layer of each period sees everything, where no key says so; 0: no periods.
   std::uint64_t window_period = 0;
   bool has_sinks = false;
   /// How config.json and safetensors of experts differ from qwen3_moe's.

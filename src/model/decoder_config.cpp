@@ -124,7 +124,7 @@ void read_scaling(ConfigFields& fields, const std::string& type, std::uint64_t c
     rope.scaling = RopeScaling::longrope;
     read_longrope(fields, context_length, rope);
   } else if (type == "dynamic") {
-    // _compute_dynamic_ntk_parameters: a sequence of so many tokens has the unscaled base.
+    // _compute_dynamic_ntk_parameters: a sequence of this length has the unscaled base.
     rope.scaling = RopeScaling::dynamic;
     rope.factor = fields.required_positive("factor");
     if (context_length > 0) {
@@ -397,7 +397,7 @@ void read_dimensions(ConfigFields& config, const DecoderArchitecture& kind, Deco
   spec.vocabulary = required("vocab_size", kind.config_vocabulary, most_extent);
   spec.context_length = config.count("max_position_embeddings").value_or(0);
   const std::uint64_t heads = required("num_attention_heads", kind.config_heads, most_head_extent);
-  // Only llama's default is the number of heads; the others' are those of one model each.
+  // Only llama's default is the number of heads; the others' are taken from one model each.
   auto kv_heads = config.count("num_key_value_heads", most_head_extent);
   if (kind.config_kv_heads > 0 && !config.has("num_key_value_heads")) {
     kv_heads = kind.config_kv_heads;

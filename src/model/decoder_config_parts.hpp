@@ -20,7 +20,7 @@ void read_packed_experts(ConfigFields& config, DecoderSpec& spec);
 void read_mixtral_experts(ConfigFields& config, DecoderSpec& spec);
 /// Those of phi3 that change nothing.
 void read_neutral_fields(ConfigFields& config);
-/// The scale of logits, and those of cohere2 that say what every one of it has.
+/// The scale of logits, and fields of cohere2 that say what every model of it has.
 void read_cohere_fields(ConfigFields& config, DecoderSpec& spec);
 /// Of embedding, scores, residuals and logits.
 void read_multipliers(ConfigFields& config, DecoderSpec& spec);

@@ -14,7 +14,7 @@ void read_config_delta(ConfigFields& config, const DecoderArchitecture& kind, De
 void read_config_gated_experts(ConfigFields& config, const DecoderArchitecture& kind,
                                DecoderSpec& spec);
 
-/// The same of a GGUF. `blocks`: its layers, those of further tokens among them.
+/// The same of a GGUF. `blocks`: its layers, including layers of further tokens.
 void read_delta_keys(GgufKeys& keys, const DecoderArchitecture& kind, std::uint64_t blocks,
                      DecoderSpec& spec);
 /// The expert that all tokens share, before the size of the others is read.

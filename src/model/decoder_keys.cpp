@@ -152,7 +152,7 @@ void read_layer_keys(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpe
   if (kv_heads.empty()) kv_heads = heads;
   auto feed_forward = keys.per_layer("feed_forward_length", layers);
   if (feed_forward.empty() && kind.delta_period > 0 && kind.has_experts) {
-    // Files of qwen35moe have that of experts alone.
+    // Files of qwen35moe have the length of experts alone.
     feed_forward.assign(layers, keys.required_count("expert_feed_forward_length"));
   }
   if (feed_forward.empty()) keys.refuse_missing("feed_forward_length");
@@ -184,7 +184,7 @@ void read_multipliers(GgufKeys& keys, DecoderSpec& spec) {
 }
 
 // llama.cpp's models/gemma3.cpp and gemma2.cpp: so many layers are the 27B model, whose scale is
-// not that of its heads.
+// not given by its heads.
 void read_scales(GgufKeys& keys, const DecoderArchitecture& kind, DecoderSpec& spec) {
   spec.gate = kind.gate;
   if (has_local_rope(kind)) {

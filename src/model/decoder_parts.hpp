@@ -10,7 +10,7 @@
 
 namespace hiptool::model {
 
-/// In the order of computation; those of experts are not among them.
+/// In the order of computation, without the matrices of experts.
 inline std::vector<const MatrixSpec*> matrices_of(const DecoderLayer& layer) {
   std::vector<const MatrixSpec*> all{&layer.q, &layer.k, &layer.v};
   if (layer.has_latent()) {
@@ -50,7 +50,7 @@ inline std::vector<const ExpertMatrices*> expert_matrices_of(const DecoderLayer&
   return {&layer.experts.gate, &layer.experts.up, &layer.experts.down};
 }
 
-/// Of q_norm or k_norm, with so many heads.
+/// Of q_norm or k_norm, with this number of heads.
 inline std::uint64_t norm_elements(const DecoderSpec& spec, std::uint64_t heads) {
   return spec.has_row_norms ? heads * spec.key_length : spec.key_length;
 }

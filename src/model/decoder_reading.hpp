@@ -32,7 +32,7 @@ struct DecoderTensors {
 [[noreturn]] void refuse_decoder(const std::filesystem::path& file, const std::string& cause,
                                  const std::string& hint);
 
-/// Fill the numbers of the specification, those of the layers included.
+/// Fill the numbers of the specification, including the layers'.
 DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec);
 DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec);
 

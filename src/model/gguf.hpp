@@ -12,8 +12,8 @@ namespace hiptool::model {
 inline constexpr std::string_view gguf_magic = "GGUF";
 
 /// Reads the header of a GGUF file of version 2 or 3, the last of the contents' parts, and adds its
-/// tensors. The metadata goes where the caller says: only that of a set's first file counts. Limits
-/// are llama.cpp's (ggml/src/gguf.cpp). Returns where the file's last tensor ends.
+/// tensors. The metadata goes where the caller says: only the metadata of a set's first file
+/// counts. Limits are llama.cpp's (ggml/src/gguf.cpp). Returns where the file's last tensor ends.
 std::uint64_t parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics,
                          Metadata& metadata, Contents& contents);
 

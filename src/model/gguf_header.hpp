@@ -79,7 +79,7 @@ struct GgufData {
 
 /// Checks the ranges, which come in the header's order with offsets from the start of the data:
 /// alignment, inside the file, no overlap. Brings them into the order of their data, makes their
-/// offsets absolute and gives those of unknown type what is up to the next tensor.
+/// offsets absolute and gives tensors of unknown type what is up to the next tensor.
 void lay_out_gguf(std::vector<TensorRange>& ranges, const GgufData& data, const NameAt& name_at,
                   Diagnostics& diagnostics);
 

@@ -48,7 +48,7 @@ void place(std::vector<TensorRange>& ranges, const GgufData& data, const NameAt&
   }
 }
 
-// Sorted tensors share no bytes; those of unknown type get what is up to the next.
+// Sorted tensors share no bytes; a tensor of unknown type extends to the next one.
 void check_order(std::vector<TensorRange>& ranges, const GgufData& data, const NameAt& name_at,
                  const Diagnostics& diagnostics) {
   for (std::size_t index = 0; index < ranges.size(); ++index) {

@@ -12,7 +12,7 @@ namespace hiptool::model {
 /// What a layer keeps, as metadata lists it.
 enum class LayerKind {
   whole,      ///< keys and values of all tokens
-  window,     ///< those of the last tokens
+  window,     ///< of the last tokens
   recurrent,  ///< a state
   both,       ///< keys and values of all tokens, and a state
   nothing,    ///< a feed-forward network alone
@@ -25,12 +25,12 @@ struct CacheFacts {
   bool has_unknown_kinds = false;       ///< it lists some that are not known here
   std::optional<std::uint64_t> period;  ///< sliding_window_pattern as a number
   std::optional<std::uint64_t> interval;  ///< full_attention_interval
-  /// Of layers with a window, where they differ from those of other layers.
+  /// Of layers with a window, where they differ from other layers.
   std::optional<std::uint64_t> window_heads, window_key_length, window_value_length;
   std::vector<std::uint64_t> head_lengths;  ///< of each layer where they differ; else empty
   bool is_latent = false;  ///< keys are compressed to key_length elements, and there are no values
   std::uint64_t shared_layers = 0;   ///< the last ones, which use the caches of others
-  std::uint64_t share_period = 0;    ///< of so many layers the others may use the first one's cache
+  std::uint64_t share_period = 0;    ///< in such a group the others may use the first layer's cache
   std::uint64_t predict_layers = 0;  ///< the last ones, of multi-token prediction
   std::optional<std::uint64_t> indexer_length;  ///< elements of the indexer's key
   std::vector<bool> indexers;                   ///< which layers have one; empty: unsaid

@@ -61,7 +61,7 @@ void add(const LayerContents& contents, LayerGroup& group) {
   }
 }
 
-// Layers of a stack as groups, that of the first layer first.
+// Layers of a stack as groups, beginning with the first layer.
 void add_groups(std::string_view stack, const std::map<std::uint64_t, LayerContents>& layers,
                 std::vector<LayerGroup>& groups) {
   std::map<LayerContents, std::size_t> known;

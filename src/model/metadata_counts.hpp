@@ -20,12 +20,12 @@ std::optional<std::uint64_t> believable(ModelSummary& summary, std::string_view 
                                         std::int64_t value, std::uint64_t most = most_count);
 
 /// One number for each layer from one for all or from one each; empty, with a warning, where their
-/// count is not that of the layers.
+/// count is not the number of layers.
 std::vector<std::uint64_t> for_each_layer(ModelSummary& summary, std::string_view key,
                                           std::vector<std::uint64_t> values);
 
 /// Fills in what follows from the rest (as many KV heads as heads, lengths from the embedding) and
-/// names what is missing for a KV cache; the keys are those of the model's own metadata.
+/// names what is missing for a KV cache; the keys are the model's own.
 struct KeyNames {
   std::string layers;
   std::string heads;

@@ -13,7 +13,7 @@ namespace hiptool::model {
 /// one of them of a media type such as application/vnd.ollama.image.model or
 /// application/vnd.docker.ai.gguf.v3. Searched for in the folder of the manifest and in a folder
 /// `blobs` there or above, as sha256-HEX (Ollama) and sha256/HEX (OCI). Refused when there is none
-/// or several, or its size is not that of the layer.
+/// or several, or its size differs from the layer's.
 std::filesystem::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnostics);
 
 /// The text of the license layer of a manifest, at most 1 MiB; absent if the file is no manifest,

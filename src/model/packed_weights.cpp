@@ -279,7 +279,7 @@ class WeightCounter {
     clear_tables(module, tables_of_module);
   }
 
-  // An index for some outputs of each input, packed with those of the residual.
+  // An index for some outputs of each input, packed with the residual's.
   void count_vptq(TensorInfo& tensor, std::string_view module) {
     if (find(module, ".centroids.weight") == nullptr) return;
     const Quantization& layer = config_.of(module);

@@ -107,7 +107,7 @@ std::optional<ListLine> parse_columns(std::string_view line) {
 }
 
 // "SHA256  HEX  C:\models\m.gguf" of Get-FileHash, whose paths are absolute. (A manifest of
-// llama-gguf-hash has "sha256", and its hashes are not those of files.)
+// llama-gguf-hash has "sha256", and its hashes are not of files.)
 std::optional<ListLine> parse_get_file_hash(std::string_view line) {
   skip_blanks(line);
   auto found = parse_columns(line);
@@ -179,7 +179,7 @@ std::optional<ListLine> parse_reversed(std::string_view line) {
   return name.empty() ? std::nullopt : std::optional(ListLine{sha256->first, {std::string(name)}});
 }
 
-// A manifest of llama-gguf-hash, whose hashes are those of tensors.
+// A manifest of llama-gguf-hash, whose hashes are of tensors.
 bool is_of_tensors(std::string_view line) {
   constexpr std::string_view word = "sha256";
   skip_blanks(line);
@@ -187,7 +187,7 @@ bool is_of_tensors(std::string_view line) {
          blanks.find(line[word.size()]) != std::string_view::npos;
 }
 
-// A name that says nothing: that of a pipe, one that Get-FileHash cut for its table, or a word such
+// A name that says nothing: of a pipe, one that Get-FileHash cut for its table, or a word such
 // as "Hash" in front.
 bool is_unnamed(const ListLine& line, bool is_reversed) {
   return std::ranges::all_of(line.names, [is_reversed](std::string_view name) {

@@ -39,7 +39,7 @@ Quantization quantization_in(const QuantizationJson& json) {
   return found;
 }
 
-// VPTQ: sizes of each layer, and the lengths of its vectors, first those of outliers.
+// VPTQ: sizes of each layer, and the lengths of its vectors, first of outliers.
 void read_layers_of_vptq(const QuantizationJson& json, QuantizationConfig& config) {
   const QuantizationJson* layers = object_in(json, "config_for_layers");
   if (layers == nullptr) return;
@@ -107,7 +107,7 @@ const Quantization& QuantizationConfig::of(std::string_view module) const {
 QuantizationConfig read_quantization_config(const std::filesystem::path& folder) {
   QuantizationConfig config;
   QuantizationJson json;
-  // Of a file that is missing nobody is told, so that what it might be called need not be found.
+  // A missing file is not reported, so its possible names are not searched.
   const auto is_read = [&json](const std::filesystem::path& path) {
     return base::is_there(path) && read_config_file(path, json).empty();
   };

@@ -21,7 +21,7 @@ struct TensorRange {
   std::uint64_t has_elements : 1 = 0;
 };
 
-/// A range whose header offset fits its field, as those of real files do.
+/// A range whose header offset fits its field, as in real files.
 inline TensorRange make_range(std::uint64_t offset, std::uint64_t size_bytes,
                               std::uint64_t header_offset, bool is_opaque, bool has_elements) {
   return {offset, size_bytes, header_offset & (~std::uint64_t{0} >> 2), is_opaque ? 1u : 0u,
@@ -34,7 +34,7 @@ using NameAt = std::function<std::string(std::uint64_t header_offset)>;
 /// Brings ranges into the order of their data; empty tensors come before others at the same
 /// offset.
 void sort_by_offset(std::vector<TensorRange>& ranges);
-/// The same for the tensors from that position on: those of one file.
+/// The same for the tensors from that position on, which are of one file.
 void sort_by_offset(Contents& contents, std::size_t first);
 
 /// Enters the names of the tensors from that position on into the index. Refuses one that is there

@@ -61,7 +61,7 @@ struct Beside {
 
 std::optional<Beside> find_beside(const fs::path& path) {
   for (const fs::path& at : with_link_targets(path)) {
-    // Text, as each of so many paths would cost more than the look.
+    // Text, as each of thousands of paths would cost more than the look.
     std::string other = at.string();
     const std::size_t size = other.size();
     for (const Ending& ending : endings) {

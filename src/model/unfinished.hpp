@@ -18,7 +18,7 @@ std::optional<std::filesystem::path> unfinished_beside(const std::filesystem::pa
 /// there is nothing.
 std::string unfinished_note(const std::filesystem::path& path);
 
-/// Unfinished downloads that belong to the folder, those of the file of that name first.
+/// Unfinished downloads that belong to the folder, first of the file of that name.
 std::vector<std::filesystem::path> unfinished_downloads(const std::filesystem::path& folder,
                                                         const std::string& name = {});
 

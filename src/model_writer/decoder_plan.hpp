@@ -11,7 +11,7 @@
 
 namespace hiptool::model_writer {
 
-/// Of 3 layers, embedding and norm. Without those of an unknown architecture.
+/// Of 3 layers, embedding and norm. Empty for an unknown architecture.
 std::uint64_t least_decoder_tensors(const SampleDecoder& decoder);
 
 /// A decoder. The sizes of a small one are odd, so that a program cannot confuse two of them.

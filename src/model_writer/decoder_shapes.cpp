@@ -19,7 +19,7 @@ constexpr std::uint32_t context_of_shapes = 8192;
 struct DecoderShape {
   std::string_view architecture;  ///< empty: any
   std::uint32_t embedding, layers, heads, kv_heads, head_length, feed_forward, vocabulary;
-  std::uint32_t experts = 0, experts_used = 0;  ///< 0: those of the smallest model
+  std::uint32_t experts = 0, experts_used = 0;  ///< 0: as in the smallest model
 };
 
 // Below the first three: config.json of SmolLM2 135M and 360M, Llama 3.2 1B and 3B, Llama 3.1 8B,
@@ -127,7 +127,7 @@ void choose_shape(DecoderPlan& plan, std::uint64_t size_bytes, std::uint64_t blo
                   const std::function<std::uint64_t(const DecoderPlan&)>& size_of) {
   const auto wanted = static_cast<double>(std::max<std::uint64_t>(size_bytes, 1));
   const auto bytes_of = [&](const DecoderPlan& one) { return static_cast<double>(size_of(one)); };
-  constexpr double weight_of_size = 10;  // against that of another number of layers
+  constexpr double weight_of_size = 10;  // against the weight of another number of layers
   DecoderPlan best = plan;
   double least = std::numeric_limits<double>::infinity();
   for (const DecoderShape& shape : shapes) {

@@ -20,7 +20,7 @@ class DecoderTensorList {
                     std::vector<PlannedTensor>& tensors)
       : options_(options), types_(types), tensors_(tensors) {}
 
-  /// The type of the next matrix: those of the options in turn.
+  /// The type of the next matrix: the types of the options in turn.
   const PlannedType& next_type() { return types_[matrices_++ % types_.size()]; }
   void matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns) {
     matrix_of(next_type(), name, rows, columns);

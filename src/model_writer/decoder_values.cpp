@@ -28,7 +28,7 @@ constexpr std::array<FloatFields, 8> float_fields{{{"F64", 64, 11, 52, 1023},
                                                    {"F8_E5M2FNUZ", 8, 5, 2, 16}}};
 
 /// A type of blocks: log2 of the root mean square of random blocks whose scale is in [1, 2). The
-/// second of two scales is that of a minimum, 2^minimum_shift times as large, so that the mean is
+/// second of two scales belongs to a minimum, 2^minimum_shift times as large, so that the mean is
 /// near 0.
 struct BlockFields {
   std::string_view name;

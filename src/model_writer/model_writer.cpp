@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds progress_interval{50};
 /// Writes the data of one file in slices on several threads.
 class DataWriter {
  public:
-  /// The bytes before are those of files that are already written, for the progress.
+  /// Bytes of files that are already written come before, for the progress.
   DataWriter(const PlannedFile& plan, base::OutputFile& file, std::uint64_t before_bytes,
              std::uint64_t total_bytes)
       : plan_(plan), file_(file), before_bytes_(before_bytes), total_bytes_(total_bytes) {}

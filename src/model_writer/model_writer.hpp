@@ -23,7 +23,7 @@ struct SampleDecoder {
   RopeScaling rope = RopeScaling::none;
   std::uint64_t window = 0;      ///< 0: none
   bool is_tied = false;          ///< the output is the embedding
-  std::uint64_t size_bytes = 0;  ///< about that of the tensors; 0: the smallest, of odd sizes
+  std::uint64_t size_bytes = 0;  ///< of the tensors, about; 0: the smallest, of odd sizes
 };
 
 struct ModelWriterOptions {

@@ -14,7 +14,7 @@ namespace hiptool::model_writer {
 /// where no folder is writable (read-only containers) or has the space.
 class SampleModel {
  public:
-  /// `name` is that of the file without its ending.
+  /// `name` is the file's without its ending.
   SampleModel(const std::string& name, ModelWriterOptions options);
 
   const std::filesystem::path& path() const noexcept { return path_; }

@@ -18,7 +18,7 @@ struct ConvCall {
   bool is_transposed;
   const Tensor& x;
   const Tensor& weights;
-  ConvOptions options;  // of one axis, that of the width
+  ConvOptions options;  // of one axis, the width
 
   [[noreturn]] void fail(const std::string& why) const {
     refuse(name, describe(x) + " with weights " + describe(weights) + ": " + why);

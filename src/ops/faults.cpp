@@ -11,7 +11,7 @@
 namespace hiptool::ops {
 namespace {
 
-// The owner of a record: the number of the queued operation, then that of its text.
+// The owner of a record: the number of the queued operation, then of its text.
 constexpr std::uint32_t text_bits = 24;
 constexpr std::uint64_t text_mask = (std::uint64_t{1} << text_bits) - 1;
 // A piece of a record: the position, then as many bits of the value.

@@ -204,7 +204,7 @@ class ProductLaunch {
              all_.row_tiles * all_.column_tiles);
   }
 
-  /// The instructions of four warps take all that those of one warp do.
+  /// Instructions of four warps take all operands that instructions of one warp take.
   void multiply_by_units(MatrixUnits units) {
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_unit_rows);
     all_.column_tiles = ceil_divide(all_.b.size, hiptool_ops::matmul_unit_columns);

@@ -33,7 +33,7 @@ inline bool has_neighbours(MatrixAxis axis) { return axis.size == 1 || axis.stri
 /// The axis that is `from_last` axes before the last one.
 MatrixAxis matrix_axis(const Tensor& tensor, std::size_t from_last);
 
-/// One tensor of a product: both axes of its matrices, and those of the batch.
+/// One tensor of a product: both axes of its matrices, and the axes of the batch.
 struct MatrixOperand {
   MatrixAxis rows;
   MatrixAxis columns;

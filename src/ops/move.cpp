@@ -131,7 +131,7 @@ void move_first(const Backend& backend, const Tensor& destination, std::uint64_t
   }
 }
 
-/// Whether rows of the same stride are between those of the other tensor.
+/// Whether rows of the same stride are between the other tensor's rows.
 bool are_interleaved(const Tensor& source, const Tensor& destination, const Rows& rows) {
   if (rows.source_stride != rows.destination_stride || rows.source_stride == 0) return false;
   const std::size_t size = element_size_bytes(source.dtype());

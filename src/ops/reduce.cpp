@@ -79,7 +79,7 @@ struct Work {
   std::vector<std::uint64_t> out_strides;  // of the kept axes
 };
 
-/// Axes in the order that is given, not in that of strides: the order of elements counts.
+/// Axes in the order that is given, not by strides: the order of elements counts.
 JoinedAxes join_in_order(const AxisList& axes) {
   JoinedAxes joined;
   for (std::size_t i = axes.dims.size(); i-- > 0;) {

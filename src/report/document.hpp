@@ -14,7 +14,7 @@ Object measurement_value(const Measurement& measured);
 /// Without `details`, which no command reads.
 Measurement read_measurement(const Value& entry);
 
-/// Samples and median of a measurement of any version; the median is that of the samples where the
+/// Samples and median of a measurement of any version; the median is of the samples where the
 /// document has none.
 void read_times(const Value& entry, Measurement& result);
 

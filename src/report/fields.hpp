@@ -50,7 +50,7 @@ class Fields {
     return chosen;
   }
 
-  /// All but those of these keys.
+  /// All but the fields of these keys.
   Fields without(const std::vector<std::string_view>& keys) const {
     Fields rest = *this;
     std::erase_if(rest.fields_,

@@ -61,7 +61,7 @@ std::string_view tone_class(Tone tone) {
   return "verdict";
 }
 
-/// A comparison or merge tells of other machines than the one that it ran on.
+/// A comparison or merge is about other machines than the one that it ran on.
 bool is_of_other_runs(const Run& run) { return run.command == "report"; }
 
 std::string title_of(const Report& report) {

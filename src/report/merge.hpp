@@ -46,7 +46,7 @@ struct MergedGroup {
   double loss_of(double value) const { return is_time() ? 1 - median / value : 1 - value / median; }
   std::string shown(double number) const;  ///< with its unit
   bool can_tell() const { return members.size() >= least_members_to_tell; }
-  /// How far a member may be from the others: 5 %, or that of run_spread().
+  /// How far a member may be from the others: 5 %, or run_spread().
   double spread() const;
 };
 
@@ -91,7 +91,7 @@ struct Trend {
   double usual = 0;  ///< the median of all but the last
   double last = 0;
   double change = 0;  ///< of the last from the usual: -0.1 of a rate is a loss, 0.1 of a time
-  double spread = steady_spread;  ///< that of run_spread() over its runs
+  double spread = steady_spread;  ///< run_spread() over its runs
 
   bool is_time() const { return unit == "s"; }
   /// How much slower the slower one of `usual` and `last` is: 0.5 for half the rate, twice the
@@ -119,7 +119,7 @@ struct Merge {
   std::vector<Culprit> culprits() const;
   /// Runs that did not pass and of which no measurement is among the failures.
   std::vector<const RunFile*> unexplained_runs() const;
-  /// Findings of runs that did not pass which several hosts share; those of most hosts first.
+  /// Findings of runs that did not pass which several hosts share; findings of most hosts first.
   std::vector<SharedFinding> shared_findings() const;
   /// One for each measurement that a host made in runs of different times; the greatest loss first.
   std::vector<Trend> trends() const;

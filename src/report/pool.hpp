@@ -12,7 +12,7 @@ namespace hiptool::report {
 
 /// The measurements of several runs of a command, each id once, in the order in which they appear.
 /// Samples of all processes are kept, in the order of the runs; the median is the median of the
-/// processes' medians, and rates and share follow it. All else is that of the process whose median
+/// processes' medians, and rates and share follow it. All else is from the process whose median
 /// is the middle one, or of the worst one where a process failed.
 struct PooledMeasurement {
   Measurement measured;

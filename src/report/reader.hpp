@@ -59,7 +59,7 @@ struct RunFile {
   Value setup;  ///< `context` of the document: clocks, links, drivers
   std::map<std::string, DeviceTexts> devices;
   std::vector<Measurement> measurements;  ///< none for kinds that measure nothing
-  /// Of each measurement the median time over that of the fastest twentieth; empty unless merged.
+  /// Of each measurement the median time over the fastest twentieth's; empty unless merged.
   std::vector<double> best_over_median;
 };
 

@@ -7,7 +7,7 @@
 
 namespace hiptool::report {
 
-/// Rates of two runs of one good machine differ by less, except those of short calls: the margin of
+/// Rates of two runs of one good machine differ by less, except for short calls: the margin of
 /// expectations, and what is compared between hosts.
 inline constexpr double steady_spread = 0.05;
 
@@ -15,7 +15,7 @@ inline constexpr double steady_spread = 0.05;
 /// clocks of the GPU rise: on good H100 and H200 their rates differ by 15 to 40 % from run to run.
 bool is_short(const Measurement& measured);
 
-/// How far the rate of the measurement may be below that of another run of the same good machine;
+/// How far the rate of the measurement may be below another run of the same good machine;
 /// 0.05: 5 %. It is `usual`, or of a short call at least a half. This is the one rule for short
 /// calls, by which `check` judges them against expectations and siblings, `report compare` against
 /// an earlier run, and `report merge` against other hosts.

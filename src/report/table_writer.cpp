@@ -118,7 +118,7 @@ class Writer {
     return fitted ? *fitted : whole;
   }
 
-  // Saves so many columns if it can; returns by how many the table became narrower.
+  // Saves this many columns if it can; returns by how many the table became narrower.
   static std::size_t cut_inner(const Table& table, std::size_t excess, Grid& grid,
                                std::vector<std::size_t>& widths) {
     constexpr std::size_t kept_columns = 21;  // 16 digits and dots

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// JSON-like values, and access to those of documents from outside: a member that is missing or of
+/// JSON-like values, and access to values of documents from outside: a member that is missing or of
 /// another type than expected is absent, never an error.
 #pragma once
 #include <cstdint>

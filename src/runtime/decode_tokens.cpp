@@ -205,7 +205,7 @@ void decode_tokens(const MakeRuntime& make_runtime, const RopeSpec& rope,
                    DecodedTokens& result, StepOrder order) {
   const std::uint64_t all = prompt.size() + count;
   const std::uint64_t original = rope.original_context;
-  // The last id is not fed, so that of the first ids that many come from short sequences.
+  // The last id is not fed, so one id more comes from short sequences.
   const bool begins_short = rope.scaling == RopeScaling::longrope && prompt.size() <= original;
   const std::uint64_t of_short =
       begins_short ? std::min<std::uint64_t>(count, original - prompt.size() + 1) : count;

@@ -39,7 +39,7 @@ Tensor repeated(const Tensor& tensor, std::uint64_t rows, std::uint64_t columns)
   return tensor.with_layout(tensor.layout().broadcast_to({rows, columns}));
 }
 
-/// One choice. Tensors of one number are [1, 1], those of all tokens [1, vocabulary].
+/// One choice. Tensors of one number are [1, 1], of all tokens [1, vocabulary].
 class Choice {
  public:
   Choice(const Backend& backend, const Tensor& numbers, const Tensor& logits)

@@ -38,7 +38,7 @@ void read_links(const fs::path& folder, std::vector<KfdLink>& links) {
   for (const fs::path& entry : base::list_folder(folder)) {
     Properties properties = read_properties(entry / "properties");
     if (properties.count("node_to") == 0) continue;
-    // The smallest bandwidth is that of one link, the largest that of all (amdgpu_xgmi.c,
+    // The smallest bandwidth is of one link, the largest of all (amdgpu_xgmi.c,
     // amdgpu_xgmi_get_bandwidth).
     const std::uint64_t one = number_of(properties["min_bandwidth"]);
     links.push_back({static_cast<int>(number_of(properties["type"])),

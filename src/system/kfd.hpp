@@ -11,7 +11,7 @@
 
 namespace hiptool::system {
 
-/// How a node of the KFD topology reaches another one. The numbers are those of the kernel
+/// How a node of the KFD topology reaches another one. The numbers are as in the kernel
 /// (drivers/gpu/drm/amd/amdkfd/kfd_crat.h, CRAT_IOLINK_TYPE_*).
 struct KfdLink {
   enum Type : int { pcie = 2, xgmi = 11 };

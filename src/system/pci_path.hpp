@@ -32,7 +32,7 @@ struct PciPath {
   std::optional<double> bytes_per_s_at_best() const;
 };
 
-/// Reads <root>/sys; a device that is not there has no hops. Speeds are those of the moment: an
+/// Reads <root>/sys; a device that is not there has no hops. Speeds are current ones: an
 /// idle link may be slower than one under load.
 PciPath read_pci_path(const std::filesystem::path& root, std::string_view bus_id);
 

@@ -142,7 +142,7 @@ class TcpRun {
     return static_cast<std::uint32_t>(sender * peers_.size() + receiver);
   }
 
-  /// The one that connected sends first. At last each tells the other how much was wrong.
+  /// The one that connected sends first. At last each reports to the other how much was wrong.
   void exchange(TcpConnection& connection, std::size_t index, bool is_first) {
     TcpPeer& peer = peers_[index];
     TcpWords sent(count_);

@@ -40,8 +40,8 @@ KernelArgument parse_kernel_argument(const std::string& text);
 /// Compares the given arguments with those that the image or the source declares. Throws
 /// Error(invalid_argument) for a different number or size of arguments, a value other than 0 for a
 /// pointer, a buffer for a value, and a number or buffer of another type: whole numbers and reals
-/// are told apart, signed and unsigned ones are not. Buffers of 8 bits are bytes of any type, and
-/// so is bytes:HEX.
+/// are distinguished, signed and unsigned ones are not. Buffers of 8 bits are bytes of any type,
+/// and so is bytes:HEX.
 void check_arguments(const std::string& kernel, const std::vector<KernelArgument>& given,
                      const std::vector<ArgumentInfo>& expected);
 

@@ -20,7 +20,7 @@ struct OutsideWrite {
 };
 
 /// The first contents of a buffer: the given ones, or poison, whose bytes depend on the seed, the
-/// place and the repeat. Every byte of an odd repeat is the complement of that of the one before
+/// place and the repeat. Every byte of an odd repeat is the complement of the byte before
 /// it, so no value that a kernel writes in both can be the poison of both.
 std::vector<std::byte> initial_contents(const KernelArgument& argument, std::uint64_t seed,
                                         std::uint64_t repeat);

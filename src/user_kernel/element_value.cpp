@@ -137,7 +137,7 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
   return is_negative ? 0 - *number : *number;
 }
 
-// Hexadecimal numbers are bits here too, such as those of a certain NaN.
+// Hexadecimal numbers are bits here too, such as of a certain NaN.
 std::uint64_t parse_real_bits(const TypeFacts& type, std::string_view text) {
   const auto bits = parse_hex(text.substr(2));
   if (!bits || *bits > std::numeric_limits<std::uint64_t>::max() >> (64 - type.size_bytes * 8)) {

@@ -27,7 +27,7 @@ struct FatbinEntry {
 };
 
 /// The entries in their order. NVIDIA publishes no layout; nvcc 12 and 13 write: a
-/// header of magic, version, its own size and that of all entries; each entry a header of kind,
+/// header of magic, version, its own size and the size of all entries; each entry a header of kind,
 /// own size, size of the image, ..., arch and flags. Throws Error(corrupt_data) for an entry that
 /// reaches beyond the image.
 std::vector<FatbinEntry> read_fatbin(std::span<const std::byte> image);

@@ -25,7 +25,7 @@ struct NamedType {
   ElementType type;
 };
 
-// Names of one word; those of several are in the order in which base_type() joins their words.
+// Names of one word; names of several are in the order in which base_type() joins their words.
 constexpr std::array named_types{
     NamedType{"float", ElementType::f32},         NamedType{"double", ElementType::f64},
     NamedType{"bool", ElementType::u8},           NamedType{"char", ElementType::i8},

@@ -13,7 +13,7 @@ namespace hiptool::cli {
 /// Reads an environment variable; absent if it is not set.
 using GetEnvironment = std::function<std::optional<std::string>(const char* name)>;
 
-/// The same variables, of which an empty one counts as unset, except for those of the vendors'
+/// The same variables, of which an empty one counts as unset, except for variables of the vendors'
 /// runtimes that hide every device when they are empty.
 GetEnvironment without_empty(GetEnvironment environment);
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every runtime has this call; its address tells two copies apart.
+/// Every runtime has this call; its address distinguishes two copies.
 constexpr const char* probe_symbol = "hipRuntimeGetVersion";
 
 /// Adds each "gfx..." of a file name: "TensileLibrary_Type_HH_Contraction_gfx90a.co".

@@ -186,7 +186,7 @@ void BlockScheduler::run_fibers() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-/// One for the next thread to start, or that of the next ready one; null: the worker's turn.
+/// A fiber for the next thread to start, or of the next ready one; null: the worker's turn.
 Fiber* BlockScheduler::next_fiber() noexcept {
   if (failure_) return nullptr;
   if (started_ < count_) return new_fiber();
@@ -201,8 +201,8 @@ Fiber* BlockScheduler::next_fiber() noexcept {
   return nullptr;
 }
 
-/// For the thread sanitizer the work of a fiber precedes that of those it makes, which would hide
-/// races: there the worker makes all.
+/// For the thread sanitizer the work of a fiber precedes the work of fibers that it makes, which
+/// would hide races: there the worker makes all.
 Fiber& BlockScheduler::fiber_after_this() noexcept {
   Fiber* const next = has_thread_sanitizer ? nullptr : next_fiber();
   return next != nullptr ? *next : worker_;

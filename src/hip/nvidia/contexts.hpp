@@ -36,7 +36,7 @@ hipError_t enter_device() noexcept;
 hipError_t enter_any_device() noexcept;
 
 /// For calls that enqueue work: the context of the stream; for the null stream, which belongs to
-/// the current context, that of the thread's device.
+/// the current context, which belongs to the thread's device.
 hipError_t enter_stream(CUstream stream) noexcept;
 
 /// For calls that only query a stream: a real handle needs no context (measured on driver 580).

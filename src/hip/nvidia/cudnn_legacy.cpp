@@ -94,7 +94,7 @@ int CudnnLegacyPlan::choose(void* handle, const ConvCall& call) {
       static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(results.size())));
   for (std::size_t i = 0; i < returned; ++i) {  // fastest first
     if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
-    // Winograd transforms halves in halves: its sums are not those of f32.
+    // Winograd transforms halves in halves: its sums differ from sums in f32.
     const bool is_winograd = results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
                              results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
     if (is_winograd && is_half(call.type)) continue;

@@ -72,7 +72,7 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
   return explain_not_found(library, root);
 }
 
-// Why a bound driver cannot be used; `result` is that of cuInit or of counting its devices.
+// Why a bound driver cannot be used; `result` is what cuInit or counting its devices returned.
 DriverFinding explain_init_failure(CUresult result, const std::string& library,
                                    const BindRequest& request) {
   const std::filesystem::path root = request.system_root;
@@ -189,7 +189,7 @@ bool try_library(const std::string& name, const BindRequest& request, bool& has_
   const auto library = base::DynamicLibrary::open(name, sentence);
   if (!library) {
     status.tried.push_back(describe_attempt(name, sentence));
-    // A file that is there and cannot be loaded tells more than a name that is not.
+    // A file that exists and cannot be loaded explains more than a missing name.
     const bool is_there = classify_load_error(name, sentence) != LoadError::not_found;
     if (status.reason.empty() || (is_there && !has_found)) {
       refuse(status, explain_load_failure(name, sentence, request.system_root));

@@ -144,7 +144,7 @@ class NvmlSensors final : public Sensors {
     if (const auto rates = ask<nvmlUtilization_t>(nvml_.nvmlDeviceGetUtilizationRates, device)) {
       reading.busy_share = rates->gpu / 100.0;
     }
-    // The whole board's memory is not that of an instance, which is the device here.
+    // The whole board has more memory than an instance, which is the device here.
     if (reading.partitioned.value_or(false)) return;
     nvmlMemory_v2_t newer{};
     newer.version = nvmlMemory_v2;

@@ -12,7 +12,7 @@ namespace hiptool::load {
 /// Bytes of a block, the unit of digests and mismatches; the last block of a tensor is shorter.
 inline constexpr std::uint64_t block_bytes = 16u << 10;
 
-/// Numbers the blocks of all tensors: those of tensor i are [first[i], first[i + 1]).
+/// Numbers the blocks of all tensors: tensor i has [first[i], first[i + 1]).
 struct BlockMap {
   explicit BlockMap(const ModelFile& model) {
     first.push_back(0);

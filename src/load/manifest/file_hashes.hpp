@@ -26,7 +26,8 @@ std::optional<HashKind> hash_kind_from_name(std::string_view name) noexcept;
 std::size_t digits_of(HashKind kind) noexcept;
 
 /// Hashes of a model's tensors and metadata, computed by separate threads that read the files
-/// again. A hash cannot be split, so one core computes that of a tensor. The model must outlive it.
+/// again. A hash cannot be split, so one core computes the hash of a tensor. The model must outlive
+/// it.
 class FileHashes {
  public:
   struct Options {

@@ -34,7 +34,7 @@ struct Manifest {
     std::string file;  ///< its name when the manifest was written; not compared
     std::uint64_t bytes = 0;
     std::string digest;
-    std::string sha256;  ///< as that of a tensor
+    std::string sha256;  ///< as of a tensor
   };
   /// A line of llama-gguf-hash: for the file, or the file and one of its tensors. Only a
   /// given model distinguishes the two, because both names may contain colons.

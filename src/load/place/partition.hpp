@@ -28,7 +28,7 @@ TensorGroup group_of(const TensorInfo& tensor);
 /// A model in groups, in the order in which devices get them.
 struct GroupedTensors {
   std::vector<TensorGroup> groups;
-  std::vector<std::uint32_t> order;  ///< the tensors of the first group, then those of the next
+  std::vector<std::uint32_t> order;  ///< the tensors of the first group, then of the next
 };
 
 /// Each tensor by itself, in file order.
@@ -58,7 +58,7 @@ std::vector<TensorGroup> cut_by_proportions(std::span<const TensorGroup> groups,
 std::vector<TensorGroup> cut_to_equal_shares(std::span<const TensorGroup> groups,
                                              std::span<const DeviceMemory> memory);
 
-/// Each device gets as many groups as fit; one more sum is that of the groups that fit on none.
+/// Each device gets as many groups as fit; one more sum is of the groups that fit on none.
 std::vector<TensorGroup> fill(std::span<const TensorGroup> groups,
                               std::span<const DeviceMemory> memory);
 

@@ -35,7 +35,7 @@ class DirectFile {
 };
 
 /// Name of a file system that is read directly only on request, by statfs(2)'s
-/// f_type: those that live in memory, that hand reads on to another one, and those of networks,
+/// f_type: kinds that live in memory, that hand reads on to another one, and kinds of networks,
 /// where the page cache's read-ahead is what hides the latency. Null for all others.
 const char* indirect_file_system(std::uint64_t type) noexcept;
 

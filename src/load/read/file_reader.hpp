@@ -35,8 +35,8 @@ class FileSet {
  public:
   /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
   /// Where files of at least sixteen times `trial_bytes` are to be read the better way, both ways
-  /// are tried in windows of so many bytes; smaller files are read directly, because a window of a
-  /// few reads for each thread says nothing. `readers` share what is in flight.
+  /// are tried in windows of this many bytes; smaller files are read directly, because a window of
+  /// a few reads for each thread says nothing. `readers` share what is in flight.
   FileSet(const ModelFile& model, const ReadOptions& options, std::uint32_t readers = 1,
           std::uint64_t trial_bytes = 512u << 20);
 

@@ -35,7 +35,7 @@ struct TransferOptions {
   /// disk work at once. 0: four for files that are not cached, else one, and one for each of
   /// several devices, which share what is given here.
   std::uint32_t regions = 0;
-  /// Logical CPUs that the readers run on. Empty: those of the device's NUMA node, where the
+  /// Logical CPUs that the readers run on. Empty: the CPUs of the device's NUMA node, where the
   /// system has several and reports which; else any.
   std::vector<int> reader_cpus;
   const CancelToken* cancel = nullptr;

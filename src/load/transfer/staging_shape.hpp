@@ -16,7 +16,7 @@ struct StagingShape {
   std::uint64_t total_bytes() const noexcept { return readers * slots * slot_bytes; }
 };
 
-/// What a load has at hand.
+/// What is available to a load.
 struct StagingHost {
   std::uint32_t cores = 1;
   std::uint64_t cache_bytes = 0;  ///< of the last level; 0: not known
@@ -24,7 +24,7 @@ struct StagingHost {
   static StagingHost of_this_process();
 };
 
-/// Readers and slots for each of so many devices that are loaded at once with at most `most_bytes`.
+/// Readers and slots for each of several devices that are loaded at once with at most `most_bytes`.
 /// Slots stay small enough for all of them to share half of the last-level cache, and large enough
 /// for the link: copies of 4 MiB reach 0.97 of it, of 2 MiB 0.93. Measured on H200,
 /// 300 MiB of cache, share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88

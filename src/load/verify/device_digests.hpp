@@ -36,7 +36,7 @@ class DeviceDigests {
   DeviceDigests& operator=(const DeviceDigests&) = delete;
 
   /// Digests the arena as it is now and returns the list, which the next call overwrites: the
-  /// blocks of the layout's first tensor, then those of its second. Copies into the arena must be
+  /// blocks of the layout's first tensor, then of its second. Copies into the arena must be
   /// done. Blocks. Throws what the kernel could not be loaded with, and Error(cancelled) by the
   /// token.
   std::span<const std::uint64_t> compute();

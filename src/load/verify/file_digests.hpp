@@ -38,14 +38,14 @@ class FileDigests {
   explicit FileDigests(const ModelFile& model) : FileDigests(model, Options{}) {}
   FileDigests(const ModelFile& model, const Options& options);
 
-  /// From now on at most so many threads run (at least one): for the time in which a load needs the
-  /// cores. 0: half of the cores, which with readers on the other half keeps up with a load at the
-  /// rate of the link. Threads above it pause after the 8 MiB they are at, or after the file whose
-  /// SHA-256 they compute. From any thread; does not block.
+  /// From now on at most this many threads run (at least one): for the time in which a load needs
+  /// the cores. 0: half of the cores, which with readers on the other half keeps up with a load at
+  /// the rate of the link. Threads above it pause after the 8 MiB they are at, or after the file
+  /// whose SHA-256 they compute. From any thread; does not block.
   void limit_threads(std::uint32_t threads) { reader_.limit_threads(threads); }
 
-  /// Lets all threads run again, waits for them and gives the digest of each block: those of tensor
-  /// 0 in order, then those of tensor 1... Throws Error(input_failed) where a file could not be
+  /// Lets all threads run again, waits for them and gives the digest of each block: blocks of
+  /// tensor 0 in order, then of tensor 1... Throws Error(input_failed) where a file could not be
   /// read or was changed, truncated or replaced meanwhile, Error(cancelled) by the token. May be
   /// called again, and from several threads.
   const std::vector<std::uint64_t>& get();

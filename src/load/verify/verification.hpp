@@ -16,8 +16,8 @@ class ChunkSink;
 
 /// Verification of a load by digests. When all copies are done, a kernel on each device of a plan
 /// computes the digest of every block of 16 KiB that is in its memory then, and the host compares
-/// them with those of the file. So the verdict is about the memory as it is after the last copy: a
-/// write that landed late, or at a wrong address, is found too.
+/// them with digests of the file. So the verdict is about the memory as it is after the last copy:
+/// a write that landed late, or at a wrong address, is found too.
 ///
 /// Make it before the load, hand it to Transfer::load, and call finish()
 /// afterwards. One device is a plan of one; the plan's layouts may have a part of the model, and

@@ -22,14 +22,13 @@ namespace hiptool::machine {
 struct Check {
   std::string id;  ///< "link-down"
   Severity severity = Severity::unknown;
-  std::string device;    ///< "amd:0"; empty: the machine, or unknown
-  std::string read;      ///< the finding
-  std::string source;    ///< the file, library or variable of the finding; never empty
-  std::string expected;  ///< may be empty
-  std::string fix;       ///< what to type; never empty for warn, fail and unknown
-  std::string code =
-      {};                ///< of warn and fail: "HT-LINK-DOWN"; empty in a CheckList: that of the id
-  bool is_moot = false;  ///< unknown, because the machine lacks what it is about
+  std::string device;     ///< "amd:0"; empty: the machine, or unknown
+  std::string read;       ///< the finding
+  std::string source;     ///< the file, library or variable of the finding; never empty
+  std::string expected;   ///< may be empty
+  std::string fix;        ///< what to type; never empty for warn, fail and unknown
+  std::string code = {};  ///< of warn and fail: "HT-LINK-DOWN"; empty in a CheckList: the id's
+  bool is_moot = false;   ///< unknown, because the machine lacks what it is about
 };
 
 /// How a platform's driver answered the query of its devices.
@@ -70,7 +69,7 @@ struct PeerAnswer {
 struct LibraryAnswer {
   Platform platform = Platform::amd;
   std::string name;                  ///< "rocBLAS"
-  std::string path;                  ///< empty if none was found; that of a refused one too
+  std::string path;                  ///< empty if none was found; also of a refused one
   std::string version;               ///< empty: not reported
   std::string reason;                ///< why it is missing; empty: it can be used
   std::vector<std::string> targets;  ///< that it has kernels for; empty: unknown

@@ -40,7 +40,7 @@ struct Shown {
   std::string source;
   std::string variables;  ///< those set
   std::string missing;    ///< GPUs that the runtime does not list
-  std::string lost;       ///< those of them that it would list if they worked
+  std::string lost;       ///< devices that it would list if they worked
 };
 
 std::string fix_of(const Shown& shown) {
@@ -86,7 +86,7 @@ void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) 
 
 /// Bus ids of GPUs that have the driver, and `is_like` decides, the kind of one that the runtime
 /// lists, and are not listed. Empty where the comparison cannot be made: the runtime's bus ids are
-/// those of other devices in WSL, and MIG shows one instance of all GPUs.
+/// devices of other kinds in WSL, and MIG shows one instance of all GPUs.
 template <class IsLike>
 std::vector<std::string> find_lost(const Evidence& evidence, Platform platform,
                                    const IsLike& is_like) {

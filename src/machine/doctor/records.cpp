@@ -178,7 +178,7 @@ void apply_gpu(const Object& fields, const std::filesystem::path& root, ProbeRes
   const auto total_bytes = report::count_of(member(fields, "total_bytes"));
   if (free_bytes && total_bytes) gpu.memory = MemoryInfo{*free_bytes, *total_bytes};
   if (gpu.info.pci_bus_id) gpu.pci = system::find_pci_device(root, *gpu.info.pci_bus_id);
-  // In a virtual machine or WSL the runtime's bus id may be that of another device.
+  // In a virtual machine or WSL the runtime's bus id may belong to another device.
   const std::uint32_t vendor =
       gpu.platform == Platform::amd ? system::vendor_amd : system::vendor_nvidia;
   if (gpu.pci && gpu.pci->vendor != vendor) gpu.pci.reset();

@@ -45,7 +45,7 @@ struct WrongRead {
   std::uint64_t count = 0;
 };
 
-/// Host and resident kernel by turns. Blocks are independent of each other, so that they need not
+/// Host and resident kernel alternate. Blocks are independent of each other, so that they need not
 /// all run at once.
 class TurnRun {
  public:

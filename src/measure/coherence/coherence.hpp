@@ -25,7 +25,7 @@ std::string_view to_string(SharedMemoryKind kind) noexcept;
 const std::vector<SharedMemoryKind>& all_shared_memory_kinds();
 
 struct CoherenceOptions {
-  std::uint64_t size_bytes = 64u << 10;                  ///< that host and kernel use by turns
+  std::uint64_t size_bytes = 64u << 10;                  ///< that host and kernel use alternately
   std::uint64_t phase_bytes = 4u << 20;                  ///< that they use one after the other
   std::uint32_t rounds = 64;                             ///< turns of one launch
   std::uint32_t phases = 4;                              ///< rewritings of the memory
@@ -49,7 +49,7 @@ report::Measurement measurement_of(const CoherenceResult& result);
 /// First a resident kernel and the host take turns by words in pinned memory: each reads what the
 /// other has written and writes lines of its own in the same pages, while the other one works on
 /// the next ones. Then the host rewrites all of the memory and a kernel reads it, ordered by an
-/// event: its bits must be those of a copy by the runtime; then a kernel writes it for the host.
+/// event: its bits must equal a copy by the runtime; then a kernel writes it for the host.
 /// Memory that the device lacks is skipped. Blocks. Failed calls and wrong data set the status;
 /// throws Error(cancelled) only.
 CoherenceResult measure_coherence(const Device& device, SharedMemoryKind kind,

@@ -23,7 +23,7 @@ class OtherHostEnded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Its calls but the last one wait for those of the other hosts, and throw OtherHostEnded where one
+/// Its calls but the last one wait for the other hosts' calls, and throw OtherHostEnded where one
 /// is not there any more, Error(cancelled).
 class ReduceHosts {
  public:

@@ -41,7 +41,7 @@ class CopyRun {
 
   /// Runs the copies once and times them. Blocks.
   CopySample run();
-  /// Checks the data of the last run(). The first index is that of the first wrong track.
+  /// Checks the data of the last run(). The first index is the first wrong track's.
   WrongWords check();
 
   std::size_t copies_per_sample() const noexcept { return copies_; }

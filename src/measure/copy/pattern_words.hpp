@@ -13,7 +13,7 @@ struct WrongWords {
   std::uint64_t first_index = 0;  ///< only where count is not 0
   std::uint32_t xor_bits = 0;     ///< all bits that are wrong in any word
 
-  /// Adds those of later data, whose first word has the index `begin`.
+  /// Adds the words of later data, whose first word has the index `begin`.
   void add(const WrongWords& later, std::uint64_t begin = 0) noexcept;
 };
 

@@ -12,7 +12,7 @@ namespace hiptool::measure {
 
 /// Size of the copies whose latency is measured: a page.
 inline constexpr std::uint64_t latency_bytes = 4096;
-/// Size of the memory whose latency is measured, that of nvbandwidth (nvbandwidth.cpp, "fixd-size
+/// Size of the memory whose latency is measured, as in nvbandwidth (nvbandwidth.cpp, "fixd-size
 /// buffer for latency tests").
 inline constexpr std::uint64_t chase_bytes = std::uint64_t{2} << 20;
 /// The pattern's indices of a larger copy would not fit in 32 bits.

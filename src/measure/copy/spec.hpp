@@ -72,7 +72,7 @@ struct CopySpec {
   bool reads = false;       ///< between several devices: the receiving side does the copy
   bool is_latency = false;  ///< the time of one copy and the wait for it, not a rate
   std::optional<int> node;  ///< NUMA node of the host memory; absent: not chosen
-  /// Of h2d and d2h: the rate is that of the first device's copy while these run, too.
+  /// Of h2d and d2h: the first device's copy is rated while these run, too.
   Beside beside = Beside::nothing;
   /// Of p2p-bidir: the rate is the sum of the rates of both copies, not of the time of both.
   bool sums_copies = false;

@@ -50,7 +50,7 @@ class HostBlock {
 /// larger than the copy: each sample copies from another offset and so has another pattern.
 class CopyTrack {
  public:
-  /// Allocates and writes the source. Blocks. The seed must differ from that of every other track,
+  /// Allocates and writes the source. Blocks. The seed must differ from every other track's,
   /// so that remaining data of an earlier track is detected as wrong.
   CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t seed, ToolBox& tools);
   /// Waits for its stream.

@@ -63,7 +63,7 @@ class ChaseWork final : public KernelWork {
   static constexpr std::uint32_t line_words = line_bytes / 4;
   static constexpr std::uint64_t steps = 8192;
 
-  /// From the index of any word of a line to that of the first word of the next line.
+  /// From the index of any word of a line to the first word of the next line.
   std::uint32_t after(std::uint32_t word) const {
     const std::uint32_t line = word / line_words * 1664525u + 1013904223u;
     return line % static_cast<std::uint32_t>(lines_) * line_words;

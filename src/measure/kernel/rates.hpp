@@ -19,7 +19,8 @@ bool has_matrix_instructions(Platform platform, std::string_view arch);
 
 /// Operations of one multiprocessor in a clock with matrix instructions of f16 or bf16 and sums in
 /// f32, without sparsity; absent if it is not published (docs/peaks.md). Hopper's figure is for
-/// instructions of groups of warps; those of single warps, which gemm_matrix.hip uses, are slower.
+/// instructions of groups of warps; instructions of single warps, which gemm_matrix.hip uses, are
+/// slower.
 std::optional<double> matrix_rate(std::string_view arch);
 
 /// Bytes that one multiprocessor reads from its shared memory in a clock: 32 banks of 4 bytes.

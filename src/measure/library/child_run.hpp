@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A command of this program in a process of its own: it is told what to measure in one file, and
+/// A command of this program in a process of its own: it reads what to measure from one file, and
 /// writes its steps and its result to another.
 #pragma once
 #include <fstream>
@@ -24,7 +24,7 @@ struct ChildEnd {
 };
 
 /// Runs `program COMMAND REQUEST RESULT`. The request gets what the child needs to find the same
-/// devices. `name` is that of the library, for the reason. Blocks. Throws Error(cancelled) only.
+/// devices. `name` is the library's, for the reason. Blocks. Throws Error(cancelled) only.
 ChildEnd run_measuring_child(const LibraryChild& child, const std::string& command,
                              const std::string& name, report::Object request,
                              const CancelToken* cancel);

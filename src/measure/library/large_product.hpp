@@ -21,8 +21,8 @@ bool is_large_product(const Problem& problem, std::uint64_t least_bytes = large_
 std::string missing_memory(const Problem& problem, std::uint64_t free_bytes);
 
 /// The rows of A, or the columns of B, whichever are more, repeat after `period` of them, and so do
-/// those of C. The period is a prime: an index that loses its upper bits, or that is off by a power
-/// of two, leads to other numbers. The host keeps one period; of C it reads parts.
+/// the columns of C. The period is a prime: an index that loses its upper bits, or that is off by a
+/// power of two, leads to other numbers. The host keeps one period; of C it reads parts.
 class LargeProduct {
  public:
   static constexpr std::uint64_t period = 4093;

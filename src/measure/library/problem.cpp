@@ -38,7 +38,7 @@ Trap make_conv_trap(const char* report, const char* what, const char* shape, DTy
   return make_trap(report, what, ConvProblem(), shape, dtype, dtype);
 }
 
-// Shapes are row-major here. A library computes such a product as that of the exchanged operands in
+// Shapes are row-major here. A library computes such a product by exchanging the operands in
 // columns: M and N, and the transposes, of the reports are exchanged.
 std::vector<Trap> product_traps() {
   return {
@@ -61,7 +61,7 @@ std::vector<Trap> product_traps() {
       make_product_trap("svod#108",
                         "hipBLASLt on gfx1151: illegal access, bf16 to f32, M 2048, N 4096, K 64",
                         "4096x2048x64", "nn", DType::bf16, DType::f32),
-      // N and K are those of ROCm/legacy-rocm-build#6116.
+      // N and K are from ROCm/legacy-rocm-build#6116.
       make_product_trap("ROCm/legacy-rocm-build#6595",
                         "rocBLAS and hipBLASLt on gfx1201: f32 wrong from row 524288 on, M 600000",
                         "600000x512x512", "nt", DType::f32, DType::f32),

@@ -130,7 +130,7 @@ void make_canonical(InputData& data);
 /// than four dimensions.
 std::optional<Dims> image_dims(std::span<const std::uint64_t> dims, std::size_t rank = 4);
 
-/// As many images of these dimensions as fit the size, at most so many; without one the elements in
+/// As many images of these dimensions as fit the size, up to a limit; without one the elements in
 /// one row.
 Dims dims_of_images(std::uint64_t size_bytes, DType dtype, const Dims& image, std::uint64_t most);
 

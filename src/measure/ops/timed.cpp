@@ -130,7 +130,7 @@ void multiply_by_repetitions(DType dtype, const Dims& whole, Values& values) {
   }
 }
 
-/// Makes each number of a row that of any other row with the same elements.
+/// Gives each row the number of any other row with the same elements.
 void move_row_ids(std::vector<std::byte>& ids, std::uint64_t period, std::uint64_t rows) {
   std::uint32_t state = 1;
   for (std::size_t at = 0; at < ids.size(); at += sizeof(std::uint32_t)) {

@@ -67,8 +67,8 @@ bool is_whole(const Values& values) {
                              [](long double value) { return value == std::nearbyint(value); });
 }
 
-/// Whether the weights of an output channel, whose number the function tells, have many equal ones.
-/// Others make no equal products but by chance.
+/// Whether the weights of an output channel, whose number the function returns, have many equal
+/// ones. Others make no equal products but by chance.
 template <class ChannelOf>
 bool repeats_weights(const Values& weights, std::uint64_t channels, ChannelOf channel_of) {
   std::vector<std::vector<long double>> of_channel(channels);

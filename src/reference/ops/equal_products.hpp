@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Sums of products of which many are equal: rounding errors of equal products have one sign, and
-/// add up, where those of others cancel as those of random numbers do.
+/// add up, where other products cancel as random numbers do.
 #pragma once
 #include <vector>
 

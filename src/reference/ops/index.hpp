@@ -14,7 +14,7 @@ Values scatter(const Values& x, const Values& ids, const Values& source, std::si
 /// Sums in order: integers modulo 2^bits, f64 in double, all others in float and rounded once.
 Values scatter_add(DType dtype, const Values& x, const Values& ids, const Values& source,
                    std::size_t axis);
-/// 1-D ids as those of scatter_add and gather: repeated along the other axes.
+/// 1-D ids as for scatter_add and gather: repeated along the other axes.
 Values spread_ids(const Values& ids, std::vector<std::uint64_t> dims, std::size_t axis);
 
 }  // namespace hiptool::reference

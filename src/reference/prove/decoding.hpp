@@ -13,7 +13,7 @@
 namespace hiptool::reference {
 
 /// The stage of a WrongValue: logits of a token that was decoded as programs decode, without a
-/// probe and so by kernels that do several stages at once, which have other bits than those of the
+/// probe and so by kernels that do several stages at once, which have other bits than the
 /// observed prompt.
 inline constexpr std::string_view decoded_logits = "decoded_logits";
 /// The last ones of a prompt; more show no other kernels.
@@ -34,7 +34,7 @@ std::vector<double> logits_decoded(ModelRuntime& runtime, std::span<const std::u
 /// The same bits, or NaN in the same places.
 bool is_same(const std::vector<double>& left, const std::vector<double>& right);
 
-/// The decoded logit that is farthest from that of the prompt at once, as a wrong value of the
+/// The decoded logit that is farthest from the logit of the prompt at once, as a wrong value of the
 /// runtime's last device; absent where all are the same.
 std::optional<WrongValue> wrong_decoding(const ModelRuntime& runtime,
                                          const std::vector<double>& decoded,

@@ -148,7 +148,7 @@ std::vector<double> LayerJudge::delta_attention(std::size_t number,
   return reference_.follow_delta(delta, own, own_caches_[number].delta).gated.values;
 }
 
-// Queries of the device are those of its product; its own are returned, and their gates.
+// Queries of the device are taken from its product; its own are returned, and their gates.
 std::vector<double> LayerJudge::queries_of_both(const DecoderLayer& layer,
                                                 const std::vector<double>& normed,
                                                 std::vector<double>& own_gates) {

@@ -23,7 +23,7 @@ double deviation_of(std::span<const double> scores) {
   return std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
 }
 
-/// Whether they are different experts of so many.
+/// Whether they are different experts in range.
 bool is_choice(std::span<const std::uint32_t> ids, std::size_t count) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= count) return false;

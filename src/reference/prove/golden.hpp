@@ -28,7 +28,7 @@ namespace hiptool::reference {
 ///   is set (Steele et al. 2014: one step of the generator whose state is i). A wrong element
 ///   changes all 16;
 /// * `sizes` F64 [layers + 1, tokens]: the roots of the sums of the squares of those elements.
-/// Its metadata has `format` "hiptool.golden/1"; `model_digest`, that of VerifyResult;
+/// Its metadata has `format` "hiptool.golden/1"; `model_digest`, as in VerifyResult;
 /// `numbers_digest`, the XXH3-64 of the description's numbers and names, which the model's digest
 /// does not cover; `settings`, those numbers for people; `digest`, the XXH3-64 of the data and
 /// these three. Digests have 16 hexadecimal digits.
@@ -85,15 +85,15 @@ void require_model(const Golden& golden, std::uint64_t model_digest, const std::
 
 /// Runs the golden's prompt on the device and compares embedding, outputs of layers and logits end
 /// to end, in the time of the device alone. Errors add up from layer to layer, so the bounds are
-/// wider than those of prove(). Where they are exceeded, prove() compares the layers up to there
-/// with the reference, to name the place; where none of their values is wrong, the first wrong
-/// value is one of the signed sums, of the stage "embedding_projections" or "output_projections" of
-/// a layer. Where the device chose other experts than the golden's, and rounding may decide between
-/// them, the reference computes the golden again with the device's choices, in the time of
-/// make_golden(), and the same values of the device are compared with that; only such choices are
-/// counted as ties. What is right is decoded as prove() does. Throws what prove() throws, and
-/// Error(corrupt_data) where no value is wrong and the reference computes other sums than the
-/// golden has.
+/// wider than the bounds of prove(). Where they are exceeded, prove() compares the layers up to
+/// there with the reference, to name the place; where none of their values is wrong, the first
+/// wrong value is one of the signed sums, of the stage "embedding_projections" or
+/// "output_projections" of a layer. Where the device chose other experts than the golden's, and
+/// rounding may decide between them, the reference computes the golden again with the device's
+/// choices, in the time of make_golden(), and the same values of the device are compared with that;
+/// only such choices are counted as ties. What is right is decoded as prove() does. Throws what
+/// prove() throws, and Error(corrupt_data) where no value is wrong and the reference computes other
+/// sums than the golden has.
 ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, const Golden& golden,
                          const ProveOptions& options = {});
 

@@ -63,7 +63,7 @@ constexpr const char* write_hint = "write it with `hiptool prove MODEL --write-g
 }
 
 /// Everything in the file may have been written by anyone: nothing is read before its size is known
-/// to be that of the model's golden, and nothing is used before it is known to be a possible value.
+/// to match the model's golden, and nothing is used before it is known to be a possible value.
 class GoldenReader {
  public:
   GoldenReader(const std::filesystem::path& path, const DecoderSpec& spec)

@@ -127,7 +127,7 @@ class Prover {
         logits_one_by_one(runtime_, ids_, most_logits_tokens, most_decoded_tokens, options_);
   }
 
-  // Where tokens one by one are wrong with a probe too, their kernels are not those of decoding.
+  // Where tokens one by one are wrong with a probe too, they are not kernels of decoding.
   std::optional<WrongValue> compare_decoding() {
     if (is_same(logits_one_by_one(runtime_, ids_, most_logits_tokens, 0, options_).back(),
                 logits_at_once_)) {
@@ -222,7 +222,7 @@ class Prover {
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;
   LayerJudge judge_;
-  std::size_t compared_layers_ = 0;  // those of the judge but one that is being compared
+  std::size_t compared_layers_ = 0;  // of the judge, without one that is being compared
   StageValues values_;               // of the layer at work
   std::size_t chunk_tokens_ = 0;
   // By layer and stage.

@@ -25,8 +25,9 @@ struct WrongValue {
   std::optional<std::uint32_t> expert = {};  ///< whose matrix the stage uses
   std::uint64_t row = 0;  ///< element of the token's values, of which there are that many:
   std::uint64_t rows = 0;
-  std::uint64_t first_row = 0;    ///< of the tensor, where several matrices share it...
-  std::uint64_t tensor_rows = 0;  ///< ...which has so many; 0: as many as the stage
+  std::uint64_t first_row = 0;  ///< of the tensor, where several matrices share it...
+  std::uint64_t tensor_rows =
+      0;  ///< ...of which this is the number of rows; 0: as many as the stage
   double expected = 0;
   double got = 0;
   double bound = 0;                ///< of their difference
@@ -43,7 +44,7 @@ struct LayerResult {
   std::optional<WrongValue> wrong = {};  ///< of its first wrong stage
 };
 
-/// End to end: logits of the device against those of a reference that saw nothing of it.
+/// End to end: logits of the device against a reference that saw nothing of it.
 struct LogitsResult {
   std::uint64_t tokens = 0;  ///< the last ones, at most most_logits_tokens
   double max_error = 0;
@@ -100,7 +101,7 @@ struct ProveOptions {
 /// Error(input_failed) where they differ and where values leave the range of f32, so that no device
 /// could be right, and Error(corrupt_data) for a weight that is NaN or infinite.
 ///
-/// The reference must be that of the model in the runtime, made for as many tokens of sequence as
+/// The reference must be of the model in the runtime, made for as many tokens of sequence as
 /// the runtime's context. Blocks; ends within a layer's time on the device after a cancellation.
 /// Resets the runtime and ends its observation. Throws Error(invalid_argument) without tokens and
 /// for a layer that is not there, what ModelRuntime::decode_step and the reference throw, and

@@ -175,7 +175,7 @@ class ReferenceDecoder {
   std::vector<KeyValues> caches_;
 };
 
-/// Of tokens with so many elements each, some of them.
+/// Of tokens with this many elements each, some of them.
 std::vector<double> columns_of(std::span<const double> all, std::size_t width, std::size_t first,
                                std::size_t count);
 /// Whole keys before rotation: of each head its own elements, then the shared ones of the latent.

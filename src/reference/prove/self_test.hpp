@@ -46,7 +46,7 @@ struct PlantedFault {
 
 /// Plants each kind of fault in turn in device memory, proves the layer and its neighbours, and
 /// takes the fault out again: the file stays as it is, so the device computes with other weights
-/// than the reference. The layers are spread over those of the options, or of the model.
+/// than the reference. The layers are spread over the options' layers, or the model's.
 ///
 /// A bit changes a value by at least an eighth of the largest of its block, in a column whose
 /// inputs are neither the largest nor the smallest. `make_runtime` makes a runtime on the Backends,

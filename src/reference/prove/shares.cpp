@@ -19,7 +19,7 @@ void add_shares(const ExpertsSpec& experts, std::span<const double> scores,
   if (experts.share == ExpertShare::sigmoid) {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const double share = 1 / (1 + std::exp(-scores[i]));
-      // The slope is at most that of the middle.
+      // The slope is largest in the middle.
       const double slope = std::min(0.25, share * std::exp(std::min(bounds[i], 1.0)));
       all.values.push_back(share);
       all.bounds.push_back(slope * bounds[i] + 8 * share_unit * share + least_share);

@@ -17,7 +17,7 @@ bool has_values(ElementType type) noexcept;
 /// The elements of whole blocks as doubles, without rounding after the file's own numbers. Written
 /// for the reference decoder alone, from the layouts that ggml publishes (ggml-common.h,
 /// ggml-quants.c, and gguf/quants.py of the Python package): kernels and loaders do not share it.
-/// The type must be one that has_values(); the sizes must be those of as many blocks.
+/// The type must be one that has_values(); the sizes must be of as many blocks.
 void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<double> values);
 
 /// Hugging Face's MXFP4 (transformers' integrations/mxfp4.py): two codes in a byte, the first in
@@ -26,7 +26,7 @@ void to_doubles(ElementType type, std::span<const std::byte> blocks, std::span<d
 void packed_to_doubles(std::span<const std::byte> codes, std::span<const std::byte> exponents,
                        std::span<double> values);
 
-/// One block of a type to its elements. Bytes are those of the file.
+/// One block of a type to its elements. Bytes are as in the file.
 using BlockToDoubles = void (*)(const std::uint8_t* block, double* values);
 
 /// The same of many calls with one type, which is looked up once.

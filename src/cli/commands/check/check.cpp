@@ -122,7 +122,7 @@ Command check_command() {
           "Accepts or refuses a machine. Every usable GPU passes through the same stages: "
           "drivers and links, copies, memory tests, kernels, operations, vendor libraries and "
           "a small model. The first line says whether the machine is accepted, or which "
-          "device failed which stage and what to do.\n\n"
+          "device failed which stage and why; what to do follows.\n\n"
           "A GPU that is slower than others of its kind on the same machine is reported. For "
           "rates to expect of each kind of GPU write a file with --write-expect on a machine "
           "that is known to be good, and give it to --expect on the others.",

@@ -102,7 +102,7 @@ bool is_named(const std::string& text, const results::ModelLoad& load) {
   return text.find(load.path) != std::string::npos || text.find(load.name) != std::string::npos;
 }
 
-// Every message among those of several models names its own.
+// Of several models every message names its model.
 Error named(const Error& error, const results::ModelLoad& load) {
   return is_named(error.what(), load) ? error.about(load.path)
                                       : error.with_context(load.name).about(load.name);
