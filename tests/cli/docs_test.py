@@ -271,6 +271,21 @@ class Documents(CliTest):
                                             capture_output=True, check=False)
                     self.assertEqual(result.stderr, "")
 
+    def test_versions_are_those_of_the_build(self):
+        """Archives, images and the versions that other builds require; `--against` is older."""
+        version = re.search(r"^  version: '([\d.]+)'", (ROOT / "meson.build").read_text("utf-8"),
+                            re.MULTILINE)[1]
+        wanted = re.compile(r"(?<!--against \./)hiptool[-:](\d+\.\d+\.\d+)|"
+                            r"find_package\(hiptool ([\d.]+)|version: '>=([\d.]+)', fallback: 'hip")
+        found = 0
+        for document in [*DOCUMENTS, *(ROOT / "packaging").rglob("*.yaml")]:
+            for numbers in wanted.findall(document.read_text(encoding="utf-8")):
+                for number in filter(None, numbers):
+                    found += 1
+                    self.assertTrue(f"{version}.".startswith(f"{number}."),
+                                    f"{document}: {number} in place of {version}")
+        self.assertGreater(found, 10)
+
     def test_lines_fit_a_terminal(self):
         for document in DOCUMENTS:
             for line in document.read_text(encoding="utf-8").splitlines():
