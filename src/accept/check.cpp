@@ -122,7 +122,8 @@ bool is_worse(const Fault& left, const Fault& right) noexcept {
 
 std::string StageResult::text_of(const Fault& fault) const {
   const std::string what = fault.device == device ? fault.what : fault.id();
-  return what == stage ? fault.reason : what + ": " + fault.reason;
+  const bool is_named = what == stage || fault.reason.starts_with(what + ' ');
+  return is_named ? fault.reason : what + ": " + fault.reason;
 }
 
 std::string code_of(const Error& error) {

@@ -106,6 +106,17 @@ class ProveSeen(CliTest):
             r"^wrong: m.gguf on nvidia:0: decoded logits, row \d+ of \d+: expected \S+, got \S+; "
             "all layers are right; a second run gave the same value ")
 
+    def test_a_long_prompt(self):
+        """The logits of its last tokens are compared, in a step of their own."""
+        path = self.make("m.gguf", "--architecture", "llama")
+        ids = ",".join(map(str, range(1, 13)))
+        found = run("prove", path, "--device", "cpu", "--prompt-ids", ids)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertIn("of float64 over the last 8 of 12 tokens", " ".join(found.stdout.split()))
+        self.assertRegex(found.stderr, r"(?m)^prove: \S+ \S+ in .*\nlogits: done in ")
+        some = run("prove", path, "--device", "cpu", "--layers", "1")
+        self.assertNotIn("logits", some.stderr)
+
     def test_a_device_that_is_wrong_is_not_tested(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")
         document = check_one_verdict(

@@ -114,9 +114,13 @@ report::Line doctor_verdict(const std::vector<Check>& checks, bool has_gpu) {
   std::string names = ids_of(checks, Severity::fail);
   const std::string warned = ids_of(checks, Severity::warn);
   if (!warned.empty()) names += (names.empty() ? "" : ", ") + warned;
-  return {failed > 0 ? report::Tone::bad : report::Tone::warning,
-          fmt::format("{} {} failed, {} {}: {}{}", failed, failed == 1 ? "check" : "checks",
-                      warnings, warnings == 1 ? "warns" : "warn", names, rest)};
+  std::string counts = failed > 0 ? base::count_of(failed, "check") + " failed" : "";
+  if (warnings > 0) {
+    if (failed > 0) counts += ", ";
+    counts += failed > 0 ? std::to_string(warnings) : base::count_of(warnings, "check");
+    counts += warnings == 1 ? " warns" : " warn";
+  }
+  return {failed > 0 ? report::Tone::bad : report::Tone::warning, counts + ": " + names + rest};
 }
 
 std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool verbose) {

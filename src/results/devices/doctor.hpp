@@ -14,8 +14,8 @@ report::Table checks_table(const std::vector<machine::Check>& checks);
 /// The fields of `libraries` of the JSON document.
 report::Table libraries_table(const std::vector<machine::LibraryAnswer>& libraries);
 
-/// "2 checks failed, 1 warns: kfd-perm, render-node, numa"; without a GPU, which is a failure of
-/// its own, "6 host checks passed, 33 unknown without a GPU".
+/// "2 checks failed, 1 warns: kfd-perm, render-node, numa"; "1 check warns: numa"; without a GPU,
+/// which is a failure of its own, "6 host checks passed, 33 unknown without a GPU".
 report::Line doctor_verdict(const std::vector<machine::Check>& checks, bool has_gpu);
 
 /// For people: each finding with its fix, and a line for the passed and one for each reason of

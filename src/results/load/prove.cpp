@@ -256,10 +256,13 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
                 self_test_text(prove)};
   }
   const LogitsResult& logits = *result.logits;
+  const std::string tokens =
+      logits.tokens < prove.prompt_ids.size()
+          ? fmt::format("the last {} of {} tokens", logits.tokens, prove.prompt_ids.size())
+          : base::count_of(logits.tokens, "token");
   const std::string figures =
       fmt::format("logits within {:.1g} standard deviations of float64 over {} (bound {:.0e})",
-                  logits.max_error / logits.deviation, base::count_of(logits.tokens, "token"),
-                  reference::logits_bound);
+                  logits.max_error / logits.deviation, tokens, reference::logits_bound);
   if (result.is_right()) {
     return {report::Tone::good,
             fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "
