@@ -39,6 +39,21 @@ void copy_16(Dimensions, Dimensions, void* const* arguments) { copy(arguments, 1
 
 void copy_1(Dimensions, Dimensions, void* const* arguments) { copy(arguments, 1); }
 
+void copy_both_ways(Dimensions, Dimensions, void* const* arguments) {
+  constexpr std::uint64_t unit_bytes = 16;
+  auto* const here = value_at<std::byte*>(arguments, 0);
+  auto* const there = value_at<std::byte*>(arguments, 1);
+  const auto count = value_at<std::uint64_t>(arguments, 2);
+  const auto shift = value_at<std::uint64_t>(arguments, 3);
+  const std::uint64_t stretch = value_at<std::uint32_t>(arguments, 4);
+  for (std::uint64_t first = 0; first < count; first += stretch) {
+    const bool is_back = (first & stretch) != 0;
+    const std::uint64_t units = std::min(stretch, count - first);
+    std::memcpy((is_back ? here : there) + first * unit_bytes,
+                (is_back ? there : here) + (first + shift) * unit_bytes, units * unit_bytes);
+  }
+}
+
 void pattern_write(Dimensions, Dimensions, void* const* arguments) {
   auto* const out = value_at<std::uint32_t*>(arguments, 0);
   const auto count = value_at<std::uint64_t>(arguments, 1);
@@ -46,18 +61,20 @@ void pattern_write(Dimensions, Dimensions, void* const* arguments) {
   for (std::uint64_t i = 0; i < count; ++i) out[i] = pattern_word(i, seed);
 }
 
-void pattern_check(Dimensions, Dimensions, void* const* arguments) {
+// Of the words at place(0) to place(count - 1).
+template <class Place>
+void check_words(void* const* arguments, std::uint64_t* result, const Place& place) {
   const auto* const in = value_at<const std::uint32_t*>(arguments, 0);
   const auto count = value_at<std::uint64_t>(arguments, 1);
   const auto seed = value_at<std::uint32_t>(arguments, 2);
-  auto* const result = value_at<std::uint64_t*>(arguments, 3);
   std::uint64_t wrong = 0;
   std::uint64_t first = 0;
   std::uint64_t bits = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint32_t difference = in[i] ^ pattern_word(i, seed);
+    const std::uint64_t at = place(i);
+    const std::uint32_t difference = in[at] ^ pattern_word(at, seed);
     if (difference == 0) continue;
-    if (wrong == 0) first = i;
+    if (wrong == 0) first = at;
     ++wrong;
     bits |= difference;
   }
@@ -68,6 +85,17 @@ void pattern_check(Dimensions, Dimensions, void* const* arguments) {
   std::atomic_ref(result[2]).fetch_or(bits);
 }
 
+void pattern_check(Dimensions, Dimensions, void* const* arguments) {
+  check_words(arguments, value_at<std::uint64_t*>(arguments, 3), [](std::uint64_t i) { return i; });
+}
+
+void pattern_check_stretches(Dimensions, Dimensions, void* const* arguments) {
+  const std::uint64_t stretch = value_at<std::uint32_t>(arguments, 3);
+  const std::uint64_t first = value_at<std::uint32_t>(arguments, 4);
+  check_words(arguments, value_at<std::uint64_t*>(arguments, 5),
+              [=](std::uint64_t i) { return i / stretch * 2 * stretch + first + i % stretch; });
+}
+
 }  // namespace
 
 void register_bench_references() {
@@ -75,7 +103,9 @@ void register_bench_references() {
   hip::cpu::register_native("hiptool_copy_16", copy_16);
   hip::cpu::register_native("hiptool_copy_1", copy_1);
   hip::cpu::register_native("hiptool_pattern_write", pattern_write);
+  hip::cpu::register_native("hiptool_copy_both_ways", copy_both_ways);
   hip::cpu::register_native("hiptool_pattern_check", pattern_check);
+  hip::cpu::register_native("hiptool_pattern_check_stretches", pattern_check_stretches);
 }
 
 }  // namespace hiptool::kernel_store

@@ -157,6 +157,14 @@ class BenchCopy(CliTest):
         self.assertAlmostEqual(lane["bytes_per_s"], lane["size_bytes"] / lane["median_s"],
                                delta=1)
         self.assertEqual(len(lane["details"]["copies"]), 2)
+        both = kinds["bothways"]   # by one kernel, half of the memory each way
+        self.assertEqual(both["details"]["engine"], "kernel")
+        self.assertAlmostEqual(both["bytes_per_s"], both["size_bytes"] / 2 / both["median_s"],
+                               delta=1)
+        self.assertEqual([copy["bytes_per_s"] for copy in both["details"]["copies"]],
+                         2 * [both["bytes_per_s"]])
+        self.assertEqual([copy["source"] for copy in both["details"]["copies"]],
+                         ["host", "cpu:1"])
         large = run("bench-copy", "--testcase", "all_to_host_memcpy_ce", "--size", "5GiB")
         self.assertEqual(large.returncode, 2)
         self.assertIn("at most 4.00 GiB", large.stderr)

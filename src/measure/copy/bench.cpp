@@ -64,7 +64,7 @@ void add_samples(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
   const std::size_t tracks = routes_of(result.spec).size();
   const bool is_beside = result.spec.beside != Beside::nothing;
-  result.bytes = (is_beside ? 1 : tracks) * result.spec.size_bytes;
+  result.bytes = is_beside ? result.spec.bytes_of(0) : tracks * result.spec.size_bytes;
   result.summarize();
   result.is_gated = !samples.empty() && samples.back().is_gated;
   if (result.spec.is_latency || samples.empty()) return;

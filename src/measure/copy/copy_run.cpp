@@ -27,12 +27,13 @@ CopyRun::CopyRun(const CopySpec& spec, ToolBox& tools, Options options)
   enable_peers();
   std::map<std::string, std::size_t> tracks_on;
   const std::vector<CopyRoute> routes = routes_of(spec);
-  for (std::size_t i = 0; i < routes.size(); ++i) {
+  const std::size_t ways = spec.is_split() ? 2 : 1;
+  for (std::size_t i = 0; i < routes.size(); i += ways) {
     const std::string id = routes[i].executor.id();
     auto& gate = gates_[id];
     if (!gate) gate = std::make_unique<Gate>(tools.of(routes[i].executor), options.gate_limit);
     CopySpec of_route = spec;
-    of_route.size_bytes = spec.bytes_of(i);
+    if (!spec.is_split()) of_route.size_bytes = spec.bytes_of(i);
     tracks_.push_back(std::make_unique<CopyTrack>(of_route, routes[i], next_seed(), tools));
     most_tracks_ = std::max(most_tracks_, ++tracks_on[id]);
   }
@@ -138,7 +139,8 @@ CopySample CopyRun::read_times(double wall_s) const {
   CopySample sample;
   sample.wall_s = wall_s;
   for (const auto& track : tracks_) {
-    sample.tracks_s.push_back(track->duration_s() / copies);
+    sample.tracks_s.insert(sample.tracks_s.end(), spec_.is_split() ? 2 : 1,
+                           track->duration_s() / copies);
     const Event& opened = gates_.at(track->route().executor.id())->opened();
     sample.span_s = std::max(sample.span_s, track->end_s(opened) / copies);
   }

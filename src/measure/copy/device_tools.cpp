@@ -13,6 +13,8 @@ namespace hiptool::measure {
 namespace {
 
 constexpr std::uint32_t threads_per_block = 256;
+constexpr std::uint32_t threads_both_ways = 1024;
+constexpr std::uint64_t wide_bytes = 16;
 constexpr std::uint64_t blocks_per_unit = 16;
 constexpr std::uint64_t unknown_units = 64;
 constexpr std::size_t result_bytes = 3 * sizeof(std::uint64_t);
@@ -39,9 +41,12 @@ DeviceTools::DeviceTools(const Device& device)
       result_(device, result_bytes),
       host_result_(device, result_bytes) {
   compute_units_ = device.info().compute_units.value_or(unknown_units);
+  if (device.info().warp_size == 64) lanes_ = 64;
   const Backend backend = Backend::borrow_stream(stream_);
   write_ = find(backend, "hiptool_pattern_write");
   check_ = find(backend, "hiptool_pattern_check");
+  check_half_ = find(backend, "hiptool_pattern_check_stretches");
+  copy_both_ways_ = find(backend, "hiptool_copy_both_ways");
   copy_16_ = find(backend, "hiptool_copy_16");
   copy_1_ = find(backend, "hiptool_copy_1");
   if (device.platform() != Platform::cpu) gate_ = find(backend, "hiptool_gate");
@@ -70,18 +75,31 @@ void DeviceTools::write(const Buffer& buffer, std::uint32_t seed) {
   stream_.synchronize();
 }
 
-WrongWords DeviceTools::check(const Buffer& buffer, std::uint32_t seed) {
-  if (!check_) return check_by_host(buffer, seed);
-  const std::uint64_t count = buffer.size_bytes() / word_bytes;
+// Of `count` words, whose seed is the first argument after it.
+template <class... Arguments>
+WrongWords DeviceTools::run_check(const Kernel& kernel, const Buffer& buffer, std::uint64_t count,
+                                  const Arguments&... arguments) {
   std::uint64_t result[3] = {0, ~std::uint64_t{0}, 0};
   std::memcpy(host_result_.data(), result, result_bytes);
   copy_h2d(result_, host_result_.bytes(), stream_);
-  launch(*check_, {{blocks_for(count)}, {threads_per_block}}, stream_, buffer, count, seed,
+  launch(kernel, {{blocks_for(count)}, {threads_per_block}}, stream_, buffer, count, arguments...,
          result_);
   copy_d2h(host_result_.bytes(), result_, stream_);
   stream_.synchronize();
   std::memcpy(result, host_result_.data(), result_bytes);
   return {result[0], result[1], static_cast<std::uint32_t>(result[2])};
+}
+
+WrongWords DeviceTools::check(const Buffer& buffer, std::uint32_t seed) {
+  if (!check_) return check_by_host(buffer, seed);
+  return run_check(*check_, buffer, buffer.size_bytes() / word_bytes, seed);
+}
+
+WrongWords DeviceTools::check_half(const Buffer& buffer, std::uint32_t seed, bool is_odd) {
+  require(check_half_);
+  const auto stretch = static_cast<std::uint32_t>(stretch_bytes() / word_bytes);
+  return run_check(*check_half_, buffer, buffer.size_bytes() / word_bytes / 2, seed, stretch,
+                   is_odd ? stretch : 0);
 }
 
 void DeviceTools::write_by_host(const Buffer& buffer, std::uint32_t seed) const {
@@ -103,16 +121,35 @@ WrongWords DeviceTools::check_by_host(const Buffer& buffer, std::uint32_t seed) 
   return all;
 }
 
-void DeviceTools::require_copy() const {
-  if (copy_16_ && copy_1_) return;
+void DeviceTools::require(const std::optional<Kernel>& kernel) const {
+  if (kernel) return;
   throw Error(ErrorCode::unsupported, "copy by kernel",
               "no copy kernel for " + device_.id() + ": " + missing_);
+}
+
+void DeviceTools::require_copy() const {
+  require(copy_16_);
+  require(copy_1_);
+}
+
+void DeviceTools::require_copy_both_ways() const {
+  require(copy_both_ways_);
+  require(check_half_);
+}
+
+void DeviceTools::copy_both_ways(std::byte* here, std::byte* there, std::size_t size_bytes,
+                                 std::size_t shift_bytes, const StreamRef& stream) const {
+  require(copy_both_ways_);
+  const std::uint64_t count = size_bytes / wide_bytes;
+  const auto blocks =
+      static_cast<std::uint32_t>((count + threads_both_ways - 1) / threads_both_ways);
+  launch(*copy_both_ways_, {{blocks}, {threads_both_ways}}, stream, static_cast<void*>(here),
+         static_cast<void*>(there), count, std::uint64_t{shift_bytes / wide_bytes}, lanes_);
 }
 
 void DeviceTools::copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
                        const StreamRef& stream) const {
   require_copy();
-  constexpr std::uint64_t wide_bytes = 16;
   const auto is_aligned = [](const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) % wide_bytes == 0;
   };

@@ -113,13 +113,36 @@ void write_pattern(std::span<std::uint32_t> words, std::uint32_t seed) {
   });
 }
 
-WrongWords check_pattern(std::span<const std::uint32_t> words, std::uint32_t seed) {
+namespace {
+
+// Adds up what check(part, wrong) finds in the parts of so many words.
+template <class Check>
+WrongWords check_in_parts(std::size_t count, const Check& check) {
   std::vector<WrongWords> found(most_threads);
-  in_parts(words.size(),
-           [&](std::size_t i, Part part) { check_part(words, seed, part, found[i]); });
+  in_parts(count, [&](std::size_t i, Part part) { check(part, found[i]); });
   WrongWords all;
   for (const WrongWords& wrong : found) all.add(wrong);
   return all;
+}
+
+}  // namespace
+
+WrongWords check_pattern(std::span<const std::uint32_t> words, std::uint32_t seed) {
+  return check_in_parts(
+      words.size(), [&](Part part, WrongWords& wrong) { check_part(words, seed, part, wrong); });
+}
+
+WrongWords check_half_pattern(std::span<const std::uint32_t> words, std::uint32_t seed,
+                              std::size_t stretch_words, bool is_odd) {
+  const std::size_t first = is_odd ? stretch_words : 0;
+  return check_in_parts(words.size() / 2, [&](Part part, WrongWords& wrong) {
+    // A part has the stretches that begin in it.
+    std::size_t begin = (part.begin + stretch_words - 1) / stretch_words * stretch_words;
+    for (; begin < part.end; begin += stretch_words) {
+      const std::size_t place = 2 * begin + first;
+      check_part(words, seed, {place, place + stretch_words}, wrong);
+    }
+  });
 }
 
 }  // namespace hiptool::measure

@@ -30,4 +30,9 @@ void write_pattern(std::span<std::uint32_t> words, std::uint32_t seed);
 /// Compares with the pattern, with several threads for many words. Blocks.
 WrongWords check_pattern(std::span<const std::uint32_t> words, std::uint32_t seed);
 
+/// The same for every second stretch of that many words: the odd ones, or the even ones. The words
+/// are a multiple of two stretches.
+WrongWords check_half_pattern(std::span<const std::uint32_t> words, std::uint32_t seed,
+                              std::size_t stretch_words, bool is_odd);
+
 }  // namespace hiptool::measure

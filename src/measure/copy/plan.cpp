@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/units.hpp"
+
 namespace hiptool::measure {
 namespace {
 
@@ -57,6 +59,10 @@ std::string reason_to_skip(const CopyTemplate& what, const CopySpec& spec,
                            const CopyRequest& request, const HostNode* node) {
   std::string conflict = conflict_of(spec.kind, spec.memory, spec.engine);
   if (!conflict.empty()) return conflict;
+  if (spec.is_split() && spec.size_bytes % split_bytes != 0) {
+    return "one kernel copies both ways, by whole warps: the size must be a multiple of " +
+           format_size(split_bytes);
+  }
   const Device& device = spec.devices.front();
   if (wants_several(what) && spec.devices.size() < 2) {
     return "needs two devices, " + device.id() + " is the only one chosen";
@@ -104,6 +110,7 @@ using enum CopyKind;
 struct Testcase {
   std::string_view name;  // without _ce or _sm if both exist
   CopyTemplate what;
+  CopyTemplate by_kernel = what;
 };
 
 constexpr CopyTemplate plain(CopyKind kind) { return {kind, CopyEngine::copy, false, false}; }
@@ -138,10 +145,11 @@ constexpr std::array by_either_engine{
     Testcase{"host_to_all_memcpy", beside(h2d, Beside::others)},
     Testcase{"host_to_all_bidirectional_memcpy", beside(h2d, Beside::others_both_ways)},
     Testcase{"all_to_one_write", plain(all_to_one)},
-    // Its reading cases exchange source and destination: all read from one, and one from all.
-    Testcase{"all_to_one_read", reading(one_to_all)},
+    // Its reading cases exchange source and destination: all read from one, and one from all. Those
+    // by a kernel launch it on the source, which writes.
+    Testcase{"all_to_one_read", reading(one_to_all), plain(one_to_all)},
     Testcase{"one_to_all_write", plain(one_to_all)},
-    Testcase{"one_to_all_read", reading(all_to_one)},
+    Testcase{"one_to_all_read", reading(all_to_one), plain(all_to_one)},
 };
 
 constexpr std::array others{
@@ -198,7 +206,7 @@ std::vector<CopyTemplate> testcase_templates(std::string_view name) {
     if (name.substr(0, test.name.size()) != test.name) continue;
     const std::string_view engine = name.substr(test.name.size());
     if (engine != "_ce" && engine != "_sm") continue;
-    CopyTemplate what = test.what;
+    CopyTemplate what = engine == "_sm" ? test.by_kernel : test.what;
     what.engine = engine == "_sm" ? CopyEngine::kernel : CopyEngine::copy;
     return {what};
   }

@@ -61,11 +61,20 @@ enum class Beside {
   others_both_ways,  ///< the other direction, and both of all other devices
 };
 
+/// Whether one kernel on each device copies both ways: half of its warps, and of the bytes, one way
+/// and half the other. Two kernels would take turns on the processors of the device.
+constexpr bool is_split(CopyEngine engine, Beside beside) noexcept {
+  return engine == CopyEngine::kernel &&
+         (beside == Beside::other_way || beside == Beside::others_both_ways);
+}
+/// Its copies are multiples of this: a warp's 64 lanes of 16 bytes in each direction.
+inline constexpr std::uint64_t split_bytes = 2048;
+
 struct CopySpec {
   CopyKind kind = CopyKind::h2d;
   std::optional<HostKind> memory;  ///< absent without host memory
   CopyEngine engine = CopyEngine::copy;
-  std::uint64_t size_bytes = 0;  ///< of each copy
+  std::uint64_t size_bytes = 0;  ///< of each copy; if it is split, of both ways together
   /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all for the others, the
   /// one of one-to-all and all-to-one first; alongside others the measured one first.
   std::vector<Device> devices;
@@ -79,8 +88,11 @@ struct CopySpec {
   /// A latency: a kernel follows a chain of addresses through the memory; the time of a step.
   bool is_chase = false;
 
-  /// What a copy of the measurement transfers: the second and later ones beside it twice as much.
+  bool is_split() const noexcept { return measure::is_split(engine, beside); }
+  /// What a copy of the measurement transfers: the second and later ones beside it twice as much,
+  /// but the same, half of the size, if one kernel does both.
   std::uint64_t bytes_of(std::size_t route) const noexcept {
+    if (is_split()) return size_bytes / 2;
     return beside != Beside::nothing && route > 0 ? 2 * size_bytes : size_bytes;
   }
 };
@@ -92,7 +104,8 @@ struct CopyRoute {
   Device executor;
 };
 
-/// The copies of a measurement, which run at the same time.
+/// The copies of a measurement, which run at the same time. If they are split, the second of each
+/// two is the other way of the first.
 std::vector<CopyRoute> routes_of(const CopySpec& spec);
 
 /// "h2d.pinned.copy.256MiB@nvidia:0", the same in every run.

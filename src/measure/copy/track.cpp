@@ -27,29 +27,45 @@ CopyTrack::CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t
                      ToolBox& tools)
     : route_(route),
       engine_(spec.engine),
+      is_split_(spec.is_split()),
       size_bytes_(spec.size_bytes),
       seed_(seed),
       tools_(tools),
       start_(route.executor),
       stop_(route.executor),
       stream_(route.executor) {
-  if (engine_ == CopyEngine::kernel) tools.of(route.executor).require_copy();
+  is_split_ ? allocate_both(spec) : allocate(spec);
+  if (host_ && engine_ == CopyEngine::kernel) host_address_ = host_->device_address();
+}
+
+void CopyTrack::allocate(const CopySpec& spec) {
+  if (engine_ == CopyEngine::kernel) tools_.of(route_.executor).require_copy();
   const std::uint64_t source_bytes = size_bytes_ + slack_bytes;
-  if (route.source) {
-    source_ = Buffer(*route.source, source_bytes);
-    tools.of(*route.source).write(source_, seed_);
+  if (route_.source) {
+    source_ = Buffer(*route_.source, source_bytes);
+    tools_.of(*route_.source).write(source_, seed_);
   } else {
-    host_.emplace(route.executor, *spec.memory, source_bytes);
+    host_.emplace(route_.executor, *spec.memory, source_bytes);
     write_pattern(host_->words(), seed_);
   }
-  if (route.destination) {
-    destination_ = Buffer(*route.destination, size_bytes_);
+  if (route_.destination) {
+    destination_ = Buffer(*route_.destination, size_bytes_);
   } else {
-    host_.emplace(route.executor, *spec.memory, size_bytes_);
+    host_.emplace(route_.executor, *spec.memory, size_bytes_);
     // Untouched pages would be allocated during the first copy.
     write_pattern(host_->words(), ~seed_);
   }
-  if (host_ && engine_ == CopyEngine::kernel) host_address_ = host_->device_address();
+}
+
+// Half of each memory is the source of one way, and the other half, in turns of a stretch, the
+// destination of the other.
+void CopyTrack::allocate_both(const CopySpec& spec) {
+  DeviceTools& tools = tools_.of(route_.executor);
+  tools.require_copy_both_ways();
+  source_ = Buffer(route_.executor, size_bytes_ + slack_bytes);
+  tools.write(source_, ~seed_);
+  host_.emplace(route_.executor, *spec.memory, size_bytes_ + slack_bytes);
+  write_pattern(host_->words(), seed_);
 }
 
 CopyTrack::~CopyTrack() { core::settle(stream_); }
@@ -76,6 +92,12 @@ void CopyTrack::queue_by_engine(std::uint64_t offset_bytes) {
 }
 
 void CopyTrack::queue_by_kernel(std::uint64_t offset_bytes) {
+  if (is_split_) {
+    auto* const device = static_cast<std::byte*>(source_.address());
+    return tools_.of(route_.executor)
+        .copy_both_ways(route_.source ? device : host_address_,
+                        route_.source ? host_address_ : device, size_bytes_, offset_bytes, stream_);
+  }
   const std::byte* source =
       route_.source ? static_cast<const std::byte*>(source_.address()) : host_address_;
   std::byte* destination =
@@ -84,9 +106,22 @@ void CopyTrack::queue_by_kernel(std::uint64_t offset_bytes) {
 }
 
 WrongWords CopyTrack::check(std::uint64_t sample) {
-  const std::uint32_t seed = shifted_seed(seed_, offset_of(sample) / sizeof(std::uint32_t));
+  const std::uint64_t offset_words = offset_of(sample) / sizeof(std::uint32_t);
+  const std::uint32_t seed = shifted_seed(seed_, offset_words);
+  if (is_split_) return check_both(seed, shifted_seed(~seed_, offset_words));
   if (route_.destination) return tools_.of(*route_.destination).check(destination_, seed);
   return check_pattern(host_->words(), seed);
+}
+
+WrongWords CopyTrack::check_both(std::uint32_t from_host, std::uint32_t from_device) {
+  DeviceTools& tools = tools_.of(route_.executor);
+  // The even stretches are copied from source to destination.
+  const bool is_host_even = route_.source.has_value();
+  WrongWords found = tools.check_half(source_.view(0, size_bytes_), from_host, is_host_even);
+  found.add(check_half_pattern(host_->words().first(size_bytes_ / sizeof(std::uint32_t)),
+                               from_device, tools.stretch_bytes() / sizeof(std::uint32_t),
+                               !is_host_even));
+  return found;
 }
 
 HostBlock::HostBlock(const Device& device, HostKind kind, std::size_t size_bytes)

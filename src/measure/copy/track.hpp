@@ -46,8 +46,9 @@ class HostBlock {
   std::optional<RegisteredMemory> registered_;  // destroyed before the memory it registers
 };
 
-/// One copy of a measurement with its memory, stream and pattern. The source is written once and is
-/// larger than the copy: each sample copies from another offset and so has another pattern.
+/// One copy of a measurement with its memory, stream and pattern, or both ways of a split one. The
+/// source is written once and is larger than the copy: each sample copies from another offset and
+/// so has another pattern.
 class CopyTrack {
  public:
   /// Allocates and writes the source. Blocks. The seed must differ from every other track's,
@@ -78,14 +79,18 @@ class CopyTrack {
  private:
   void queue_by_engine(std::uint64_t offset_bytes);
   void queue_by_kernel(std::uint64_t offset_bytes);
+  void allocate(const CopySpec& spec);
+  void allocate_both(const CopySpec& spec);
+  WrongWords check_both(std::uint32_t from_host, std::uint32_t from_device);
 
   CopyRoute route_;
   CopyEngine engine_;
-  std::uint64_t size_bytes_;
+  bool is_split_;
+  std::uint64_t size_bytes_;  // of both ways if split
   std::uint32_t seed_;
   ToolBox& tools_;
-  std::optional<HostBlock> host_;  // source or destination
-  Buffer source_;
+  std::optional<HostBlock> host_;  // source or destination, or both if split
+  Buffer source_;                  // and if split the destination
   Buffer destination_;
   std::byte* host_address_ = nullptr;  // as a kernel sees it
   Event start_;

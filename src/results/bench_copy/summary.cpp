@@ -236,6 +236,9 @@ std::string short_name(const CopyResult& result) {
   if (spec.is_chase) return name + " pointer chase";
   if (spec.engine == measure::CopyEngine::kernel) name += " by kernel";
   if (spec.sums_copies) name += ", sum of both";
+  if (spec.is_split()) {
+    return name + (spec.beside == measure::Beside::other_way ? " both ways" : " all both ways");
+  }
   switch (spec.beside) {
     case measure::Beside::nothing: return name;
     case measure::Beside::other_way:

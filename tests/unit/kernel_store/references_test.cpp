@@ -58,7 +58,8 @@ TEST_CASE("the kernels of loads, checks and copies have host functions") {
   CHECK_FALSE(embedded_images().empty());
   for (const char* name :
        {"hiptool_fill_u32", "hiptool_copy_16", "hiptool_copy_1", "hiptool_pattern_write",
-        "hiptool_pattern_check", "hiptool_tensor_digests", "hiptool_value_check"}) {
+        "hiptool_pattern_check", "hiptool_pattern_check_stretches", "hiptool_copy_both_ways",
+        "hiptool_tensor_digests", "hiptool_value_check"}) {
     CAPTURE(name);
     CHECK((hip::cpu::find_native(name) != nullptr));
   }
@@ -125,5 +126,65 @@ TEST_CASE("kernels on a device do what their references do") {
   run_reference("hiptool_pattern_write", {&data, &places, &seed});
   copy_d2h_and_wait(std::as_writable_bytes(std::span(words)), from.view(0, count * 4));
   CHECK(words == expected);
+  hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
+}
+
+TEST_CASE("one kernel copies both ways, a warp one way each, and its check sees one of them") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  KernelLoader loader(device);
+  const Stream stream(device);
+  const bool is_cpu = std::getenv("HIPTOOL_TEST_DEVICE") == nullptr;
+  for (const auto path : {hip::cpu::KernelPath::fibers, hip::cpu::KernelPath::native}) {
+    if (is_cpu) hip::cpu::set_kernel_path(path);
+    for (const std::uint32_t stretch : {32u, 64u}) {
+      CAPTURE(stretch);
+      const std::uint64_t count = 20 * stretch;  // units of 16 bytes
+      const std::uint64_t shift = 4 * stretch;
+      const std::size_t words = (count + shift) * 4;
+      Buffer here(device, words * 4);
+      const Buffer there(device, words * 4);
+      const LaunchConfig every{{2}, {256}};
+      launch(loader.kernel("hiptool_pattern_write"), every, stream, here, std::uint64_t{words}, 3u);
+      launch(loader.kernel("hiptool_pattern_write"), every, stream, there, std::uint64_t{words},
+             4u);
+      launch(loader.kernel("hiptool_copy_both_ways"),
+             {{static_cast<std::uint32_t>((count + 1023) / 1024)}, {1024}}, stream, here, there,
+             count, shift, stretch);
+      std::vector<std::uint32_t> before(2 * words), after(2 * words);
+      void* data[] = {before.data(), before.data() + words};
+      std::uint64_t all = words;
+      for (std::uint32_t seed : {3u, 4u}) {
+        run_reference("hiptool_pattern_write", {&data[seed - 3], &all, &seed});
+      }
+      stream.synchronize();
+      const auto seen = std::as_writable_bytes(std::span(after));
+      copy_d2h_and_wait(seen.first(words * 4), here);
+      copy_d2h_and_wait(seen.last(words * 4), there);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < words; ++i) {
+        const bool is_copied = i < count * 4;
+        const bool is_back = i / 4 / stretch % 2 == 1;
+        const std::size_t from = i + shift * 4;
+        wrong += after[i] != before[is_copied && is_back ? words + from : i];
+        wrong += after[words + i] != before[is_copied && !is_back ? from : words + i];
+      }
+      CHECK(wrong == 0);
+      // Of `here` only the even stretches kept the pattern that it had.
+      const std::uint32_t stretch_words = 4 * stretch;
+      const Buffer found(device, 3 * sizeof(std::uint64_t));
+      for (const std::uint32_t first : {0u, stretch_words}) {
+        std::uint64_t result[3] = {0, ~std::uint64_t{0}, 0};
+        Buffer target = found;
+        copy_h2d_and_wait(target, std::as_bytes(std::span(result)));
+        launch(loader.kernel("hiptool_pattern_check_stretches"), every, stream, here, count * 2, 3u,
+               stretch_words, first, found);
+        stream.synchronize();
+        copy_d2h_and_wait(std::as_writable_bytes(std::span(result)), found);
+        CHECK(result[0] == (first == 0 ? 0 : count * 2));
+        CHECK(result[1] == (first == 0 ? ~std::uint64_t{0} : stretch_words));
+      }
+    }
+  }
   hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
 }

@@ -121,8 +121,10 @@ std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
 // Copies that run during the measured one are twice as large.
 void check_besides(const BenchCopyRequest& request) {
   const bool has_beside =
-      std::any_of(request.templates.begin(), request.templates.end(),
-                  [](const CopyTemplate& what) { return what.beside != measure::Beside::nothing; });
+      std::any_of(request.templates.begin(), request.templates.end(), [](const CopyTemplate& what) {
+        return what.beside != measure::Beside::nothing &&
+               !measure::is_split(what.engine, what.beside);
+      });
   constexpr std::uint64_t most = measure::most_copy_bytes / 2;
   for (const std::uint64_t size : request.sizes) {
     if (!has_beside || size <= most) continue;

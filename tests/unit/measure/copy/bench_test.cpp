@@ -128,3 +128,23 @@ TEST_CASE("copy bench: something may look on while copies run") {
   bench.measure(planned(CopyKind::h2d, devices.all()));
   CHECK(looks >= 1);
 }
+
+TEST_CASE("copy bench: one kernel for both ways moves half of the size in each") {
+  const test::CpuDevices devices(1);
+  CopyBench bench(options_of(3));
+  PlannedCopy spec = planned(CopyKind::d2h, devices.all());
+  spec.spec.engine = CopyEngine::kernel;
+  spec.spec.beside = Beside::other_way;
+  const CopyResult result = bench.measure(spec);
+  REQUIRE(result.status == Status::ok);
+  CHECK(result.bytes == 32 << 10);
+  CHECK(result.bytes_per_s.value_or(0) ==
+        doctest::Approx((32 << 10) / result.median_s.value_or(1)));
+  REQUIRE(result.tracks.size() == 2);
+  CHECK(result.tracks[0].destination == "host");
+  CHECK(result.tracks[1].source == "host");
+  CHECK(result.tracks[0].bytes_per_s == doctest::Approx(result.bytes_per_s.value_or(0)));
+  CHECK(result.tracks[1].bytes_per_s == result.tracks[0].bytes_per_s);
+  CHECK_FALSE(result.overlap);
+  CHECK_FALSE(result.is_serialised);
+}

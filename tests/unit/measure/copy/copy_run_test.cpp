@@ -250,3 +250,48 @@ TEST_CASE(
         doctest::Approx(bytes / times.tracks_s[0] + bytes / times.tracks_s[1]));
   CHECK(summed.check().count == 0);
 }
+
+TEST_CASE("copy run: one kernel on each device copies both ways, and either is checked") {
+  test::CpuDevices devices(2);
+  for (const CopyKind kind : {CopyKind::h2d, CopyKind::d2h}) {
+    CAPTURE(to_string(kind));
+    ToolBox tools;
+    CopySpec spec = cell_of(kind, {devices[0]});
+    spec.engine = CopyEngine::kernel;
+    spec.beside = Beside::other_way;
+    CopyRun::Options one_copy;
+    one_copy.sample_time_s = 0;
+    CopyRun run(spec, tools, one_copy);
+    const std::uint64_t launches = devices.table().count("hipModuleLaunchKernel");
+    const CopySample sample = run.run();
+    CHECK(devices.table().count("hipModuleLaunchKernel") == launches + 1);
+    CHECK(sample.is_gated);
+    REQUIRE(sample.tracks_s.size() == 2);
+    CHECK(sample.tracks_s[0] == sample.tracks_s[1]);
+    CHECK(sample.span_s == sample.tracks_s[0]);
+    CHECK(run.check().count == 0);
+    // The first stretch of 32 lanes is copied the way of the kind.
+    const std::uint64_t to_device = kind == CopyKind::h2d ? 1024 : 512;
+    const std::uint64_t to_host = 60 * 1024 + 1536 - to_device;
+    devices.table().damage_largest(to_device + 8);
+    WrongWords wrong = run.check();
+    CHECK(wrong.count == 1);
+    CHECK(wrong.first_index == to_device / 4 + 2);
+    // The next copy puts that right, and takes what is damaged in its source to the host.
+    devices.table().damage_largest(to_host + 8);
+    run.run();
+    wrong = run.check();
+    CHECK(wrong.count == 1);
+    CHECK(wrong.first_index % 128 == 2);
+    CHECK(wrong.xor_bits == 0xff);
+  }
+  ToolBox tools;
+  CopySpec lane = cell_of(CopyKind::d2h, devices.all());
+  lane.engine = CopyEngine::kernel;
+  lane.beside = Beside::others_both_ways;
+  CopyRun run(lane, tools, {});
+  const CopySample sample = run.run();
+  CHECK(sample.tracks_s.size() == 4);
+  CHECK(sample.span_s == sample.tracks_s.front());
+  CHECK(run.check().count == 0);
+}

@@ -75,3 +75,22 @@ TEST_CASE("pattern words: what is wrong is counted, and the first of all threads
   CHECK(wrong.xor_bits == 0x8000'0011u);
   CHECK(check_pattern({}, 3).count == 0);
 }
+
+TEST_CASE("pattern words: of stretches every second one is compared") {
+  constexpr std::size_t stretch = 256;
+  const std::size_t size = (many / stretch + 2) / 2 * 2 * stretch;
+  std::vector<std::uint32_t> words(size);
+  write_pattern(words, 3);
+  const auto check = [&](bool is_odd) { return check_half_pattern(words, 3, stretch, is_odd); };
+  CHECK(check(false).count == 0);
+  CHECK(check(true).count == 0);
+  CHECK(check_half_pattern(words, 4, stretch, true).count == size / 2);
+  words[0] ^= 1;
+  words[size - 1] ^= 2;
+  words[stretch] ^= 4;
+  CHECK(check(false).count == 1);
+  CHECK(check(false).first_index == 0);
+  CHECK(check(true).count == 2);
+  CHECK(check(true).first_index == stretch);
+  CHECK(check(true).xor_bits == 6);
+}

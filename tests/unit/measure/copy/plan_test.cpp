@@ -89,6 +89,12 @@ TEST_CASE("copy plan: what cannot be is there with the reason") {
   CopyRequest request = request_for(devices.all(), {{CopyKind::h2d, CopyEngine::kernel}});
   request.memories = {HostKind::pageable};
   CHECK(plan_copies(request).at(0).skip_reason == "a kernel cannot reach pageable memory");
+  request =
+      request_for(devices.all(), testcase_templates("host_to_device_bidirectional_memcpy_sm"));
+  request.sizes = {3072, 4096};
+  CHECK(plan_copies(request).at(0).skip_reason ==
+        "one kernel copies both ways, by whole warps: the size must be a multiple of 2.00 KiB");
+  CHECK(plan_copies(request).at(1).skip_reason.empty());
 }
 
 TEST_CASE("copy plan: managed memory is used on GPUs only when asked for") {

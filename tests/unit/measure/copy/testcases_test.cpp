@@ -45,10 +45,20 @@ TEST_CASE("test cases: every single-node name of nvbandwidth 0.8 is known") {
                             name.starts_with("device_to_host_bi");
     CHECK((templates[0].beside != Beside::nothing) == is_of_host);
     CHECK(templates[0].sums_copies == name.starts_with("device_to_device_bi"));
+    // testcases_sm.cpp copies both ways between host and device by one kernel (SplitWarp).
+    const bool is_both_ways = is_of_host && name.find("bidirectional") != std::string::npos;
+    CHECK(is_split(templates[0].engine, templates[0].beside) == (is_both_ways && by_kernel));
   }
   // testcase.cpp exchanges both sides of its reading cases: all read from one, and one from all.
   CHECK(testcase_templates("all_to_one_read_ce").at(0).reads);
   CHECK(testcase_templates("all_to_one_read_ce").at(0).kind == CopyKind::one_to_all);
+  CHECK(testcase_templates("one_to_all_read_ce").at(0).reads);
+  CHECK(testcase_templates("one_to_all_read_ce").at(0).kind == CopyKind::all_to_one);
+  // Those of testcases_sm.cpp prefer the context of the source, where testcases_ce.cpp prefers that
+  // of the destination: they write.
+  CHECK_FALSE(testcase_templates("all_to_one_read_sm").at(0).reads);
+  CHECK(testcase_templates("all_to_one_read_sm").at(0).kind == CopyKind::one_to_all);
+  CHECK_FALSE(testcase_templates("one_to_all_read_sm").at(0).reads);
   CHECK(testcase_templates("one_to_all_read_sm").at(0).kind == CopyKind::all_to_one);
   CHECK(testcase_templates("all_to_one_write_ce").at(0).kind == CopyKind::all_to_one);
   CHECK(testcase_templates("host_device_latency_sm").at(0).kind == CopyKind::h2d);
