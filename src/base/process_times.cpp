@@ -11,6 +11,7 @@ namespace hiptool::base {
 namespace {
 
 constexpr double confidence_point = 0.975;  // of 95 % in the middle
+constexpr double strict_point = 0.995;      // of 99 %
 
 // The continued fraction of DLMF 8.17.22, from its tail: it converges fast for x below
 // (a + 1) / (a + b + 2).
@@ -113,6 +114,20 @@ Verdict verdict_of(const Interval& change, const Interval& ignored) {
   return Verdict::ambiguous;
 }
 
+// What alternating processes decide by themselves; `half` is that of the interval.
+void decide_alternating(double shift, double half, double strict_half, ProcessComparison& result) {
+  const double least = std::log1p(least_auto_effect);
+  const double edge = std::max(strict_half, least);
+  if (std::abs(shift) > edge) {
+    result.times.verdict = shift > 0 ? Verdict::slower : Verdict::faster;
+    result.ignored = {std::expm1(-edge), std::expm1(edge)};
+    return;
+  }
+  const double same = half + std::max(half, least);
+  result.ignored = {std::expm1(-same), std::expm1(same)};
+  result.times.verdict = verdict_of(result.times.interval, result.ignored);
+}
+
 }  // namespace
 
 double student_t_quantile(double probability, double degrees) {
@@ -133,7 +148,7 @@ double student_t_quantile(double probability, double degrees) {
 
 ProcessComparison compare_processes(std::span<const double> medians_before,
                                     std::span<const double> medians_after,
-                                    const std::optional<Interval>& ignored) {
+                                    const std::optional<Interval>& ignored, ProcessOrder order) {
   const std::vector<double> before = logarithms(medians_before);
   const std::vector<double> after = logarithms(medians_after);
   const double shift = mean_of(after) - mean_of(before);
@@ -145,11 +160,15 @@ ProcessComparison compare_processes(std::span<const double> medians_before,
   result.decidable_effect = std::expm1(2 * half);
   result.ignored = ignored.value_or(Interval{std::expm1(-2 * half), result.decidable_effect});
   result.times.verdict = verdict_of(result.times.interval, result.ignored);
+  const bool is_alternating = !ignored && order == ProcessOrder::alternating;
+  const double strict_half = student_t_quantile(strict_point, noise.degrees) * noise.error;
+  if (is_alternating) decide_alternating(shift, half, strict_half, result);
   if (result.times.verdict != Verdict::ambiguous) return result;
-  // Without an effect the interval has to be a third of the change; with one it has to end before
-  // or behind it.
+  // Without an effect the interval has to be a third of the change, or end before none with 99 %
+  // confidence; with one it has to end before or behind it.
   const double edge = std::log1p(shift > 0 ? result.ignored.high : result.ignored.low);
-  const double wanted = ignored ? std::abs(shift - edge) : std::abs(shift) / 3;
+  const double most = is_alternating ? std::abs(shift) * half / strict_half : std::abs(shift) / 3;
+  const double wanted = ignored ? std::abs(shift - edge) : most;
   result.repeats_to_decide =
       repeats_for(wanted, noise.deviation, std::min(before.size(), after.size()));
   return result;

@@ -31,6 +31,15 @@ struct ProcessComparison {
 /// More are not worth proposing.
 inline constexpr std::size_t most_repeats = 1000;
 
+/// How the processes of both sides ran.
+enum class ProcessOrder {
+  apart,       ///< one side after the other: what drifts meanwhile is taken for a change
+  alternating  ///< old, new, new, old, so that a drift meets both alike
+};
+
+/// Smaller changes are never SLOWER or FASTER, however little noise there is.
+inline constexpr double least_auto_effect = 0.005;
+
 /// Compares the median times of processes, at least one on each side and two on one. The samples
 /// are their logarithms, so that a change is a factor. The interval of the change is Welch's with
 /// 95 % confidence (Welch 1947, "The generalization of 'Student's' problem when several different
@@ -38,9 +47,12 @@ inline constexpr std::size_t most_repeats = 1000;
 /// and where one side is a single process, it is taken to be as noisy as the other side. The noise
 /// of samples within a process is part of that of its median. SAME: the interval is within the
 /// ignored changes; FASTER or SLOWER: it is outside; else AMBIGUOUS. Without `ignored` the
-/// decidable effect is ignored, either way.
+/// decidable effect is ignored, either way; of alternating processes the change is SLOWER or FASTER
+/// if it is above least_auto_effect and the interval with 99 % confidence is on that side of none:
+/// of equal programs in 1 of 200 comparisons each.
 ProcessComparison compare_processes(std::span<const double> medians_before,
                                     std::span<const double> medians_after,
-                                    const std::optional<Interval>& ignored);
+                                    const std::optional<Interval>& ignored,
+                                    ProcessOrder order = ProcessOrder::apart);
 
 }  // namespace hiptool::base

@@ -21,6 +21,7 @@
 #include "report/document.hpp"
 #include "report/pool.hpp"
 #include "report/reader.hpp"
+#include "report/remarks.hpp"
 #include "system/child_process.hpp"
 
 namespace hiptool::cli {
@@ -250,6 +251,7 @@ void add_lines(const Repeated& repeated, report::Report& report) {
       fmt::format("{} in {} process{}", base::count_of(report.measurements.size(), "measurement"),
                   processes, processes == 1 ? "" : "es");
   const auto& compared = repeated.compared;
+  std::vector<report::Remark> remarks;
   if (repeated.error) {
     report.verdict.push_back({Tone::bad, repeated.error->what()});
   } else if (compared && compared->verdict()) {
@@ -264,22 +266,20 @@ void add_lines(const Repeated& repeated, report::Report& report) {
     std::string decidable = report::decidable_text(compared->comparisons);
     if (!decidable.empty()) report.verdict.push_back({Tone::plain, std::move(decidable)});
     for (const report::Comparison& one : compared->comparisons) {
-      if (!one.reason.empty()) report.notes.push_back({Tone::plain, one.id + ": " + one.reason});
+      if (!one.reason.empty()) remarks.push_back({Tone::plain, "", one.id, {}, one.reason});
     }
-    for (const auto& [ids, where] : {std::pair(&compared->only_old, "in the old run"),
-                                     std::pair(&compared->only_new, "in the new run")}) {
-      for (const std::string& id : *ids) {
-        report.notes.push_back({Tone::plain, fmt::format("{} is only {}", id, where)});
-      }
+    for (const auto& [ids, where] : {std::pair(&compared->only_old, "only in the old run"),
+                                     std::pair(&compared->only_new, "only in the new run")}) {
+      for (const std::string& id : *ids) remarks.push_back({Tone::plain, "", id, {}, where});
     }
   }
   for (const Measurement& one : report.measurements) {
-    std::string remark = report::share_remark(one);
-    if (!remark.empty()) report.notes.push_back({Tone::plain, std::move(remark)});
+    report::add_share_remark(one, remarks);
     if (one.status == report::Status::ok) continue;
-    report.notes.push_back(
-        {Tone::plain, fmt::format("{} {}: {}", report::to_string(one.status), one.id, one.reason)});
+    remarks.push_back(report::remark_of(
+        one, Tone::plain, fmt::format("{} ", report::to_string(one.status)), one.reason));
   }
+  for (report::Line& line : lines_of(remarks)) report.notes.push_back(std::move(line));
 }
 
 std::vector<report::Failure> failures_of(const Repeated& repeated,
@@ -380,7 +380,9 @@ int run_repeated(std::string_view command, const RepeatOptions& options,
     baseline = pooled_file(*repeated.before);
   }
   if (baseline) {
-    repeated.compared = report::compare_runs(*baseline, pooled_file(repeated.now), effect);
+    repeated.compared = report::compare_runs(
+        *baseline, pooled_file(repeated.now), effect,
+        has_before ? base::ProcessOrder::alternating : base::ProcessOrder::apart);
     repeated.compared->is_strict = comparison.how.is_strict;
   }
   return write_report(command, repeated, comparison, context);

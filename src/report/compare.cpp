@@ -102,7 +102,7 @@ std::string remedy_text(const Comparison& compared) {
 
 // Times and verdict, as far as the samples decide them.
 void compare_samples(const Measurement& before, const Measurement& after,
-                     std::optional<double> effect, Comparison& result) {
+                     std::optional<double> effect, base::ProcessOrder order, Comparison& result) {
   const double usual = effect.value_or(base::least_effect);
   result.ignored = {-usual, usual};
   const std::size_t most = std::max(result.before.processes, result.after.processes);
@@ -113,7 +113,7 @@ void compare_samples(const Measurement& before, const Measurement& after,
   } else {
     const auto ignored = effect ? std::optional(result.ignored) : std::nullopt;
     const base::ProcessComparison compared =
-        base::compare_processes(process_medians(before), process_medians(after), ignored);
+        base::compare_processes(process_medians(before), process_medians(after), ignored, order);
     result.times = compared.times;
     result.ignored = compared.ignored;
     result.decidable_effect = compared.decidable_effect;
@@ -143,12 +143,13 @@ Measurement of_same_work(const Measurement& before, Measurement after) {
 }
 
 Comparison compare(const Measurement& before, const Measurement& measured,
-                   std::optional<double> effect, const Incomparable& incomparable) {
+                   std::optional<double> effect, base::ProcessOrder order,
+                   const Incomparable& incomparable) {
   const Measurement after = of_same_work(before, measured);
   Comparison result{before.id, {}, {}, side_of(before), side_of(after), {}};
   const bool is_measured = !before.samples_s.empty() && !after.samples_s.empty();
   if (is_measured) {
-    compare_samples(before, after, effect, result);
+    compare_samples(before, after, effect, order, result);
   } else {
     result.times = base::compare_times(before.samples_s, after.samples_s);
     result.ignored.high = effect.value_or(base::least_effect);
@@ -343,7 +344,7 @@ std::string decidable_text(const std::vector<Comparison>& comparisons) {
 }
 
 RunComparison compare_runs(const RunFile& before, const RunFile& after,
-                           std::optional<double> effect) {
+                           std::optional<double> effect, base::ProcessOrder order) {
   check_comparable(before, after);
   RunComparison result;
   result.effect = effect;
@@ -358,7 +359,7 @@ RunComparison compare_runs(const RunFile& before, const RunFile& after,
       continue;
     }
     const Measurement& new_one = *found->second;
-    result.comparisons.push_back(compare(old_one, new_one, effect, incomparable));
+    result.comparisons.push_back(compare(old_one, new_one, effect, order, incomparable));
     const bool is_measured = !old_one.samples_s.empty() && !new_one.samples_s.empty();
     has_result = has_result || is_measured || new_one.has_failed();
   }

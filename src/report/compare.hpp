@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process_times.hpp"
 #include "report/reader.hpp"
 #include "report/tree.hpp"
 
@@ -73,7 +74,8 @@ inline constexpr std::size_t least_processes = 3;
 /// or failed in the new one. Throws Error(invalid_argument) for runs of different commands, and
 /// Error(unsupported) for commands whose documents have no samples.
 RunComparison compare_runs(const RunFile& before, const RunFile& after,
-                           std::optional<double> effect);
+                           std::optional<double> effect,
+                           base::ProcessOrder order = base::ProcessOrder::apart);
 
 /// "smallest effect that the noise can decide: 0.9 % (h2d.pinned...@nvidia:0) to 7.1 % (...)";
 /// empty where no noise between processes is known.

@@ -77,6 +77,7 @@ LoadedModel read_model(const Object& document) {
   load.bytes_per_s = number_of(member(document, "bytes_per_s"));
   load.share_of_limit = number_of(member(document, "share_of_limit"));
   load.share_reason = text_of(member(document, "share_reason"));
+  explain_share(load);
   for (const Value& device : elements(member(document, "devices"))) {
     load.devices.push_back(
         {text_of(member(device, "id")), count_of(member(device, "bytes")).value_or(0),
@@ -216,6 +217,7 @@ Measurement read_measurement(const Value& entry) {
   result.limit_source = text("limit_source");
   result.share_of_limit = number("share_of_limit");
   result.share_reason = text("share_reason");
+  explain_share(result);
   if (result.label.empty() || result.devices.empty()) result.set_names();
   return result;
 }

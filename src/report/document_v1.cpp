@@ -65,6 +65,7 @@ Measurement stage_v1(const Value& entry) {
   result.high_bytes_per_s = number_of(member(entry, "p95_bytes_per_s"));
   result.flops_per_s = number_of(member(entry, "flops_per_s"));
   result.share_of_limit = number_of(member(entry, "share_of_limit"));
+  explain_share(result);
   result.set_names();
   return result;
 }
@@ -86,6 +87,8 @@ Measurement kernel_v1(const Value& entry) {
   result.bytes_per_s = number_of(member(entry, "bytes_per_s"));
   result.flops_per_s = number_of(member(entry, "flops_per_s"));
   result.share_of_limit = number_of(member(entry, "share_of_peak"));
+  result.share_reason = text_of(member(entry, "share_reason"));
+  explain_share(result);
   const std::string series =
       joined({text_of(member(entry, "kernel")), text_of(member(entry, "dtype"))});
   const auto count = count_of(member(entry, "elements"));

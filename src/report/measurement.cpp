@@ -93,14 +93,6 @@ std::vector<double> process_medians(const Measurement& measured) {
   return medians;
 }
 
-std::string share_remark(const Measurement& measured) {
-  if (measured.share_reason.empty()) return {};
-  const bool is_above_one = measured.share_of_limit && *measured.share_of_limit > 1;
-  if (!is_above_one && !measured.is_above_limit) return {};
-  return (is_above_one ? "share above 1: " : "no share: ") + measured.id + ": " +
-         measured.share_reason;
-}
-
 std::string_view to_string(Status status) noexcept {
   return status_words[static_cast<std::size_t>(status)];
 }

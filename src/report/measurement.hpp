@@ -86,10 +86,6 @@ struct Measurement {
 /// The median time of each process that measured it, in their order; none without samples.
 std::vector<double> process_medians(const Measurement& measured);
 
-/// For people: "no share: ID: REASON" of a rate above what was taken for its limit, and "share
-/// above 1: ID: REASON" of one within rounding of it; empty for all others.
-std::string share_remark(const Measurement& measured);
-
 /// How many have a status, of measurements of any kind.
 template <class Measurements>
 std::size_t count_status(const Measurements& list, Status wanted) {
@@ -107,6 +103,15 @@ std::vector<std::string> distinct_reasons(const Measurements& list) {
     }
   }
   return reasons;
+}
+
+/// Gives a share above 1 of a document a reason where the document has none: those of versions up
+/// to 0.2.0 had shares of limits that were none.
+template <class Measured>
+void explain_share(Measured& measured) {
+  if (measured.share_of_limit.value_or(0) > 1 && measured.share_reason.empty()) {
+    measured.share_reason = "the document has no reason for it; the limit may not be one";
+  }
 }
 
 /// What a load of one model measured and how it ended.

@@ -206,7 +206,8 @@ void add_measurements(Metrics& metrics, const std::vector<Measurement>& measurem
     metrics.add("hiptool_duration_seconds", "Median time of one sample.", labels, one.median_s);
     metrics.add("hiptool_flops_per_second", "Median rate of floating point operations.", labels,
                 one.flops_per_s);
-    metrics.add("hiptool_share_of_limit", "Rate as a share of the limit, 0 to 1.", labels,
+    metrics.add("hiptool_share_of_limit",
+                "Rate as a share of the limit, 0 to 1, above 1 within its rounding.", labels,
                 one.share_of_limit);
   }
 }

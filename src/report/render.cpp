@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 
+#include "report/remarks.hpp"
+
 namespace hiptool::report {
 namespace {
 
@@ -149,6 +151,13 @@ Report render_report(Object document) {
     report.verdict.push_back({Tone::bad, failure_text(failure)});
   }
   report.verdict = verdict_lines(report);
+  std::vector<Remark> remarks;
+  for (const Measurement& one : report.measurements) add_share_remark(one, remarks);
+  for (const LoadedModel& one : report.models) {
+    if (one.share_of_limit.value_or(0) <= 1) continue;
+    remarks.push_back({Tone::plain, "share above 1: ", one.path, {}, one.share_reason});
+  }
+  for (Line& line : lines_of(remarks)) report.notes.push_back(std::move(line));
   return report;
 }
 

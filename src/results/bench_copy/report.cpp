@@ -16,6 +16,7 @@
 #include "report/document.hpp"
 #include "report/fields.hpp"
 #include "report/matrix.hpp"
+#include "report/remarks.hpp"
 #include "report/spread.hpp"
 #include "results/bench_copy/outcome.hpp"
 
@@ -86,48 +87,38 @@ void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines
   add_missing_line(baseline.only_before, "in the baseline, but not measured now", tone, lines);
 }
 
-// One line for each reason, with the measurements it holds for.
-void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char* word, Tone tone,
+void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char* lead, Tone tone,
                       std::vector<Line>& lines) {
-  std::vector<std::string> reasons;
-  std::map<std::string, std::vector<std::string>> ids;
+  std::vector<report::Remark> remarks;
   for (const CopyResult& result : outcome.results) {
     if (result.status != status) continue;
-    auto& specs = ids[result.reason];
-    if (specs.empty()) reasons.push_back(result.reason);
-    specs.push_back(result.id);
+    remarks.push_back(report::remark_of(result, tone, lead, result.reason));
   }
-  for (const std::string& reason : reasons) {
-    const auto& specs = ids.at(reason);
-    std::string text = fmt::format("{} {}", word, specs.front());
-    if (specs.size() > 1) text += fmt::format(" and {} more", specs.size() - 1);
-    lines.push_back({tone, text + ": " + reason});
-  }
+  for (Line& line : lines_of(remarks)) lines.push_back(std::move(line));
 }
 
 void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
-  for (const CopyResult& result : outcome.results) {
-    std::string remark = report::share_remark(result);
-    if (!remark.empty()) lines.push_back({Tone::plain, std::move(remark)});
-  }
+  std::vector<report::Remark> remarks;
+  for (const CopyResult& result : outcome.results) report::add_share_remark(result, remarks);
+  for (Line& line : lines_of(remarks)) lines.push_back(std::move(line));
 }
 
 void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  std::vector<report::Remark> remarks;
   for (const CopyResult& result : outcome.results) {
-    const std::string id = result.id;
-    if (result.has_gate_expired) {
-      lines.push_back({Tone::warning, id + ": the start gate timed out; measured without it"});
-    }
+    const auto doubt = [&](std::string text) {
+      remarks.push_back(report::remark_of(result, Tone::warning, "", std::move(text)));
+    };
+    if (result.has_gate_expired) doubt("the start gate timed out; measured without it");
     if (result.is_serialised) {
-      lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
+      doubt("the copies ran one after the other");
     } else if (result.clocks_disagree && result.wall_s &&
                result.spec.devices.front().platform() != Platform::cpu) {  // one clock there
-      lines.push_back(
-          {Tone::warning,
-           fmt::format("{}: the host's clock says {}, the device's events {}", id,
-                       format_duration(*result.wall_s), format_duration(result.summary.median))});
+      doubt(fmt::format("the host's clock says {}, the device's events {}",
+                        format_duration(*result.wall_s), format_duration(result.summary.median)));
     }
   }
+  for (Line& line : lines_of(remarks)) lines.push_back(std::move(line));
 }
 
 void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
@@ -298,13 +289,13 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   for (report::Table& table : tables) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }
-  add_reason_lines(outcome, Status::failed, "failed:", Tone::bad, report.notes);
+  add_reason_lines(outcome, Status::failed, "failed: ", Tone::bad, report.notes);
   const std::string variation = report::variation_text(report.measurements);
   if (!variation.empty()) report.notes.push_back({Tone::plain, variation});
   add_share_lines(outcome, report.notes);
   add_doubt_lines(outcome, report.notes);
   add_throttle_lines(outcome, report.notes);
-  add_reason_lines(outcome, Status::skipped, "skipped", Tone::plain, report.notes);
+  add_reason_lines(outcome, Status::skipped, "skipped ", Tone::plain, report.notes);
   return report;
 }
 

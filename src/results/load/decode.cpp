@@ -40,6 +40,7 @@ report::Value decode_value(const DecodeOutcome& decode) {
        decode.is_complete() ? report::Value(base::to_hex(decode.logits_digest)) : report::Value()},
       {"tokens_per_s", decode.tokens_per_s},
       {"share_of_peak", decode.share_of_peak},
+      {"share_reason", report::text_or_absent(decode.share_reason)},
       {"sampling", sampling_value(decode.sampling)}};
 }
 
@@ -75,6 +76,9 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
     add("text    " + text);
   }
   if (decode.is_complete()) add("logits  " + base::to_hex(decode.logits_digest));
+  if (decode.is_above_peak || decode.share_of_peak.value_or(0) > 1) {
+    add("share   " + decode.share_reason);
+  }
   if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
   const std::uint64_t tokens = decode.prompt_ids.size() + decode.wanted;
   if (decode.trained_tokens > 0 && tokens > decode.trained_tokens) {

@@ -39,6 +39,8 @@ struct DecodeOutcome {
   std::uint64_t trained_tokens = 0;     ///< context that the model was trained for; 0: unknown
   std::optional<double> tokens_per_s;   ///< after the prompt; absent for one token
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
+  std::string share_reason;             ///< why there is none, or one above 1
+  bool is_above_peak = false;           ///< the reason is that the rate is above the peak
 
   bool is_complete() const { return ids.size() == wanted; }
 };

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"
+#include "report/remarks.hpp"
 #include "report/spread.hpp"
 #include "results/run_kernel/report.hpp"
 #include "results/seconds.hpp"
@@ -44,39 +45,39 @@ Value shape_of(const KernelResult& result) {
   return was_run(result) ? report::text_or_absent(result.shape) : Value();
 }
 
-/// Notes that explain the figures of a result.
-void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
+/// Remarks that explain the figures of a result.
+void add_remarks(const KernelResult& result, std::vector<report::Remark>& remarks) {
   if (!was_run(result)) return;
   for (const std::uint64_t size : result.requested_sizes_bytes) {
     if (size == result.size_bytes) continue;
-    notes.push_back(
-        {Tone::plain, fmt::format("{}: {} requested; this kernel rounds it to {}", result.id,
-                                  format_size(size), format_size(result.size_bytes))});
+    remarks.push_back(
+        report::remark_of(result, Tone::plain, "",
+                          fmt::format("{} requested; this kernel rounds it to {}",
+                                      format_size(size), format_size(result.size_bytes))));
   }
-  std::string remark = report::share_remark(result);
-  if (!remark.empty()) notes.push_back({report::Tone::plain, std::move(remark)});
+  report::add_share_remark(result, remarks);
 }
 
-void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
-  if (result.wrong) {
-    const report::WrongData& wrong = *result.wrong;
-    const std::string place =
-        wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
-    notes.push_back(
-        {Tone::bad,
-         fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; {}", result.id,
-                     wrong.count, base::plain_count_of(result.checked, "value"), place,
-                     report::format_value(wrong.expected, Unit::none),
-                     report::format_value(wrong.got, Unit::none), wrong.xor_bits,
-                     report::second_read_text(wrong))});
-  }
-  if (!result.reason.empty()) {
-    const bool is_failed = result.status == Status::failed;
-    const std::string lead =
-        result.status == Status::ok ? "" : std::string(to_string(result.status)) + ": ";
-    notes.push_back({is_failed ? Tone::bad : Tone::plain,
-                     fmt::format("{}{}: {}", lead, result.id, result.reason)});
-  }
+void add_wrong_line(const KernelResult& result, std::vector<report::Line>& notes) {
+  if (!result.wrong) return;
+  const report::WrongData& wrong = *result.wrong;
+  const std::string place =
+      wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
+  notes.push_back(
+      {Tone::bad, fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; {}",
+                              result.id, wrong.count, base::plain_count_of(result.checked, "value"),
+                              place, report::format_value(wrong.expected, Unit::none),
+                              report::format_value(wrong.got, Unit::none), wrong.xor_bits,
+                              wrong.reread_agrees ? "the same" : "something else")});
+}
+
+void add_reason(const KernelResult& result, std::vector<report::Remark>& remarks) {
+  if (result.reason.empty()) return;
+  const bool is_failed = result.status == Status::failed;
+  std::string lead =
+      result.status == Status::ok ? "" : std::string(to_string(result.status)) + ": ";
+  remarks.push_back(report::remark_of(result, is_failed ? Tone::bad : Tone::plain, std::move(lead),
+                                      result.reason));
 }
 
 // "3 of 4 kernel runs right on cpu:0, 1 skipped"
@@ -273,12 +274,15 @@ std::string describe_progress(const measure::KernelProgress& progress) {
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   std::vector<report::Measurement> measurements;
+  std::vector<report::Remark> remarks;
   for (const KernelResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));
     add_seconds(outcome, measurements.back());
-    add_lines(result, report.notes);
-    add_remarks(result, report.notes);
+    add_wrong_line(result, report.notes);
+    add_reason(result, remarks);
+    add_remarks(result, remarks);
   }
+  for (report::Line& line : lines_of(remarks)) report.notes.push_back(std::move(line));
   set_measurements(report, std::move(measurements));
   for (const std::string& text :
        {report::variation_text(report.measurements), report::cpu_rates_text(report.measurements)}) {

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/document.hpp"
+#include "report/remarks.hpp"
 #include "results/run_kernel/report.hpp"
 
 namespace hiptool::results {
@@ -82,37 +83,42 @@ const char* judged_parts(const LibraryResult& result) {
   return matmul_of(result.problem) != nullptr ? "rows, columns" : "channels, pixels";
 }
 
-void add_result_notes(const LibraryResult& result, std::vector<report::Line>& notes) {
-  if (result.status == Status::mismatch) notes.push_back({Tone::bad, wrong_library_text(result)});
-  if (result.status == Status::failed || result.status == Status::skipped) {
-    notes.push_back(
-        {result.status == Status::failed ? Tone::bad : Tone::plain,
-         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
+void add_remarks(const LibraryResult& result, std::vector<report::Remark>& remarks) {
+  const auto add = [&](std::string text, Tone tone = Tone::plain, std::string lead = {}) {
+    remarks.push_back(report::remark_of(result, tone, std::move(lead), std::move(text)));
+  };
+  const bool is_failed = result.status == Status::failed;
+  if (is_failed || result.status == Status::skipped) {
+    add(result.reason, is_failed ? Tone::bad : Tone::plain,
+        fmt::format("{}: ", to_string(result.status)));
   }
-  std::string remark = report::share_remark(result);
-  if (!remark.empty()) notes.push_back({Tone::plain, std::move(remark)});
+  report::add_share_remark(result, remarks);
   if (result.status == Status::ok && !result.has_same_bits) {
-    notes.push_back({Tone::plain, fmt::format("{}: two calls give different bits, both within the "
-                                              "bound",
-                                              result.id)});
+    add("two calls give different bits, both within the bound");
   }
-  if (was_library_judged(result) && result.judged_share < 1 &&
-      measure::is_large_product(result.problem)) {
-    notes.push_back(
-        {Tone::plain,
-         fmt::format("{}: of random numbers {} of the elements were judged (the ends, and "
-                     "where indices need more bits), of whole numbers all",
-                     result.id, format_share(result.judged_share))});
-  } else if (was_library_judged(result) && result.judged_share < 1) {
-    notes.push_back(
-        {Tone::plain,
-         fmt::format("{}: of random numbers {} of the elements were judged ({} and "
-                     "edges), of whole numbers all: this processor sums {:.3g} terms a second to "
-                     "judge by, all would take {}",
-                     result.id, format_share(result.judged_share), judged_parts(result),
-                     result.terms_per_s,
-                     format_duration(flops_of(result.problem) / 2 / result.terms_per_s))});
+  if (!was_library_judged(result) || result.judged_share >= 1) return;
+  if (measure::is_large_product(result.problem)) {
+    add(
+        fmt::format("of random numbers {} of the elements were judged (the ends, and "
+                    "where indices need more bits), of whole numbers all",
+                    format_share(result.judged_share)));
+    return;
   }
+  add(
+      fmt::format("of random numbers {} of the elements were judged ({} and "
+                  "edges), of whole numbers all: this processor sums {:.3g} terms a second to "
+                  "judge by, all would take {}",
+                  format_share(result.judged_share), judged_parts(result), result.terms_per_s,
+                  format_duration(flops_of(result.problem) / 2 / result.terms_per_s)));
+}
+
+void add_result_notes(const std::vector<LibraryResult>& results, std::vector<report::Line>& notes) {
+  std::vector<report::Remark> remarks;
+  for (const LibraryResult& result : results) {
+    if (result.status == Status::mismatch) notes.push_back({Tone::bad, wrong_library_text(result)});
+    add_remarks(result, remarks);
+  }
+  for (report::Line& line : lines_of(remarks)) notes.push_back(std::move(line));
 }
 
 /// What the shapes of a run are, once for each.
@@ -196,8 +202,8 @@ report::Report library_report(report::Run run, const LibraryOutcome& outcome) {
   std::vector<report::Measurement> measurements;
   for (const LibraryResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));
-    add_result_notes(result, report.notes);
   }
+  add_result_notes(outcome.results, report.notes);
   set_measurements(report, std::move(measurements));
   set_thresholds(report, outcome.thresholds);
   report.verdict = library_lines(outcome);

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "measure/ops/sweep.hpp"
 #include "report/document.hpp"
+#include "report/remarks.hpp"
 #include "results/run_kernel/report.hpp"
 
 namespace hiptool::results {
@@ -103,12 +104,7 @@ Table operations_table(const std::vector<SweptOperation>& operations) {
   return table;
 }
 
-void add_type_notes(const KernelResult& result, std::vector<report::Line>& notes) {
-  if (result.status == Status::failed || result.status == Status::skipped) {
-    notes.push_back(
-        {result.status == Status::failed ? Tone::bad : Tone::plain,
-         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
-  }
+void add_wrong_lines(const KernelResult& result, std::vector<report::Line>& notes) {
   for (const LayoutResult& layout : result.layouts) {
     if (!layout.has_wrong) continue;
     std::string text = fmt::format("wrong: {} {} {}", result.id, layout.layout, layout.reason);
@@ -121,6 +117,19 @@ void add_type_notes(const KernelResult& result, std::vector<report::Line>& notes
     }
     notes.push_back({Tone::bad, std::move(text)});
   }
+}
+
+void add_type_notes(const std::vector<KernelResult>& results, std::vector<report::Line>& notes) {
+  std::vector<report::Remark> remarks;
+  for (const KernelResult& result : results) {
+    add_wrong_lines(result, notes);
+    const bool is_failed = result.status == Status::failed;
+    if (!is_failed && result.status != Status::skipped) continue;
+    remarks.push_back(report::remark_of(result, is_failed ? Tone::bad : Tone::plain,
+                                        fmt::format("{}: ", to_string(result.status)),
+                                        result.reason));
+  }
+  for (report::Line& line : lines_of(remarks)) notes.push_back(std::move(line));
 }
 
 std::vector<report::Line> sweep_verdict(const BuiltinOutcome& outcome,
@@ -163,8 +172,8 @@ report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome) {
   std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));
-    add_type_notes(result, report.notes);
   }
+  add_type_notes(outcome.results, report.notes);
   set_measurements(report, std::move(measurements));
   report.document.emplace_back("operations", report::array_of(operations, operation_value));
   report.document.emplace_back("sweep", outcome.sweep);

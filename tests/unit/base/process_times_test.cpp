@@ -147,3 +147,67 @@ TEST_CASE("processes: of noisier copies and calls twice the decidable effect is 
     CHECK(count_verdicts(noise, 16, (1 + effect) * (1 + effect), Verdict::slower, 100) >= 90);
   }
 }
+
+TEST_CASE(
+    "processes: alternating ones find 2 % of copies that vary by 1.1 %, without false alarms") {
+  std::mt19937_64 random(20261128);
+  const NoiseModel noise{0.003, 0.011};
+  int slower = 0, faster = 0, alarms = 0, same = 0;
+  constexpr int comparisons = 200;
+  for (int i = 0; i < comparisons; ++i) {
+    const auto verdict = [&](double factor) {
+      const Times before = simulate(noise, 16, 1, random);
+      const Times after = simulate(noise, 16, factor, random);
+      return compare_processes(before, after, std::nullopt, ProcessOrder::alternating)
+          .times.verdict;
+    };
+    slower += verdict(1.02) == Verdict::slower;
+    faster += verdict(1 / 1.02) == Verdict::faster;
+    const Verdict equal = verdict(1);
+    alarms += equal == Verdict::slower;
+    same += equal == Verdict::same;
+  }
+  CHECK(slower >= 190);
+  CHECK(faster >= 190);
+  CHECK(alarms <= 2);
+  CHECK(same >= 180);
+}
+
+TEST_CASE("processes: a drift of 3 % over the run is no change of alternating ones") {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (int i = 0; i < 100; ++i) {
+    Times before, after, slower;
+    for (int k = 0; k < 32; ++k) {
+      const double time = std::exp(0.03 * k / 31 + 0.003 * normal(random));
+      const bool is_old = (k / 2 % 2 == 0) == (k % 2 == 0);
+      (is_old ? before : after).push_back(time);
+      if (!is_old) slower.push_back(time * 1.02);
+    }
+    const auto verdict = [&](const Times& now) {
+      return compare_processes(before, now, std::nullopt, ProcessOrder::alternating).times.verdict;
+    };
+    CHECK(verdict(after) == Verdict::same);
+    CHECK(verdict(slower) == Verdict::slower);
+  }
+}
+
+TEST_CASE("processes: of alternating ones less than half a percent is the same") {
+  const auto compared = [](const Times& after) {
+    return compare_processes(Times{1, 1.0001, 0.9999, 1}, after, std::nullopt,
+                             ProcessOrder::alternating);
+  };
+  CHECK(compared({1.004, 1.0041, 1.0039, 1.004}).times.verdict == Verdict::same);
+  const ProcessComparison slower = compared({1.006, 1.0061, 1.0059, 1.006});
+  CHECK(slower.times.verdict == Verdict::slower);
+  CHECK(slower.ignored.high == Approx(least_auto_effect));
+  CHECK(compared({0.994, 0.9941, 0.9939, 0.994}).times.verdict == Verdict::faster);
+  CHECK(compare_processes(Times{1, 1, 1}, Times{1, 1, 1}, std::nullopt, ProcessOrder::alternating)
+            .times.verdict == Verdict::same);
+  // Between what is the same and a change: more processes decide.
+  const ProcessComparison between = compare_processes(
+      five, Times{10.10, 10.06, 10.13, 10.04, 10.02}, std::nullopt, ProcessOrder::alternating);
+  CHECK(between.times.verdict == Verdict::ambiguous);
+  CHECK(between.repeats_to_decide.value_or(0) > 5);
+  CHECK(between.repeats_to_decide.value_or(99) < 12);
+}

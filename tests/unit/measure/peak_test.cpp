@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/remarks.hpp"
+
 using namespace hiptool;
 using namespace hiptool::measure;
 
@@ -97,12 +99,17 @@ TEST_CASE("share: up to what rounding explains; above it there is none, and the 
   report::Measurement measured;
   measured.id = "copy@amd:0";
   set_share(share_of(4e12, 5.3e12, "the peak", ""), measured);
-  CHECK(report::share_remark(measured) == "");
+  const auto remark_of = [](const report::Measurement& one) {
+    std::vector<report::Remark> remarks;
+    add_share_remark(one, remarks);
+    return remarks.empty() ? std::string() : lines_of(remarks).front().text;
+  };
+  CHECK(remark_of(measured) == "");
   set_share(share_of(5.325e12, 5.3e12, "the peak", ""), measured);
   CHECK(measured.share_of_limit > 1);
-  CHECK(report::share_remark(measured).starts_with("share above 1: copy@amd:0: the rate is 100.5"));
+  CHECK(remark_of(measured).starts_with("share above 1: copy@amd:0: the rate is 100.5"));
   set_share(share_of(6e12, 5.3e12, "the peak", ""), measured);
-  CHECK(report::share_remark(measured).starts_with("no share: copy@amd:0: the rate is 113 %"));
+  CHECK(remark_of(measured).starts_with("no share: copy@amd:0: the rate is 113 %"));
   const Share above = share_of(1.03e12, 1e12, "the peak memory bandwidth of 1.00 TB/s", "a cache");
   CHECK_FALSE(above.value);
   CHECK(above.is_above);

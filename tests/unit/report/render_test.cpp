@@ -71,6 +71,21 @@ TEST_CASE("tables of lists and objects, with units by the ends of names") {
   CHECK(text.find("copy time") == std::string::npos);  // no value at all
 }
 
+TEST_CASE("a share above 1 of an older document is not shown without a word") {
+  for (const char* document :
+       {R"({"schema":"hiptool.load/1","status":"verified","model":{"path":"/m","bytes":1},
+            "share_of_limit":1.57})",
+        R"({"schema":"hiptool.run-kernel/1","status":"ok","results":[{"id":"/m","kernel":"copy",
+            "device":"amd:0","status":"ok","samples_s":[1],"median_s":1,
+            "share_of_peak":1.57}]})"}) {
+    CAPTURE(document);
+    const Report report = render_report(parsed(document));
+    REQUIRE(report.notes.size() == 1);
+    CHECK(report.notes[0].text ==
+          "share above 1: /m: the document has no reason for it; the limit may not be one");
+  }
+}
+
 TEST_CASE("the verdict counts what did not work") {
   const Report bad =
       render_report(parsed(bench_copy(copy_cell("a", "host", "amd:0", 1, 1) + "," +

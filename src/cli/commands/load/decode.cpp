@@ -25,16 +25,19 @@ namespace {
 
 // The share of the time of a token that its bytes need at the peak of each device's memory; absent
 // where a peak is not known.
-std::optional<double> share_of_peak(const LoadedModel& model, const DecoderSpec& spec,
-                                    std::span<const Backend> backends, double step_time_s) {
+measure::Share share_of_peak(const LoadedModel& model, const DecoderSpec& spec,
+                             std::span<const Backend> backends, double step_time_s) {
   double least_time_s = 0;
+  std::string cause;
   for (const Backend& backend : backends) {
     const Device& device = backend.device();
     const auto peak = measure::memory_peak(device.platform(), device.info());
-    if (!peak) return std::nullopt;
-    least_time_s += static_cast<double>(bytes_of_token(model, spec, device)) / peak->bytes_per_s;
+    if (!peak) return measure::no_share("the peak memory bandwidth is not known");
+    const auto bytes = static_cast<double>(bytes_of_token(model, spec, device));
+    least_time_s += bytes / peak->bytes_per_s;
+    if (cause.empty()) cause = measure::cache_cause(bytes, device.info().l2_cache_bytes);
   }
-  return least_time_s / step_time_s;
+  return measure::share_of(least_time_s, step_time_s, "the peak memory bandwidth", cause);
 }
 
 }  // namespace
@@ -92,7 +95,10 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
   outcome.logits_digest = found.logits_digest;
   if (found.step_time_s && *found.step_time_s > 0) {
     outcome.tokens_per_s = 1 / *found.step_time_s;
-    outcome.share_of_peak = share_of_peak(model, spec, backends, *found.step_time_s);
+    const measure::Share share = share_of_peak(model, spec, backends, *found.step_time_s);
+    outcome.share_of_peak = share.value;
+    outcome.share_reason = share.value ? share.remark : share.missing;
+    outcome.is_above_peak = share.is_above;
   }
 }
 

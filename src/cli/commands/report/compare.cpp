@@ -8,6 +8,7 @@
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
 #include "report/document.hpp"
+#include "report/remarks.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -57,21 +58,23 @@ std::vector<Line> notes(const RunComparison& comparison) {
                                  "the rates of such calls differ by up to half",
                                  base::count_of(noisy, "call"))});
   }
+  std::vector<Remark> remarks;
   for (const Comparison& one : comparison.comparisons) {
-    if (one.reason.empty()) continue;
-    lines.push_back({Tone::plain, fmt::format("{}: {}", one.id, one.reason)});
+    if (!one.reason.empty()) remarks.push_back({Tone::plain, "", one.id, {}, one.reason});
   }
   for (const SetupDifference& one : comparison.differences) {
-    lines.push_back({Tone::warning, fmt::format("{}: {} was {}, is {}", to_string(one.kind),
-                                                one.what, format_value(one.old_value, Unit::none),
-                                                format_value(one.new_value, Unit::none))});
+    remarks.push_back({Tone::warning,
+                       fmt::format("{}: ", to_string(one.kind)),
+                       one.what,
+                       {one.device},
+                       fmt::format("was {}, is {}", format_value(one.old_value, Unit::none),
+                                   format_value(one.new_value, Unit::none))});
   }
-  for (const std::string& id : comparison.only_old) {
-    lines.push_back({Tone::plain, id + " is only in the old document"});
+  for (const auto& [ids, where] : {std::pair(&comparison.only_old, "only in the old document"),
+                                   std::pair(&comparison.only_new, "only in the new document")}) {
+    for (const std::string& id : *ids) remarks.push_back({Tone::plain, "", id, {}, where});
   }
-  for (const std::string& id : comparison.only_new) {
-    lines.push_back({Tone::plain, id + " is only in the new document"});
-  }
+  for (Line& line : lines_of(remarks)) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -180,3 +180,27 @@ TEST_CASE("no line of bench-copy is wider than the terminal, in a pipe nothing i
     CHECK(report::to_table(report, {1'000'000, false, true, 0}).find("...") == std::string::npos);
   }
 }
+
+TEST_CASE("doubts about the times of copies are one line for each cause") {
+  const std::vector<Device> gpus = nvidia_devices(4);
+  results::BenchCopyOutcome outcome = four_gpus();
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    CopyResult& result = outcome.results[i];
+    result.clocks_disagree = true;
+    result.wall_s = static_cast<double>(i + 2) * 0.9e-3;
+    result.has_gate_expired = i < 2;
+    result.is_serialised = i == 3;
+  }
+  std::vector<std::string> doubts;
+  for (const report::Line& line : report_of(outcome, 0).notes) {
+    if (line.tone == report::Tone::warning) doubts.push_back(line.text);
+  }
+  const std::string size = "h2d.pinned.copy.256MiB@";
+  CHECK(doubts ==
+        std::vector<std::string>{
+            size + "nvidia:0 and 1 more: the start gate timed out; measured without it "
+                   "(on nvidia:0-1)",
+            size + "nvidia:0: the host's clock says 1.80 ms, the device's events 4.85 ms; "
+                   "alike in 2 more (on nvidia:0-2)",
+            size + "nvidia:3: the copies ran one after the other"});
+}
