@@ -15,6 +15,7 @@
 #include "hiptool/dtype.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
+#include "hiptool/graph.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/layout.hpp"
 #include "hiptool/libraries.hpp"

@@ -11,10 +11,14 @@ struct ihipStream_t;
 struct ihipEvent_t;
 struct ihipModule_t;
 struct ihipModuleSymbol_t;
+struct ihipGraph;
+struct hipGraphExec;
 using hipStream_t = ihipStream_t*;
 using hipEvent_t = ihipEvent_t*;
 using hipModule_t = ihipModule_t*;
 using hipFunction_t = ihipModuleSymbol_t*;
+using hipGraph_t = ihipGraph*;
+using hipGraphExec_t = hipGraphExec*;
 using hipDevice_t = int;
 
 /// Error numbers, the same from 5.0 to 7.2 and the same as CUresult where both define one (except
@@ -44,6 +48,7 @@ enum hipError_t : int {
   hipErrorSharedObjectInitFailed = 303,
   hipErrorOperatingSystem = 304,
   hipErrorInvalidHandle = 400,
+  hipErrorIllegalState = 401,
   hipErrorNotFound = 500,
   hipErrorNotReady = 600,
   hipErrorIllegalAddress = 700,
@@ -58,6 +63,9 @@ enum hipError_t : int {
   hipErrorLaunchFailure = 719,
   hipErrorCooperativeLaunchTooLarge = 720,
   hipErrorNotSupported = 801,
+  hipErrorStreamCaptureUnsupported = 900,
+  hipErrorStreamCaptureInvalidated = 901,
+  hipErrorStreamCaptureWrongThread = 908,
   hipErrorUnknown = 999,
 };
 
@@ -134,6 +142,13 @@ enum hipFunction_attribute : int {
   HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
   HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+};
+
+/// Which calls are refused while a stream records: of all threads, of the recording one, or none.
+enum hipStreamCaptureMode : int {
+  hipStreamCaptureModeGlobal = 0,
+  hipStreamCaptureModeThreadLocal = 1,
+  hipStreamCaptureModeRelaxed = 2,
 };
 
 enum hipJitOption : int {

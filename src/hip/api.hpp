@@ -87,7 +87,15 @@ namespace hiptool::hip {
         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,               \
         hipStream_t stream, void** arguments, void** extra))                                       \
   CALL(optional, hipError_t, hipFuncGetAttribute,                                                  \
-       (int* value, hipFunction_attribute attribute, hipFunction_t function))
+       (int* value, hipFunction_attribute attribute, hipFunction_t function))                      \
+  CALL(optional, hipError_t, hipStreamBeginCapture,                                                \
+       (hipStream_t stream, hipStreamCaptureMode mode))                                            \
+  CALL(optional, hipError_t, hipStreamEndCapture, (hipStream_t stream, hipGraph_t * graph))        \
+  CALL(optional, hipError_t, hipGraphInstantiateWithFlags,                                         \
+       (hipGraphExec_t * executable, hipGraph_t graph, unsigned long long flags))                  \
+  CALL(optional, hipError_t, hipGraphLaunch, (hipGraphExec_t executable, hipStream_t stream))      \
+  CALL(optional, hipError_t, hipGraphExecDestroy, (hipGraphExec_t executable))                     \
+  CALL(optional, hipError_t, hipGraphDestroy, (hipGraph_t graph))
 HIPTOOL_CALL_TABLE(Api, HIPTOOL_HIP_CALLS);
 
 /// Name of a call, "hipMalloc" for &Api::hipMalloc.

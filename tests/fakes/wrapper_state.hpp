@@ -2,6 +2,7 @@
 #pragma once
 #include <mutex>
 #include <random>
+#include <set>
 
 #include "fakes/wrapper_table.hpp"
 
@@ -41,6 +42,7 @@ struct WrapperState {
   std::chrono::microseconds longest_delay{0};  ///< of work on a stream; 0: none is delayed
   std::mt19937_64 generator;
   std::map<hip::hipStream_t, std::chrono::microseconds> paces;  ///< the longest delay of a stream
+  std::set<hip::hipStream_t> recording;  ///< nothing may be put in front of what they record
   LiveCounts live;
   std::map<void*, Memory> memory;  ///< of hipMalloc, by its start
 
@@ -48,6 +50,7 @@ struct WrapperState {
   hip::hipError_t begin(std::string_view call);
   /// Puts a delay on the stream, in front of the work that is about to be queued.
   void hold_back(hip::hipStream_t stream);
+  void change_recording(hip::hipStream_t stream, bool records);
   void change_live(std::int64_t LiveCounts::*count, int change);
   void add_memory(void* start, std::size_t size_bytes);
   void remove_memory(void* start);

@@ -92,6 +92,15 @@ hip::hipError_t WrapperState::begin(std::string_view call) {
   return code;
 }
 
+void WrapperState::change_recording(hip::hipStream_t stream, bool records) {
+  const std::lock_guard lock(mutex);
+  if (records) {
+    recording.insert(stream);
+  } else {
+    recording.erase(stream);
+  }
+}
+
 void WrapperState::change_live(std::int64_t LiveCounts::*count, int change) {
   const std::lock_guard lock(mutex);
   live.*count += change;
@@ -134,7 +143,9 @@ void WrapperState::remove_memory(void* start) {
 std::chrono::microseconds WrapperState::draw_delay(hip::hipStream_t stream) {
   using std::chrono::microseconds;
   const std::lock_guard lock(mutex);
-  if (stream == nullptr || longest_delay.count() == 0) return microseconds(0);
+  if (stream == nullptr || longest_delay.count() == 0 || recording.count(stream) > 0) {
+    return microseconds(0);
+  }
   const auto [pace, is_new] = paces.try_emplace(stream);
   // Every third stream is prompt, every third slow, the others in between.
   constexpr std::array shares{0.0, 0.2, 1.0};

@@ -25,10 +25,11 @@ struct LiveCounts {
   std::int64_t streams = 0;
   std::int64_t events = 0;
   std::int64_t modules = 0;
+  std::int64_t graphs = 0;  ///< recorded and executable ones
 
   bool is_empty() const {
     return device_memory == 0 && host_memory == 0 && registrations == 0 && streams == 0 &&
-           events == 0 && modules == 0;
+           events == 0 && modules == 0 && graphs == 0;
   }
   friend LiveCounts operator-(const LiveCounts& left, const LiveCounts& right) {
     return {left.device_memory - right.device_memory,
@@ -36,7 +37,8 @@ struct LiveCounts {
             left.registrations - right.registrations,
             left.streams - right.streams,
             left.events - right.events,
-            left.modules - right.modules};
+            left.modules - right.modules,
+            left.graphs - right.graphs};
   }
 };
 
@@ -60,6 +62,7 @@ class WrapperTable {
   /// the inner call is not made. A failing release (hipFree, hipHostFree, hipHostUnregister, a
   /// destroy or unload, disabling peer access) is different: the inner release is made, counted as
   /// a release, and the code answered all the same, so a test that injects one still leaks nothing.
+  /// So is the end of a recording, whose stream would record for ever.
   /// Throws std::invalid_argument for a name that no call has, as do the following.
   void fail(std::string_view call, hip::hipError_t code, std::uint64_t nth = 1,
             std::uint64_t times = 1);

@@ -47,9 +47,14 @@ consteval bool is_one_of() {
 using hip::Api;
 
 template <auto Member>
-inline constexpr bool is_release = is_one_of<
-    Member, &Api::hipFree, &Api::hipHostFree, &Api::hipHostUnregister, &Api::hipStreamDestroy,
-    &Api::hipEventDestroy, &Api::hipModuleUnload, &Api::hipDeviceDisablePeerAccess>();
+inline constexpr bool is_release =
+    is_one_of<Member, &Api::hipFree, &Api::hipHostFree, &Api::hipHostUnregister,
+              &Api::hipStreamDestroy, &Api::hipEventDestroy, &Api::hipModuleUnload,
+              &Api::hipDeviceDisablePeerAccess, &Api::hipGraphDestroy, &Api::hipGraphExecDestroy>();
+
+template <auto Member>
+inline constexpr bool is_made_in_any_case = is_release<Member> ||
+                                            is_one_of<Member, &Api::hipStreamEndCapture>();
 
 template <auto Member>
 inline constexpr bool is_copy =
@@ -57,9 +62,9 @@ inline constexpr bool is_copy =
 
 /// Work that is done when its stream comes to it.
 template <auto Member>
-inline constexpr bool is_queued =
-    is_copy<Member> ||
-    is_one_of<Member, &Api::hipMemsetAsync, &Api::hipLaunchHostFunc, &Api::hipModuleLaunchKernel>();
+inline constexpr bool is_queued = is_copy<Member> ||
+                                  is_one_of<Member, &Api::hipMemsetAsync, &Api::hipLaunchHostFunc,
+                                            &Api::hipModuleLaunchKernel, &Api::hipGraphLaunch>();
 
 /// The live count that a call changes; null for all others.
 template <auto Member>
@@ -83,6 +88,10 @@ consteval std::int64_t LiveCounts::*live_count() {
   if (is_one_of<Member, &Api::hipModuleLoadData, &Api::hipModuleLoadDataEx,
                 &Api::hipModuleUnload>()) {
     return &LiveCounts::modules;
+  }
+  if (is_one_of<Member, &Api::hipGraphInstantiateWithFlags, &Api::hipGraphExecDestroy,
+                &Api::hipGraphDestroy>()) {
+    return &LiveCounts::graphs;
   }
   return nullptr;
 }
@@ -137,16 +146,23 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
   static hip::hipError_t call(Arguments... arguments) {
     WrapperState& state = wrapper_state(Slot);
     const hip::hipError_t injected = state.begin(name_of_call<Member>);
-    if (injected != hip::hipSuccess && !is_release<Member>) return injected;
+    if (injected != hip::hipSuccess && !is_made_in_any_case<Member>) return injected;
     if constexpr (is_queued<Member>) state.hold_back(find_stream(arguments...));
     // Before the release: afterwards another thread may get the same address.
     if constexpr (is_one_of<Member, &Api::hipFree>()) state.remove_memory(arguments...);
     const hip::hipError_t error = (state.inner.*Member)(arguments...);
+    if constexpr (is_one_of<Member, &Api::hipStreamEndCapture>())
+      end_recording(state, arguments...);
     if (error == hip::hipSuccess) account(state, arguments...);
     return injected != hip::hipSuccess ? injected : error;
   }
 
  private:
+  static void end_recording(WrapperState& state, hip::hipStream_t stream, hip::hipGraph_t* graph) {
+    state.change_recording(stream, false);
+    if (graph != nullptr && *graph != nullptr) state.change_live(&LiveCounts::graphs, 1);
+  }
+
   static void note_memory(WrapperState& state, void** pointer, std::size_t size_bytes) {
     if (*pointer != nullptr) state.add_memory(*pointer, size_bytes);
   }
@@ -158,6 +174,9 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
       }
     }
     if constexpr (is_one_of<Member, &Api::hipMalloc>()) note_memory(state, arguments...);
+    if constexpr (is_one_of<Member, &Api::hipStreamBeginCapture>()) {
+      state.change_recording(find_stream(arguments...), true);
+    }
     if constexpr (is_copy<Member>) {
       state.end_copy(first_of(arguments...), find_stream(arguments...));
     }

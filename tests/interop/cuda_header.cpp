@@ -13,6 +13,10 @@ namespace ours = hiptool::hip::nvidia;
 // The one call whose plain name the vendor's header turns into a newer one with the same arguments,
 // which only new drivers have.
 using OurElapsedTime = decltype(ours::CudaDriver::cuEventElapsedTime);
+// Two whose names are macros: the header gives the first without its suffix, and its plain name for
+// the second is another call in old headers.
+using OurBeginCapture = decltype(ours::CudaDriver::cuStreamBeginCapture_v2);
+using OurInstantiate = decltype(ours::CudaDriver::cuGraphInstantiateWithFlags);
 
 }  // namespace
 
@@ -180,6 +184,13 @@ constexpr void check_shared_numbers() {
   check_number<hip::hipErrorLaunchFailure, ::CUDA_ERROR_LAUNCH_FAILED>();
   check_number<hip::hipErrorCooperativeLaunchTooLarge, ::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE>();
   check_number<hip::hipErrorNotSupported, ::CUDA_ERROR_NOT_SUPPORTED>();
+  check_number<hip::hipErrorIllegalState, ::CUDA_ERROR_ILLEGAL_STATE>();
+  check_number<hip::hipErrorStreamCaptureUnsupported, ::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED>();
+  check_number<hip::hipErrorStreamCaptureInvalidated, ::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED>();
+  check_number<hip::hipErrorStreamCaptureWrongThread, ::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD>();
+  check_number<hip::hipStreamCaptureModeGlobal, ::CU_STREAM_CAPTURE_MODE_GLOBAL>();
+  check_number<hip::hipStreamCaptureModeThreadLocal, ::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL>();
+  check_number<hip::hipStreamCaptureModeRelaxed, ::CU_STREAM_CAPTURE_MODE_RELAXED>();
   check_number<hip::hipErrorUnknown, ::CUDA_ERROR_UNKNOWN>();
   check_number<hip::hipStreamNonBlocking, ::CU_STREAM_NON_BLOCKING>();
   check_number<hip::hipEventBlockingSync, ::CU_EVENT_BLOCKING_SYNC>();
@@ -272,6 +283,14 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuLaunchKernelEx), decltype(&::cuLaunchKernelEx)>();
   check_call<decltype(ours::CudaDriver::cuFuncGetAttribute), decltype(&::cuFuncGetAttribute)>();
   check_call<decltype(ours::CudaDriver::cuFuncSetAttribute), decltype(&::cuFuncSetAttribute)>();
+  check_call<OurBeginCapture, decltype(&::cuStreamBeginCapture)>();
+  check_call<decltype(ours::CudaDriver::cuStreamEndCapture), decltype(&::cuStreamEndCapture)>();
+#if CUDA_VERSION >= 12000
+  check_call<OurInstantiate, decltype(&::cuGraphInstantiate)>();
+#endif
+  check_call<decltype(ours::CudaDriver::cuGraphLaunch), decltype(&::cuGraphLaunch)>();
+  check_call<decltype(ours::CudaDriver::cuGraphExecDestroy), decltype(&::cuGraphExecDestroy)>();
+  check_call<decltype(ours::CudaDriver::cuGraphDestroy), decltype(&::cuGraphDestroy)>();
 }
 
 constexpr void check_copy_struct() {

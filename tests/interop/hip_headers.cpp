@@ -97,6 +97,7 @@ constexpr void check_hipError_t() {
   check_number<ours::hipErrorSharedObjectInitFailed, ::hipErrorSharedObjectInitFailed>();
   check_number<ours::hipErrorOperatingSystem, ::hipErrorOperatingSystem>();
   check_number<ours::hipErrorInvalidHandle, ::hipErrorInvalidHandle>();
+  check_number<ours::hipErrorIllegalState, ::hipErrorIllegalState>();
   check_number<ours::hipErrorNotFound, ::hipErrorNotFound>();
   check_number<ours::hipErrorNotReady, ::hipErrorNotReady>();
   check_number<ours::hipErrorIllegalAddress, ::hipErrorIllegalAddress>();
@@ -111,6 +112,9 @@ constexpr void check_hipError_t() {
   check_number<ours::hipErrorLaunchFailure, ::hipErrorLaunchFailure>();
   check_number<ours::hipErrorCooperativeLaunchTooLarge, ::hipErrorCooperativeLaunchTooLarge>();
   check_number<ours::hipErrorNotSupported, ::hipErrorNotSupported>();
+  check_number<ours::hipErrorStreamCaptureUnsupported, ::hipErrorStreamCaptureUnsupported>();
+  check_number<ours::hipErrorStreamCaptureInvalidated, ::hipErrorStreamCaptureInvalidated>();
+  check_number<ours::hipErrorStreamCaptureWrongThread, ::hipErrorStreamCaptureWrongThread>();
   check_number<ours::hipErrorUnknown, ::hipErrorUnknown>();
 }
 
@@ -211,6 +215,12 @@ constexpr void check_hipFunction_attribute() {
                ::HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT>();
 }
 
+constexpr void check_hipStreamCaptureMode() {
+  check_number<ours::hipStreamCaptureModeGlobal, ::hipStreamCaptureModeGlobal>();
+  check_number<ours::hipStreamCaptureModeThreadLocal, ::hipStreamCaptureModeThreadLocal>();
+  check_number<ours::hipStreamCaptureModeRelaxed, ::hipStreamCaptureModeRelaxed>();
+}
+
 constexpr void check_hipJitOption() {
   check_number<ours::hipJitOptionMaxRegisters, ::hipJitOptionMaxRegisters>();
 }
@@ -287,6 +297,13 @@ constexpr void check_calls() {
   check_call<decltype(ours::Api::hipModuleGetFunction), decltype(&::hipModuleGetFunction)>();
   check_call<decltype(ours::Api::hipModuleLaunchKernel), decltype(&::hipModuleLaunchKernel)>();
   check_call<decltype(ours::Api::hipFuncGetAttribute), decltype(&::hipFuncGetAttribute)>();
+  check_call<decltype(ours::Api::hipStreamBeginCapture), decltype(&::hipStreamBeginCapture)>();
+  check_call<decltype(ours::Api::hipStreamEndCapture), decltype(&::hipStreamEndCapture)>();
+  check_call<decltype(ours::Api::hipGraphInstantiateWithFlags),
+             decltype(&::hipGraphInstantiateWithFlags)>();
+  check_call<decltype(ours::Api::hipGraphLaunch), decltype(&::hipGraphLaunch)>();
+  check_call<decltype(ours::Api::hipGraphExecDestroy), decltype(&::hipGraphExecDestroy)>();
+  check_call<decltype(ours::Api::hipGraphDestroy), decltype(&::hipGraphDestroy)>();
 #if HIP_VERSION_MAJOR < 6
   check_call<decltype(ours::Api::hipGetDevicePropertiesR0000),
              decltype(&::hipGetDeviceProperties)>();
@@ -350,6 +367,7 @@ int main() {
   check_hipDeviceAttribute_t();
   check_hipMemcpyKind();
   check_hipFunction_attribute();
+  check_hipStreamCaptureMode();
   check_hipJitOption();
   check_newer_numbers();
   check_calls();

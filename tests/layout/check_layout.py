@@ -31,7 +31,7 @@ HEADER_LAYER = {
     "decoder_spec": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
-    "device": "core", "event": "core", "kernel": "core", "module": "core",
+    "device": "core", "event": "core", "graph": "core", "kernel": "core", "module": "core",
     "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "backend": "ops", "conv": "ops", "libraries": "ops", "matmul": "ops", "operations": "ops",

@@ -12,6 +12,7 @@ struct Accounting {
   std::size_t streams = 0;
   std::size_t events = 0;
   std::size_t modules = 0;
+  std::size_t graphs = 0;  ///< recorded and executable ones
 
   bool operator==(const Accounting&) const = default;
 };
@@ -21,5 +22,6 @@ Accounting live_objects();
 std::size_t live_stream_count();
 std::size_t live_event_count();
 std::size_t live_module_count();
+std::size_t live_graph_count();
 
 }  // namespace hiptool::hip::cpu

@@ -18,6 +18,7 @@ void add_stream_calls(Api& api);
 void add_event_calls(Api& api);
 void add_module_calls(Api& api);
 void add_launch_calls(Api& api);
+void add_graph_calls(Api& api);
 
 /// The queue of a handle; for the null handle the default stream of the thread's device. Null
 /// when the handle is unknown.

@@ -151,10 +151,10 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
   launch.arguments = values->addresses();
   const NativeKernel native =
       kernel_path() == KernelPath::native ? find_native(kernel->name) : nullptr;
-  // The queue outlives its work, and must not be kept by it.
-  return submit(queue, [launch, native, values, queue = queue.get()] {
+  // A graph may run it on another stream.
+  return submit(queue, [launch, native, values] {
     std::string fault = run_launch(launch, native);
-    if (!fault.empty()) note_failure(*queue, std::move(fault));
+    if (!fault.empty()) note_failure(Queue::current(), std::move(fault));
   });
 }
 

@@ -57,6 +57,7 @@ Api make_table() {
   add_event_calls(api);
   add_module_calls(api);
   add_launch_calls(api);
+  add_graph_calls(api);
   api.hipGetErrorName = &error_name;
   api.hipGetErrorString = &error_text;
   api.hipInit = &Entry<&hipInit>::call;

@@ -6,6 +6,13 @@
 #include "hip/cpu/workers.hpp"
 
 namespace hiptool::hip::cpu {
+namespace {
+
+thread_local Queue* current_queue = nullptr;
+
+}  // namespace
+
+Queue& Queue::current() { return *current_queue; }
 
 bool Ticket::done() const { return queue == nullptr || queue->is_done(number); }
 
@@ -78,6 +85,7 @@ void Queue::abandon() {
 }
 
 void Queue::work_loop() {
+  current_queue = this;
   std::unique_lock lock(mutex_);
   for (;;) {
     pushed_signal_.wait(lock, [this] { return !waiting_.empty() || closed_ || abandoned_; });

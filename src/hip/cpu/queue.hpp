@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "hip/cpu/capture.hpp"
+
 namespace hiptool::hip::cpu {
 
 class Queue;
@@ -37,6 +39,12 @@ class Queue : public std::enable_shared_from_this<Queue> {
   explicit Queue(const QueueTraits& traits) : traits_(traits) {}
 
   const QueueTraits& traits() const { return traits_; }
+
+  /// The queue whose work this thread runs; only within work.
+  static Queue& current();
+
+  /// What its stream records in place of queueing it.
+  Capture& capture() { return capture_; }
 
   /// Appends work that runs once all tickets are done, and returns its place. An empty function
   /// only waits. After close() or abandon() nothing is added and the ticket has no queue.
@@ -71,6 +79,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool run_next(std::unique_lock<std::mutex>& lock);
 
   const QueueTraits traits_;
+  Capture capture_;
   mutable std::mutex mutex_;
   std::condition_variable pushed_signal_;
   std::condition_variable done_signal_;

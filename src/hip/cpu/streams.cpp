@@ -52,6 +52,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
 hipError_t hipStreamQuery(hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
+  if (const hipError_t error = queue->capture().refuse(); error != hipSuccess) return error;
   const auto outstanding = queues_of(queue->traits().device).outstanding(queue);
   return outstanding.empty() ? failure_of(queue) : hipErrorNotReady;
 }
@@ -59,6 +60,7 @@ hipError_t hipStreamQuery(hipStream_t stream) {
 hipError_t hipStreamSynchronize(hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
+  if (const hipError_t error = queue->capture().refuse(); error != hipSuccess) return error;
   const hipError_t error = wait_for(queues_of(queue->traits().device).outstanding(queue));
   return error == hipSuccess ? failure_of(queue) : error;
 }

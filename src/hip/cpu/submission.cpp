@@ -111,6 +111,12 @@ DeviceQueues& queues_of(int ordinal) {
 hipError_t submit(const std::shared_ptr<Queue>& queue, std::function<void()> run, Ticket* ticket,
                   Ticket after) {
   if (is_shut_down.load()) return hipErrorDeinitialized;
+  // Places in a queue mean nothing to a graph.
+  if (ticket != nullptr || !run) {
+    if (const hipError_t error = queue->capture().refuse(); error != hipSuccess) return error;
+  } else if (const auto recorded = queue->capture().add(run)) {
+    return *recorded;
+  }
   Ticket place = queues_of(queue->traits().device).submit(queue, std::move(run), std::move(after));
   if (place.queue == nullptr) return hipErrorInvalidHandle;
   if (ticket != nullptr) *ticket = std::move(place);

@@ -47,7 +47,8 @@ class DeviceQueues {
 /// The queues of a device, 0 <= ordinal < max_devices. They are never destroyed.
 DeviceQueues& queues_of(int ordinal);
 
-/// Submits to the queue's device; the ticket is only written on success.
+/// Submits to the queue's device, or adds to what its stream records; the ticket is only written on
+/// success.
 hipError_t submit(const std::shared_ptr<Queue>& queue, std::function<void()> run,
                   Ticket* ticket = nullptr, Ticket after = {});
 

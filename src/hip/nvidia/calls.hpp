@@ -12,6 +12,7 @@ void fill_memory(Api& api);
 void fill_copies(Api& api);
 void fill_streams(Api& api);
 void fill_modules(Api& api);
+void fill_graphs(Api& api);
 
 /// Runs a driver call if the entry before it (enter_device and its kind) succeeded.
 template <class Call>

@@ -19,6 +19,8 @@ using CUevent = hipEvent_t;
 using CUmodule = hipModule_t;
 using CUfunction = hipFunction_t;
 using CUuuid = hipUUID;
+using CUgraph = hipGraph_t;
+using CUgraphExec = hipGraphExec_t;
 
 /// Numbers are HIP's where both define one, so only those that are acted on have a name here.
 enum CUresult : int {
@@ -103,6 +105,7 @@ enum CUmemorytype : unsigned {
 /// Same numbers as HIP's.
 using CUfunction_attribute = hipFunction_attribute;
 using CUjit_option = hipJitOption;
+using CUstreamCaptureMode = hipStreamCaptureMode;
 
 /// End marker of cuLaunchKernel's `extra` list (HIP's is 3); pointer and size are 1 and 2 in both.
 inline constexpr std::uintptr_t cu_launch_param_end = 0;

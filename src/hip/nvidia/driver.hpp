@@ -87,7 +87,14 @@ namespace hiptool::hip::nvidia {
   CALL(optional, CUresult, cuFuncGetAttribute,                                                     \
        (int* value, CUfunction_attribute attribute, CUfunction function))                          \
   CALL(optional, CUresult, cuFuncSetAttribute,                                                     \
-       (CUfunction function, CUfunction_attribute attribute, int value))
+       (CUfunction function, CUfunction_attribute attribute, int value))                           \
+  CALL(optional, CUresult, cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))   \
+  CALL(optional, CUresult, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                 \
+  CALL(optional, CUresult, cuGraphInstantiateWithFlags,                                            \
+       (CUgraphExec * executable, CUgraph graph, unsigned long long flags))                        \
+  CALL(optional, CUresult, cuGraphLaunch, (CUgraphExec executable, CUstream stream))               \
+  CALL(optional, CUresult, cuGraphExecDestroy, (CUgraphExec executable))                           \
+  CALL(optional, CUresult, cuGraphDestroy, (CUgraph graph))
 HIPTOOL_CALL_TABLE(CudaDriver, HIPTOOL_CUDA_CALLS);
 
 /// Looks up every symbol. An absent optional one returns CUDA_ERROR_NOT_SUPPORTED; absent required

@@ -138,6 +138,7 @@ const Api& table() {
     fill_copies(filled);
     fill_streams(filled);
     fill_modules(filled);
+    fill_graphs(filled);
     return filled;
   }();
   return api;

@@ -75,6 +75,8 @@ constexpr std::array list{
              .run = a_gate_kernel_holds_its_stream,
              .needs_kernels = true,
              .races = true},
+    with_kernels("graphs: one repeats its work", a_graph_repeats_its_work),
+    plain("graphs: a recording cannot wait", a_recording_cannot_wait),
     plain("devices: one tells of itself", a_device_tells_of_itself),
     on_two("devices: a guard restores", a_guard_restores),
     on_two("devices: two work apart", two_devices_work_apart),

@@ -76,6 +76,9 @@ void impossible_launches(const Place& place);
 void a_timed_kernel(const Place& place);
 void a_copy_right_behind_a_kernel(const Place& place);
 void a_gate_kernel_holds_its_stream(const Place& place);
+// graphs
+void a_graph_repeats_its_work(const Place& place);
+void a_recording_cannot_wait(const Place& place);
 // devices
 void a_device_tells_of_itself(const Place& place);
 void a_guard_restores(const Place& place);

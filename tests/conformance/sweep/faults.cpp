@@ -33,12 +33,15 @@ using Counts = std::map<std::string_view, std::uint64_t>;
 constexpr std::array<std::string_view, 2> texts{"hipGetErrorName", "hipGetErrorString"};
 
 /// Nobody could catch what these fail with: they are called in destructors, or after a failure.
-constexpr std::array<std::string_view, 11> may_be_noted{"hipFree",
+constexpr std::array<std::string_view, 14> may_be_noted{"hipFree",
                                                         "hipHostFree",
                                                         "hipHostUnregister",
                                                         "hipStreamDestroy",
                                                         "hipEventDestroy",
                                                         "hipModuleUnload",
+                                                        "hipStreamEndCapture",
+                                                        "hipGraphDestroy",
+                                                        "hipGraphExecDestroy",
                                                         "hipGetDevice",
                                                         "hipSetDevice",
                                                         "hipStreamSynchronize",

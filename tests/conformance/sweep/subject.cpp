@@ -50,7 +50,8 @@ std::string to_text(const test::LiveCounts& live) {
   return std::to_string(live.device_memory) + " device memory, " +
          std::to_string(live.host_memory) + " host memory, " + std::to_string(live.registrations) +
          " registrations, " + std::to_string(live.streams) + " streams, " +
-         std::to_string(live.events) + " events, " + std::to_string(live.modules) + " modules";
+         std::to_string(live.events) + " events, " + std::to_string(live.modules) + " modules, " +
+         std::to_string(live.graphs) + " graphs";
 }
 
 /// What a stream still has to free goes a little later.

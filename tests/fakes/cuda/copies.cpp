@@ -2,6 +2,7 @@
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
+#include "fakes/cuda/graphs.hpp"
 #include "fakes/cuda/hold.hpp"
 #include "fakes/cuda/rates.hpp"
 
@@ -26,6 +27,9 @@ void* damaged_part(CUdeviceptr to, std::size_t bytes) {
 }
 
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  if (is_recording(stream)) {
+    return record(stream, [=](CUstream on) { return copy_async(to, from, bytes, on); });
+  }
   if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
   if (bytes >= slow_from_bytes) hold("copy");
   if (bytes >= slow_from_bytes && enter_stream(stream) == CUDA_SUCCESS) {
@@ -49,6 +53,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUst
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                            CUcontext from_context, std::size_t bytes, CUstream stream) {
   if (to_context == nullptr || from_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult refused = refuse_on(stream); refused != CUDA_SUCCESS) return refused;
   return forward_after(enter_stream(stream), &Api::hipMemcpyPeerAsync, to_pointer(to),
                        ordinal_of(to_context), to_pointer(from), ordinal_of(from_context), bytes,
                        stream);
@@ -61,12 +66,18 @@ CUresult cuMemcpy2DAsync_v2(const CudaMemcpy2D* rows, CUstream stream) {
       rows->source_y != 0 || rows->destination_x_bytes != 0 || rows->destination_y != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (is_recording(stream)) {
+    return record(stream, [copy = *rows](CUstream on) { return cuMemcpy2DAsync_v2(&copy, on); });
+  }
   return forward_after(enter_stream(stream), &Api::hipMemcpy2DAsync,
                        to_pointer(rows->destination_device), rows->destination_pitch,
                        to_pointer(rows->source_device), rows->source_pitch, rows->width_bytes,
                        rows->height, hipMemcpyDefault, stream);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
+  if (is_recording(stream)) {
+    return record(stream, [=](CUstream on) { return cuMemsetD8Async(to, value, count, on); });
+  }
   return forward_after(enter_stream(stream), &Api::hipMemsetAsync, to_pointer(to), int{value},
                        count, stream);
 }

@@ -9,6 +9,7 @@
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
+#include "fakes/cuda/graphs.hpp"
 
 using namespace hiptool::fake;
 
@@ -144,7 +145,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   if (result == CUDA_SUCCESS) make_current(context);
   return result;
 }
-CUresult cuCtxSynchronize() { return forward(&Api::hipDeviceSynchronize); }
+CUresult cuCtxSynchronize() {
+  const CUresult entered = enter_context();
+  return forward_after(entered == CUDA_SUCCESS ? refuse_in_thread() : entered,
+                       &Api::hipDeviceSynchronize);
+}
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return forward(&Api::hipDeviceGetStreamPriorityRange, least, greatest);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/graphs.hpp"
 
 using namespace hiptool::fake;
 using namespace hiptool::hip;
@@ -43,6 +44,12 @@ bool is_read_only(const void* pointer, std::size_t bytes) {
   return false;
 }
 
+/// After enter_context() and where the thread records nothing: these calls may wait for devices.
+CUresult enter_unrecorded() {
+  const CUresult entered = enter_context();
+  return entered == CUDA_SUCCESS ? refuse_in_thread() : entered;
+}
+
 }  // namespace
 
 extern "C" {
@@ -51,9 +58,11 @@ CUresult cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   return forward(&Api::hipMemGetInfo, free_bytes, total_bytes);
 }
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
-  return allocate(enter_context(), address, bytes, &Api::hipMalloc);
+  return allocate(enter_unrecorded(), address, bytes, &Api::hipMalloc);
 }
-CUresult cuMemFree_v2(CUdeviceptr address) { return forward(&Api::hipFree, to_pointer(address)); }
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  return forward_after(enter_unrecorded(), &Api::hipFree, to_pointer(address));
+}
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   return allocate(enter_context(), address, bytes, &Api::hipMallocManaged, flags);
 }
@@ -61,12 +70,14 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned known = 7;
   state().host_flags = flags;
-  const CUresult entered = enter_context();
+  const CUresult entered = enter_unrecorded();
   if (entered != CUDA_SUCCESS) return entered;
   if (bytes == 0 || (flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
   return forward(&Api::hipHostMalloc, pointer, bytes, flags);
 }
-CUresult cuMemFreeHost(void* pointer) { return forward(&Api::hipHostFree, pointer); }
+CUresult cuMemFreeHost(void* pointer) {
+  return forward_after(enter_unrecorded(), &Api::hipHostFree, pointer);
+}
 
 /// A read-only mapping can be registered with that flag only (measured).
 CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) {

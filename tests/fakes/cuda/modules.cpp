@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
 #include "fakes/cuda/faulty_kernels.hpp"
+#include "fakes/cuda/graphs.hpp"
 #include "fakes/cuda/hold.hpp"
 #include "fakes/cuda/image.hpp"
 
@@ -123,7 +125,8 @@ extern "C" {
 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                             CUjit_option* options, void** values) {
-  const CUresult entered = enter_context();
+  CUresult entered = enter_context();
+  if (entered == CUDA_SUCCESS) entered = refuse_in_thread();
   if (entered != CUDA_SUCCESS) return entered;
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Contents contents = read_cuda_image(image);
@@ -175,6 +178,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
   }
   if (shared_bytes > allowed_shared_bytes(function)) return CUDA_ERROR_INVALID_VALUE;
+  if (is_recording(stream)) {
+    if (arguments == nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // no more is needed
+    const auto own = std::make_shared<OwnArguments>(name_of(function), arguments);
+    return record(stream, [=](CUstream on) {
+      return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                            shared_bytes, on, own->addresses(), nullptr);
+    });
+  }
   if (is_skipped(function)) return CUDA_SUCCESS;
   std::array<void*, 5> list{};
   if (extra != nullptr) {

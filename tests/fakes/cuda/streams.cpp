@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/graphs.hpp"
 #include "fakes/cuda/rates.hpp"
 
 using namespace hiptool::fake;
@@ -18,6 +19,12 @@ void run_host_function(void* call) {
   const std::unique_ptr<HostFunction> own(static_cast<HostFunction*>(call));
   const HostFunctionScope scope;
   own->function(own->user_data);
+}
+
+/// After the stream exists and where it does not record.
+CUresult enter_idle_stream(CUstream stream) {
+  const CUresult entered = enter_stream(stream);
+  return entered == CUDA_SUCCESS ? refuse_on(stream) : entered;
 }
 
 }  // namespace
@@ -45,16 +52,19 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return entered;
 }
 CUresult cuStreamQuery(CUstream stream) {
-  return forward_after(enter_stream(stream), &Api::hipStreamQuery, stream);
+  return forward_after(enter_idle_stream(stream), &Api::hipStreamQuery, stream);
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-  return forward_after(enter_stream(stream), &Api::hipStreamSynchronize, stream);
+  return forward_after(enter_idle_stream(stream), &Api::hipStreamSynchronize, stream);
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
-  return forward_after(enter_stream(stream), &Api::hipStreamWaitEvent, stream, event, flags);
+  return forward_after(enter_idle_stream(stream), &Api::hipStreamWaitEvent, stream, event, flags);
 }
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (is_recording(stream)) {
+    return record(stream, [=](CUstream on) { return cuLaunchHostFunc(on, function, user_data); });
+  }
   auto call = std::make_unique<HostFunction>(HostFunction{function, user_data});
   const CUresult result = forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream,
                                         &run_host_function, static_cast<void*>(call.get()));
@@ -75,7 +85,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   plant_event(event, stream);
-  return forward_after(enter_stream(stream), &Api::hipEventRecord, event, stream);
+  return forward_after(enter_idle_stream(stream), &Api::hipEventRecord, event, stream);
 }
 CUresult cuEventQuery(CUevent event) { return forward_after(enter(), &Api::hipEventQuery, event); }
 CUresult cuEventSynchronize(CUevent event) {

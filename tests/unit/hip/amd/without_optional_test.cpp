@@ -25,6 +25,8 @@ TEST_CASE("it is usable, and what it lacks answers not supported") {
   CHECK(hip.hipModuleLoadData(&module, "x") == hipErrorNotSupported);
   CHECK(hip.hipModuleLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==
         hipErrorNotSupported);
+  CHECK(hip.hipStreamBeginCapture(nullptr, hipStreamCaptureModeThreadLocal) ==
+        hipErrorNotSupported);
   CHECK_FALSE(read_device_names(hip, 0));
 }
 

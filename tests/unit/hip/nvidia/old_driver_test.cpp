@@ -51,6 +51,7 @@ TEST_CASE("it is usable, and what it lacks answers not supported") {
   hipStream_t stream = nullptr;
   void* pointer = nullptr;
   REQUIRE(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
+  CHECK(hip.hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal) == hipErrorNotSupported);
   REQUIRE(hip.hipMalloc(&pointer, 16) == hipSuccess);
   CHECK(hip.hipMemsetAsync(pointer, 1, 16, stream) == hipSuccess);
   CHECK(hip.hipStreamSynchronize(stream) == hipSuccess);
