@@ -67,6 +67,10 @@ class HIPTOOL_API ModelRuntime {
     /// Tokens that go through a layer at a time, at least 1: longer inputs are divided. More need
     /// more scratch memory, and results do not depend on it. At most most_chunk_tokens are used.
     std::uint64_t chunk_tokens = 128;
+    /// Queue the layers of a token as a Graph, where the runtime of the device has them, all layers
+    /// are on one device and nothing is observed: the same results by fewer calls. Kernels that get
+    /// the position as an argument are launched one by one all the same.
+    bool uses_graphs = true;
   };
   /// Scratch memory is for no more tokens, however long a context is.
   static constexpr std::uint64_t most_chunk_tokens = 4096;
@@ -106,7 +110,7 @@ class HIPTOOL_API ModelRuntime {
   /// keeps the other, so that it can be repeated), and scratch_bytes().
   /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
   /// elements; norms and biases that are not F32; matrices with scales of blocks as f32; a list of
-  /// experts; for each call its ids and logits. Throws
+  /// experts; the position of a token; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   [[nodiscard]] static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
   /// The scratch memory among it. With T = min(chunk_tokens, context_tokens, most_chunk_tokens) and

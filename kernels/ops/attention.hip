@@ -297,11 +297,12 @@ struct NewHead {
   }
 };
 
-// A block for each head; the first of those that share keys writes them to the cache.
+// A block for each head; the first of those that share keys writes them to the cache. Cosines and
+// sines are those of all positions.
 __forceinline__ __device__ void attend_token(const TokenAttention& token, const float* queries,
                                              const float* new_keys, const float* new_values,
-                                             float* keys, float* values, const float* cosines,
-                                             const float* sines, const float* query_norm,
+                                             float* keys, float* values, const float* all_cosines,
+                                             const float* all_sines, const float* query_norm,
                                              const float* key_norm, const float* sinks,
                                              float* out) {
   let_next_start();
@@ -309,6 +310,8 @@ __forceinline__ __device__ void attend_token(const TokenAttention& token, const 
   const Attention& all = token.all;
   const uint64_t head = blockIdx.x;
   const uint64_t shared_head = head / all.group;
+  const float* const cosines = all_cosines + all.first * token.pairs;
+  const float* const sines = all_sines + all.first * token.pairs;
   Attending<true> attending(all, 0);
   float* const key = attending.query + (all.key_size + 3) / 4 * 4;
   attending.new_key = key;
@@ -337,7 +340,9 @@ extern "C" __global__ void __launch_bounds__(256)
                                 const float* new_keys, const float* new_values, float* keys,
                                 float* values, const float* cosines, const float* sines,
                                 const float* query_norm, const float* key_norm, const float* sinks,
-                                float* out) {
+                                float* out, const uint32_t* position) {
+  // In a graph, whose arguments are those of its recording.
+  if (position != nullptr) token.all.first = *position;
   hiptool_ops::attend_token(token, queries, new_keys, new_values, keys, values, cosines, sines,
                             query_norm, key_norm, sinks, out);
 }

@@ -15,6 +15,7 @@
 #include "kernel_store/iq_grids.hpp"
 #include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
+#include "ops/recording.hpp"
 
 namespace hiptool {
 namespace ops {
@@ -133,20 +134,33 @@ bool Backend::gpu_available(Platforms& platforms) noexcept {
 }
 
 const Device& Backend::device() const noexcept { return state_->device; }
-const StreamRef& Backend::stream() const noexcept { return state_->stream; }
+const StreamRef& Backend::stream() const noexcept {
+  const StreamRef* const recording = ops::RecordingScope::stream_of(*state_);
+  return recording != nullptr ? *recording : state_->stream;
+}
 CachingAllocator& Backend::allocator() const noexcept { return state_->allocator; }
 
+namespace {
+
+TensorMemory memory_source(ops::BackendState& state) {
+  if (ops::RecordingScope::stream_of(state) == nullptr) return {state.allocator, state.stream};
+  throw Error(ErrorCode::unsupported, "allocate",
+              "an operation takes new memory, which cannot be part of a graph");
+}
+
+}  // namespace
+
 Tensor Backend::empty(DType dtype, std::span<const std::uint64_t> dims) const {
-  return Tensor::empty({state_->allocator, state_->stream}, dtype, dims);
+  return Tensor::empty(memory_source(*state_), dtype, dims);
 }
 Tensor Backend::empty(DType dtype, std::initializer_list<std::uint64_t> dims) const {
-  return Tensor::empty({state_->allocator, state_->stream}, dtype, dims);
+  return Tensor::empty(memory_source(*state_), dtype, dims);
 }
 Tensor Backend::zeros(DType dtype, std::span<const std::uint64_t> dims) const {
-  return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
+  return Tensor::zeros(memory_source(*state_), dtype, dims);
 }
 Tensor Backend::zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const {
-  return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
+  return Tensor::zeros(memory_source(*state_), dtype, dims);
 }
 
 bool Backend::can_allocate(std::uint64_t size_bytes, double share) const {

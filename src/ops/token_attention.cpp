@@ -79,18 +79,14 @@ bool attend_token_into(const Backend& backend, Tensor& out, const TokenHeads& he
                                hiptool_ops::attention_parts * token.all.value_size +
                                2 * ((token.all.key_size + 3) / 4 * 4);
   config.shared_bytes = static_cast<std::uint32_t>(floats * sizeof(float));
-  const std::uint64_t turned = token.all.first * token.pairs;
-  const float* cosines = nullptr;
-  const float* sines = nullptr;
-  if (steps.tables != nullptr) {
-    cosines = numbers_of(&steps.tables->cosines) + turned;
-    sines = numbers_of(&steps.tables->sines) + turned;
-  }
+  const RopeTables* const tables = steps.tables;
   launch(state_of(backend).kernel("ops_attention", "hiptool_attention_token_f32"), config,
          backend.stream(), token, heads.q.address(), heads.k.address(), heads.v.address(),
-         cache.keys.address(), cache.values.address(), cosines, sines, numbers_of(steps.query_norm),
+         cache.keys.address(), cache.values.address(),
+         numbers_of(tables != nullptr ? &tables->cosines : nullptr),
+         numbers_of(tables != nullptr ? &tables->sines : nullptr), numbers_of(steps.query_norm),
          numbers_of(steps.key_norm), numbers_of(options.sinks ? &*options.sinks : nullptr),
-         out.address());
+         out.address(), steps.position != nullptr ? steps.position->address() : nullptr);
   return true;
 }
 

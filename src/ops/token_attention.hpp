@@ -17,6 +17,8 @@ struct HeadSteps {
   double norm_epsilon = 0;
   const RopeTables* tables = nullptr;  ///< by position; null: no rotation
   RopePairs pairs = RopePairs::halves;
+  /// u32 [1]: the position, in place of options.first_position; null: that one.
+  const Tensor* position = nullptr;
 };
 
 /// The products of a token: f32 [1, heads, size] without gaps.

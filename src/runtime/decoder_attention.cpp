@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/decoder_attention.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/text.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "ops/token_attention.hpp"
@@ -77,6 +81,16 @@ bool has_only_token_steps(const DecoderSpec& spec, const DecoderLayer& layer,
 
 }  // namespace
 
+void require_heads(const DecoderSpec& spec) {
+  constexpr std::uint64_t most = 256;  // of ops::attention
+  if (spec.key_length <= most && spec.value_length <= most) return;
+  throw Error(ErrorCode::unsupported, "make runtime",
+              "heads of " + std::to_string(spec.key_length) + " and " +
+                  base::plain_count_of(spec.value_length, "element") +
+                  "; there are kernels for up to 256",
+              "use a model with smaller heads");
+}
+
 std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec,
                                       std::size_t number, const LayerWeights& own,
                                       const ops::ProductInput& input, std::uint64_t first) {
@@ -94,9 +108,12 @@ std::optional<Tensor> token_attention(DecoderPart& part, const DecoderSpec& spec
                               by_head(all[2], layer.kv_heads, spec.value_length)};
   const bool is_local = layer.has_local_rope;
   const std::optional<ops::RopeTables>& tables = is_local ? part.local_tables : part.tables;
-  const ops::HeadSteps steps{
-      own.q_norm ? &*own.q_norm : nullptr, own.k_norm ? &*own.k_norm : nullptr, spec.norm_epsilon,
-      layer.has_rope ? &*tables : nullptr, is_local ? spec.local_rope.pairs : spec.rope.pairs};
+  const ops::HeadSteps steps{own.q_norm ? &*own.q_norm : nullptr,
+                             own.k_norm ? &*own.k_norm : nullptr,
+                             spec.norm_epsilon,
+                             layer.has_rope ? &*tables : nullptr,
+                             is_local ? spec.local_rope.pairs : spec.rope.pairs,
+                             part.recorded_position ? &*part.recorded_position : nullptr};
   const Tensor attention =
       DecoderMemory::rows(memory.attention, 1, layer.heads * spec.value_length);
   Tensor attended = by_head(attention, layer.heads, spec.value_length);

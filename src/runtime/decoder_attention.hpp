@@ -13,6 +13,9 @@
 
 namespace hiptool::runtime {
 
+/// Throws Error(unsupported) for heads that there are no kernels for.
+void require_heads(const DecoderSpec& spec);
+
 /// What a layer's attention_output takes, of normed inputs [tokens, embedding] at positions from
 /// `first` on, whose keys and values the cache gets.
 Tensor softmax_attention(DecoderPart& part, const DecoderSpec& spec, std::size_t number,

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/decoder_part.hpp"
 
-#include <span>
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
 
 #include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
 
 namespace hiptool::runtime {
 namespace {
@@ -27,6 +31,28 @@ DecoderPart::DecoderPart(const Backend& with, const DecoderSpec& spec,
     : backend(with),
       memory(with, spec, layers, options),
       mark(with.device(), Event::Kind::ordering) {}
+
+void wait_for(std::span<const DecoderPart> parts, double timeout_s) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  for (const DecoderPart& part : parts) {
+    while (!part.backend.stream().is_done()) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() >= timeout_s) {
+        throw Error(ErrorCode::timed_out, "clean up runtime",
+                    part.backend.device().id() + " has not finished its work after " +
+                        std::to_string(timeout_s) + " s; its memory is kept",
+                    "call again later, or end the process");
+      }
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(timeout_s / 8, 1e-3)));
+    }
+  }
+}
+
+void require_no_recording(const DecoderPart& part) {
+  if (!part.recorded_position) return;
+  throw Error(ErrorCode::unsupported, "record layers",
+              "attention of this kind does not read its position from memory");
+}
 
 void hand_over(const Tensor& values, DecoderPart& from, Tensor& out, DecoderPart& to) {
   const StreamRef& source = from.backend.stream();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "hiptool/backend.hpp"
@@ -26,7 +27,16 @@ struct DecoderPart {
   std::optional<ops::RopeTables> tables;        ///< set before the first token
   std::optional<ops::RopeTables> local_tables;  ///< of layers with a local rope
   Event mark;
+  std::optional<Tensor> recorded_position;  ///< where kernels read it, while they are recorded
 };
+
+/// Waits until the streams of all parts have passed their work. Throws Error(timed_out), within
+/// twice the limit.
+void wait_for(std::span<const DecoderPart> parts, double timeout_s);
+
+/// Throws Error(unsupported) while kernels are recorded, for those that get their position as an
+/// argument.
+void require_no_recording(const DecoderPart& part);
 
 /// Copies values that one part's stream computes into memory of another part, in the order of both
 /// streams. Does not block between devices of a platform; otherwise the values go through the host.

@@ -101,6 +101,11 @@ DecoderPlaces find_places(std::span<const Backend> backends, const DecoderSpec& 
   return places;
 }
 
+bool DecoderPlaces::are_layers_together() const {
+  return !layers.empty() &&
+         std::ranges::all_of(layers, [this](std::size_t place) { return place == layers.front(); });
+}
+
 std::vector<std::size_t> layers_at(const DecoderPlaces& places, std::size_t place) {
   std::vector<std::size_t> layers;
   for (std::size_t layer = 0; layer < places.layers.size(); ++layer) {

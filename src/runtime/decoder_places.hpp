@@ -18,6 +18,9 @@ struct DecoderPlaces {
   std::vector<std::size_t> layers;
   std::size_t output_norm = 0;
   std::size_t output = 0;
+
+  /// Whether there are layers, all at one place.
+  bool are_layers_together() const;
 };
 
 /// The first of the Backends whose device has the tensor. Throws Error(not_found).

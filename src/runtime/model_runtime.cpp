@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include "runtime/decoder_rope.hpp"
 #include "runtime/decoder_steps.hpp"
 #include "runtime/decoder_weights.hpp"
+#include "runtime/token_graph.hpp"
 
 namespace hiptool {
 namespace {
@@ -42,16 +41,6 @@ using runtime::normed_or_same;
 using runtime::product;
 using runtime::weights_of;
 
-void require_heads(const DecoderSpec& spec) {
-  constexpr std::uint64_t most = 256;  // of ops::attention
-  if (spec.key_length <= most && spec.value_length <= most) return;
-  throw Error(ErrorCode::unsupported, "make runtime",
-              "heads of " + std::to_string(spec.key_length) + " and " +
-                  base::plain_count_of(spec.value_length, "element") +
-                  "; there are kernels for up to 256",
-              "use a model with smaller heads");
-}
-
 }  // namespace
 
 struct ModelRuntime::State {
@@ -67,7 +56,9 @@ struct ModelRuntime::State {
   std::vector<DecoderPart> parts;  // by Backend; none after cleanup()
   Probe probe = {};
   std::uint64_t position = 0;
-  std::size_t state_copy = 0;  // of layers with a state: the one that has the tokens so far
+  std::size_t state_copy = 0;      // of layers with a state: the one that has the tokens so far
+  bool has_token_kernels = false;  // after a step of one token
+  std::optional<runtime::TokenGraph> token_graph;  // where it is to be tried
 
   State(std::span<const Backend> all, ModelFile of, DecoderSpec described, const Options& options,
         const FindWeight& find)
@@ -76,7 +67,7 @@ struct ModelRuntime::State {
         context_tokens(options.context_tokens),
         chunk_tokens(runtime::decoder_chunk_tokens(options)) {
     static_cast<void>(memory_bytes(spec, options));  // refuses options
-    require_heads(spec);
+    runtime::require_heads(spec);
     runtime::require_rope(spec.rope, context_tokens);
     backends = runtime::backends_in_use(all, spec, find);
     places = runtime::find_places(backends, spec, find);
@@ -86,6 +77,9 @@ struct ModelRuntime::State {
       size_bytes += parts.back().memory.size_bytes();
     }
     weights = runtime::find_weights(backends, places, spec, find);
+    // States have two copies, of which each step writes the other one.
+    const bool has_states = std::ranges::any_of(spec.layers, &DecoderLayer::has_delta);
+    if (options.uses_graphs && !has_states && places.are_layers_together()) token_graph.emplace();
     const std::vector<double> frequencies =
         runtime::decoder_frequencies(backends, spec.rope, context_tokens, find);
     const bool has_local_rope = std::ranges::any_of(spec.layers, &DecoderLayer::has_local_rope);
@@ -109,6 +103,8 @@ struct ModelRuntime::State {
   void require_ids(const Tensor& ids) const;
   Tensor run_step(const Tensor& ids);
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
+  void queue_layers(Tensor& x, std::uint64_t first);
+  bool launch_recorded(const Tensor& x, std::uint64_t first);
   void attend(std::size_t number, Tensor& x, std::uint64_t first);
   Tensor attended(std::size_t number, const ops::ProductInput& input, std::uint64_t first);
   runtime::StateTurn turn_of(std::uint64_t first) const;
@@ -203,6 +199,7 @@ Tensor ModelRuntime::State::attended(std::size_t number, const ops::ProductInput
   if (!probe) {
     const auto of_token = runtime::token_attention(part, spec, number, own, input, first);
     if (of_token) return *of_token;
+    runtime::require_no_recording(part);
   }
   const Tensor normed = runtime::normed_input(part.backend, input);
   return runtime::softmax_attention(part, spec, number, own, normed, first, say);
@@ -382,20 +379,36 @@ Tensor ModelRuntime::State::run_step(const Tensor& ids) {
 
 // All layers; the result is in scratch memory.
 Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
-  std::size_t place = places.embedding;
-  const DecoderPart& start = parts[place];
+  const DecoderPart& start = parts[places.embedding];
   Tensor x = DecoderMemory::rows(start.memory.x, ids.element_count(), spec.embedding);
   ops::embedding_rows_into(start.backend, x, weights->embedding, ids);
   runtime::scale(start, x, spec.embedding_scale);
   report(start, "embedding", std::nullopt, first, x);
+  if (!places.layers.empty()) x = moved(x, places.embedding, places.layers.front());
+  if (!launch_recorded(x, first)) queue_layers(x, first);
+  for (DecoderPart& part : parts) part.memory.cache.advance(ids.element_count());
+  return x;
+}
+
+void ModelRuntime::State::queue_layers(Tensor& x, std::uint64_t first) {
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
-    x = moved(x, place, places.layers[layer]);
-    place = places.layers[layer];
+    if (layer > 0) x = moved(x, places.layers[layer - 1], places.layers[layer]);
     attend(layer, x, first);
     feed_forward(layer, x, first);
   }
-  for (DecoderPart& part : parts) part.memory.cache.advance(ids.element_count());
-  return x;
+  has_token_kernels = has_token_kernels || (x.dims()[0] == 1 && !probe);
+}
+
+// By one call, where this is a step of one token.
+bool ModelRuntime::State::launch_recorded(const Tensor& x, std::uint64_t first) {
+  if (!token_graph || x.dims()[0] != 1 || !has_token_kernels || probe) return false;
+  DecoderPart& part = parts[places.layers.front()];
+  Tensor of_layers = x;
+  if (!token_graph->launch(part, first, [&] { queue_layers(of_layers, first); })) return false;
+  for (std::size_t layer = 0; layer < part.memory.cache.layer_count(); ++layer) {
+    part.memory.cache.mark_appended(layer, 1);
+  }
+  return true;
 }
 
 ModelRuntime::ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec)
@@ -465,20 +478,9 @@ void ModelRuntime::cleanup(double timeout_s) {
     throw Error(ErrorCode::invalid_argument, "clean up runtime",
                 "a limit of " + std::to_string(timeout_s) + " s", "choose 0 or more seconds");
   }
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  for (const DecoderPart& part : state.parts) {
-    while (!part.backend.stream().is_done()) {
-      if (std::chrono::duration<double>(Clock::now() - start).count() >= timeout_s) {
-        throw Error(ErrorCode::timed_out, "clean up runtime",
-                    part.backend.device().id() + " has not finished its work after " +
-                        std::to_string(timeout_s) + " s; its memory is kept",
-                    "call again later, or end the process");
-      }
-      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(timeout_s / 8, 1e-3)));
-    }
-  }
+  runtime::wait_for(state.parts, timeout_s);
   for (const DecoderPart& part : state.parts) part.backend.synchronize();
+  state.token_graph.reset();
   state.weights.reset();
   state.parts.clear();
 }

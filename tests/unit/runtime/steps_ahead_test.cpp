@@ -102,9 +102,11 @@ struct OwnWeights {
 
 /// The calls that a run made.
 std::vector<std::string_view> calls_of_run(const WatchedSample& sample, std::uint64_t count,
-                                           StepOrder order) {
+                                           StepOrder order, bool uses_graphs) {
   const Backend backend(sample.watched.device);
-  ModelRuntime runtime(backend, sample.loaded, sample.spec, of_context(40));
+  ModelRuntime::Options options = of_context(40);
+  options.uses_graphs = uses_graphs;
+  ModelRuntime runtime(backend, sample.loaded, sample.spec, options);
   decode(runtime, 2, order);  // loads kernels
   runtime.reset();
   sample.table.reset();
@@ -265,7 +267,7 @@ TEST_CASE("steps ahead: at the end of the context, and cancelled, the ids so far
 TEST_CASE("steps ahead: a step is queued before the host waits for the one before") {
   const WatchedSample sample;
   for (const StepOrder order : both_orders) {
-    const std::vector<std::string_view> calls = calls_of_run(sample, 6, order);
+    const std::vector<std::string_view> calls = calls_of_run(sample, 6, order, false);
     const auto launches = [&](std::string_view wait) {
       std::vector<std::uint64_t> counts{0};
       for (const std::string_view call : calls) {
@@ -291,6 +293,23 @@ TEST_CASE("steps ahead: a step is queued before the host waits for the one befor
     CHECK(counts[5] == 0);
     CHECK(std::count(calls.begin(), calls.end(), "hipMalloc") == 0);
   }
+}
+
+TEST_CASE("steps ahead: with a graph a step is one launch of it between two waits") {
+  const WatchedSample sample;
+  std::vector<std::uint64_t> counts{0};
+  for (const std::string_view call : calls_of_run(sample, 6, StepOrder::ahead, true)) {
+    if (call == "hipGraphLaunch") ++counts.back();
+    if (call == "hipEventSynchronize") counts.push_back(0);
+  }
+  REQUIRE(counts.size() >= 7);
+  CHECK(counts[0] >
+        0);  // single tokens of the prompt too, of which there are more on slow machines
+  for (std::size_t i = 1; i < 5; ++i) {
+    CAPTURE(i);
+    CHECK(counts[i] == 1);
+  }
+  CHECK(counts[5] == 0);
 }
 
 TEST_CASE("steps ahead: streams that finish late change no token") {
