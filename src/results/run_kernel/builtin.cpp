@@ -68,7 +68,7 @@ void add_wrong_line(const KernelResult& result, std::vector<report::Line>& notes
                               result.id, wrong.count, base::plain_count_of(result.checked, "value"),
                               place, report::format_value(wrong.expected, Unit::none),
                               report::format_value(wrong.got, Unit::none), wrong.xor_bits,
-                              wrong.reread_agrees ? "the same" : "something else")});
+                              report::second_read_text(wrong))});
 }
 
 void add_reason(const KernelResult& result, std::vector<report::Remark>& remarks) {
