@@ -45,6 +45,7 @@ std::size_t fiber_stack_bytes() noexcept { return stack_bytes; }
 void Fiber::start(FiberContext::Entry body, void* argument) {
   body_ = body;
   argument_ = argument;
+  is_left_for_good_ = false;
   watch_.starts(stack_, bytes_);
   context_.prepare(stack_, bytes_, &Fiber::begin, this);
 }
@@ -62,6 +63,7 @@ void Fiber::switch_to(Fiber& other) {
 }
 
 void Fiber::switch_for_good(Fiber& other) {
+  is_left_for_good_ = true;
   watch_.before_switch(other.watch_, true);
   context_.switch_to(other.context_);
 }

@@ -19,7 +19,7 @@ class Fiber {
   /// return; its last act is switch_for_good().
   void start(FiberContext::Entry body, void* argument);
   /// After switch_for_good(), or to abandon a suspended fiber.
-  void end() { watch_.ends(); }
+  void end() { watch_.ends(is_left_for_good_); }
 
   /// From this one, which runs and is resumed by the next switch to it.
   void switch_to(Fiber& other);
@@ -34,6 +34,7 @@ class Fiber {
   FiberWatch watch_;
   FiberContext::Entry body_ = nullptr;
   void* argument_ = nullptr;
+  bool is_left_for_good_ = false;
 };
 
 /// The fibers of one worker, made at their first use.

@@ -3,7 +3,9 @@
 /// it are compiled without the thread sanitizer, so the build says by HIPTOOL_THREAD_SANITIZER that
 /// the kernels have it.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HIPTOOL_ADDRESS_SANITIZER
@@ -80,13 +82,20 @@ class FiberOrder {
 #if defined(HIPTOOL_ADDRESS_SANITIZER)
 class FiberWatch {
  public:
+  static constexpr std::size_t bytes_of_first_frames = 4096;
+
   void starts(const std::byte* stack, std::size_t bytes) {
     stack_ = stack;
     bytes_ = bytes;
     frames_ = nullptr;
   }
-  /// Frames that were never left are still marked in the stack.
-  void ends() { __asan_unpoison_memory_region(stack_, bytes_); }
+  /// Frames that were never left are still marked in the stack: those of begin() and of the body,
+  /// or all of a fiber that was abandoned. Marks of a whole stack take longer than most kernels.
+  void ends(bool is_left_for_good) {
+    const std::size_t marked = is_left_for_good ? std::min(bytes_, bytes_of_first_frames) : bytes_;
+    __asan_unpoison_memory_region(static_cast<const std::byte*>(stack_) + (bytes_ - marked),
+                                  marked);
+  }
   void before_switch(FiberWatch& next, bool for_good) {
     next.previous_ = this;
     __sanitizer_start_switch_fiber(for_good ? nullptr : &frames_, next.stack_, next.bytes_);
@@ -105,8 +114,22 @@ class FiberWatch {
 #elif defined(HIPTOOL_THREAD_SANITIZER)
 class FiberWatch {
  public:
-  void starts(const std::byte*, std::size_t) { own_ = __tsan_create_fiber(0); }
-  void ends() { __tsan_destroy_fiber(own_); }
+  void starts(const std::byte*, std::size_t) {
+    if (unused().empty()) {
+      own_ = __tsan_create_fiber(0);
+    } else {
+      own_ = unused().back();
+      unused().pop_back();
+    }
+  }
+  /// One that was abandoned has calls that never returned.
+  void ends(bool is_left_for_good) {
+    if (is_left_for_good) {
+      unused().push_back(own_);
+    } else {
+      __tsan_destroy_fiber(own_);
+    }
+  }
   void before_switch(FiberWatch& next, bool) {
     own_ = __tsan_get_current_fiber();  // a worker was not made by starts()
     __tsan_switch_to_fiber(next.own_, __tsan_switch_to_fiber_no_sync);
@@ -114,13 +137,20 @@ class FiberWatch {
   void after_switch() {}
 
  private:
+  /// To make one takes longer than most kernels. Blocks run one by one, and each begins when all
+  /// threads of the one before have ended, so that the same fiber for two of them hides no race.
+  static std::vector<void*>& unused() {
+    static auto* const fibers = new std::vector<void*>;
+    return *fibers;
+  }
+
   void* own_ = nullptr;
 };
 #else
 class FiberWatch {
  public:
   void starts(const std::byte*, std::size_t) {}
-  void ends() {}
+  void ends(bool) {}
   void before_switch(FiberWatch&, bool) {}
   void after_switch() {}
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Launches one kernel that does what a sanitizer must see: "race" or "overrun". "sound" launches
-/// the same with nothing to see.
+/// Launches a kernel with nothing to see, and then one that does what a sanitizer must see: "race"
+/// or "overrun". "sound" is the first one twice.
 #include <hiptool_cpu_kernel.h>
 
 #include <cstdio>
@@ -41,22 +41,24 @@ HIPTOOL_EXPORT(faulty_overrun);
 int main(int argument_count, char** arguments) {
   using namespace hiptool::hip;
   if (argument_count != 2) return 2;
-  const std::string name = std::string("faulty_") + arguments[1];
   const Binding binding = bind_cpu({});
   if (binding.api == nullptr) return 2;
   const Api& api = *binding.api;
   hipModule_t module = nullptr;
-  hipFunction_t function = nullptr;
-  if (api.hipModuleLoadData(&module, cpu::cpu_image.data()) != hipSuccess ||
-      api.hipModuleGetFunction(&function, module, name.c_str()) != hipSuccess) {
-    std::fputs("no such kernel\n", stderr);
-    return 2;
+  if (api.hipModuleLoadData(&module, cpu::cpu_image.data()) != hipSuccess) return 2;
+  // The second one runs on the fibers of the first.
+  for (const std::string name : {"sound", static_cast<const char*>(arguments[1])}) {
+    hipFunction_t function = nullptr;
+    if (api.hipModuleGetFunction(&function, module, ("faulty_" + name).c_str()) != hipSuccess) {
+      std::fputs("no such kernel\n", stderr);
+      return 2;
+    }
+    int values[64] = {};
+    int* pointer = values;
+    void* addresses[] = {&pointer};
+    const hipError_t error = api.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr,
+                                                       static_cast<void**>(addresses), nullptr);
+    if (error != hipSuccess || api.hipDeviceSynchronize() != hipSuccess) return 2;
   }
-  int values[64] = {};
-  int* pointer = values;
-  void* addresses[] = {&pointer};
-  const hipError_t error = api.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr,
-                                                     static_cast<void**>(addresses), nullptr);
-  if (error != hipSuccess || api.hipDeviceSynchronize() != hipSuccess) return 2;
   return api.hipModuleUnload(module) == hipSuccess ? 0 : 2;
 }
