@@ -107,7 +107,7 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
         expected += (family.usual_dtypes.empty() ? family.dtypes : family.usual_dtypes).size();
       }
       KernelBenchOptions options = quick(names, size_bytes);
-      if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber costs 0.4 ms then
+      if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber takes long then
       options.on_result = [&](const KernelResult&, std::size_t done, std::size_t total) {
         CHECK(done == ++told);
         CHECK(total == expected);
@@ -351,7 +351,7 @@ TEST_CASE("samples, soak and cancelling") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
   KernelBenchOptions options = quick({"memset"}, 4096);
-  if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber costs 0.4 ms then
+  if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber takes long then
   options.samples = 7;
   CHECK(run_kernels(options, device).at(0).samples_s.size() == 7);
   KernelResult soaked;

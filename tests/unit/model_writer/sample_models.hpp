@@ -36,6 +36,19 @@ inline const std::vector<Golden> goldens{
 #include "goldens.inc"
 };
 
+/// Whether none before it has the same format, architecture and type of weights: others differ in
+/// numbers alone, not in what is launched.
+inline bool is_first_of_kind(const Golden& golden) {
+  for (const Golden& other : goldens) {
+    if (&other == &golden) break;
+    if (other.format == golden.format && other.architecture == golden.architecture &&
+        other.type == golden.type) {
+      return false;
+    }
+  }
+  return true;
+}
+
 inline ModelFile made_model(const TemporaryFolder& folder, ModelFormat format,
                             model_writer::SampleDecoder decoder, std::vector<std::string> types) {
   model_writer::ModelWriterOptions options;

@@ -39,6 +39,7 @@ std::vector<std::vector<Device>> device_lists(Platforms& platforms) {
   std::vector<std::vector<Device>> lists{{processors.front()}};
   if (same.size() > 1) lists.push_back({same.back(), tested});
   if (same.size() > 2) lists.push_back(same);
+  if (tested.platform() == Platform::cpu) return lists;
   lists.push_back({tested, processors.back()});
   lists.push_back({processors[2], tested, processors.back()});
   return lists;
