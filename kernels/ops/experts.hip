@@ -101,10 +101,12 @@ struct StoreWithBias {
   }
 };
 
-// One slot is one token of FileProduct.
-inline __device__ void multiply_experts(const ExpertProduct& all, const ExpertMatrix* experts,
-                                        const uint16_t* grids, const uint32_t* ids, const float* x,
-                                        const float* bias, float* out) {
+// One slot is one token of FileProduct. Inlined, so that a copy of the kernel for processors with
+// multiply-adds has them in its loops.
+__forceinline__ __device__ void multiply_experts(const ExpertProduct& all,
+                                                 const ExpertMatrix* experts, const uint16_t* grids,
+                                                 const uint32_t* ids, const float* x,
+                                                 const float* bias, float* out) {
   constexpr unsigned tile_rows = dot_teams * dot_rows_of_one;
   const uint64_t row_tiles = (all.rows + tile_rows - 1) / tile_rows;
 #pragma unroll 1
