@@ -28,10 +28,11 @@ enum : unsigned {
 
 // Tiles of side x side results for each of 16 x 16 threads. A step along k takes `depth` elements,
 // of which each thread loads one piece of either operand.
-template <unsigned side_>
+template <unsigned side_, bool is_whole_ = false>
 struct MatmulTile {
   enum : unsigned {
     side = side_,
+    is_whole = is_whole_,  // all pieces and steps along k are whole
     tile = 16 * side,
     depth = 1024 / tile,
     row = tile + 4,  // numbers; the padding keeps rows out of each other's banks

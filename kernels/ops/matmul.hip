@@ -99,30 +99,66 @@ struct Loader {
   }
 };
 
-// Adds the products of one piece of both operands in shared memory.
-template <class Tile, unsigned row_units, class Number>
+// The thread's place among 16 x 16. A warp of 32 takes 4 x 8 of them, and the threads that shared
+// memory serves together read as few different units as possible.
+struct ThreadPlace {
+  unsigned x;
+  unsigned y;
+  __device__ ThreadPlace() {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned warp = threadIdx.x / 32;
+    x = warp % 2 * 8 + lane / 2 % 8;
+    y = warp / 2 * 4 + lane / 16 * 2 + lane % 2;
+  }
+};
+
+// LLVM moves the loads of all unrolled steps in front of the first one, and products behind later
+// branches, where the numbers do not fit the registers any more.
+inline __device__ void end_step() {
+#if defined(__clang__) && defined(__NVPTX__)
+  asm volatile("" ::: "memory");
+#endif
+}
+__forceinline__ __device__ void end_piece([[maybe_unused]] float (&sum)[8][8]) {
+#if defined(__clang__) && defined(__NVPTX__)
+#pragma unroll
+  for (unsigned i = 0; i < 8; ++i) {
+    asm volatile(""
+                 : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3]),
+                   "+f"(sum[i][4]), "+f"(sum[i][5]), "+f"(sum[i][6]), "+f"(sum[i][7]));
+  }
+#endif
+}
+
+// Adds the products of one piece of both operands in shared memory, so many steps in a row.
+template <class Tile, unsigned at_once, unsigned row_units, class Number>
 __forceinline__ __device__ void multiply_piece(const uint4 (*of_a)[row_units],
                                                const uint4 (*of_b)[row_units],
+                                               const ThreadPlace& at,
                                                Number (&sum)[Tile::side][Tile::side]) {
   constexpr unsigned side = Tile::side;
   constexpr unsigned units = sizeof(Number) / 4;
-  const unsigned x = threadIdx.x % 16;
-  const unsigned y = threadIdx.x / 16;
-#pragma unroll 2
+#pragma unroll at_once
   for (unsigned d = 0; d < Tile::depth; ++d) {
     Number of_row[side];
     Number of_column[side];
 #pragma unroll
     for (unsigned i = 0; i < side; i += 4) {
-      read_four(&of_a[d][(y + i * 4) * units], of_row + i);
-      read_four(&of_b[d][(x + i * 4) * units], of_column + i);
+      read_four(&of_a[d][(at.y + i * 4) * units], of_row + i);
+      read_four(&of_b[d][(at.x + i * 4) * units], of_column + i);
     }
+    // There and back, so that each product shares a factor with the one before.
 #pragma unroll
     for (unsigned i = 0; i < side; ++i) {
 #pragma unroll
-      for (unsigned j = 0; j < side; ++j) sum[i][j] = fused(of_row[i], of_column[j], sum[i][j]);
+      for (unsigned n = 0; n < side; ++n) {
+        const unsigned j = i % 2 == 0 ? n : side - 1 - n;
+        sum[i][j] = fused(of_row[i], of_column[j], sum[i][j]);
+      }
     }
+    if constexpr (Tile::is_whole) end_step();
   }
+  if constexpr (Tile::is_whole) end_piece(sum);
 }
 
 template <class Tile, class Stored, class Number>
@@ -137,20 +173,11 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
   const TilePlace place(all, work);
   uint64_t bases[3];
   find_places(all.batches, place.batch, bases);
-  const unsigned x = threadIdx.x % 16;
-  const unsigned y = threadIdx.x / 16;
+  const ThreadPlace at;
   const uint64_t begin = place.chunk * all.chunk;
   uint64_t left = all.k - begin < all.chunk ? all.k - begin : all.chunk;  // not yet loaded
   Loader<Stored, Tile> load_a(all.a, a + bases[0], place.row * Tile::tile, begin);
   Loader<Stored, Tile> load_b(all.b, b + bases[1], place.column * Tile::tile, begin);
-  // Products of these are -0, which changes no sum, not even that of -0.
-  const Stored zero = Element<Stored>::narrow(0);
-  const Stored minus_zero = Element<Stored>::narrow(-Number(0));
-  const auto load_any = [&] {
-    load_a.load(left, zero);
-    load_b.load(left, minus_zero);
-    left = left < depth ? 0 : left - depth;
-  };
   unsigned now = 1;
   const auto store = [&] {
     now ^= 1;
@@ -159,33 +186,59 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
     __syncthreads();
   };
   Number sum[side][side] = {};
-  load_any();
-  store();
-  // A loop of its own for whole pieces: of one for all, compilers make several loads of each piece.
-  if (all.a.has_pieces && all.b.has_pieces) {
+  if constexpr (Tile::is_whole) {
+    load_a.load();
+    load_b.load();
+    // One multiplication for all steps: with two of them, compilers find worse registers.
 #pragma unroll 1
-    for (; left >= depth; left -= depth) {
-      load_a.load();
-      load_b.load();
-      multiply_piece<Tile>(of_a[now], of_b[now], sum);
+    for (;;) {
+      store();
+      left -= depth;
+      if (left > 0) {
+        load_a.load();
+        load_b.load();
+      }
+      multiply_piece<Tile, depth>(of_a[now], of_b[now], at, sum);
+      if (left == 0) break;
+    }
+  } else {
+    // Products of these are -0, which changes no sum, not even that of -0.
+    const Stored zero = Element<Stored>::narrow(0);
+    const Stored minus_zero = Element<Stored>::narrow(-Number(0));
+    const auto load_any = [&] {
+      load_a.load(left, zero);
+      load_b.load(left, minus_zero);
+      left = left < depth ? 0 : left - depth;
+    };
+    load_any();
+    store();
+    // A loop of its own for whole pieces: of one for all, compilers make several loads of each
+    // piece.
+    if (all.a.has_pieces && all.b.has_pieces) {
+#pragma unroll 1
+      for (; left >= depth; left -= depth) {
+        load_a.load();
+        load_b.load();
+        multiply_piece<Tile, 2>(of_a[now], of_b[now], at, sum);
+        store();
+      }
+    }
+#pragma unroll 1
+    for (;;) {
+      const bool is_last = left == 0;
+      if (!is_last) load_any();
+      multiply_piece<Tile, 2>(of_a[now], of_b[now], at, sum);
+      if (is_last) break;
       store();
     }
-  }
-#pragma unroll 1
-  for (;;) {
-    const bool is_last = left == 0;
-    if (!is_last) load_any();
-    multiply_piece<Tile>(of_a[now], of_b[now], sum);
-    if (is_last) break;
-    store();
   }
   // The rows of sums move up by one each time, so that the code is there once.
 #pragma unroll 1
   for (unsigned i = 0; i < side; ++i) {
-    const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * y + i % 4;
+    const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * at.y + i % 4;
 #pragma unroll
     for (unsigned j = 0; j < side; j += 4) {
-      const uint64_t column = place.column * Tile::tile + j * 16 + 4 * x;
+      const uint64_t column = place.column * Tile::tile + j * 16 + 4 * at.x;
       if (all.chunks == 1) {
         finish(all, out + bases[2], row, column, sum[0] + j);
       } else {
@@ -201,30 +254,35 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
   }
 }
 
-template <unsigned side, class Stored, class Number>
+template <class Tile, class Stored, class Number>
 __forceinline__ __device__ void multiply(const Matmul& all, const Stored* a, const Stored* b,
                                          Stored* out, Number* partial) {
   const uint64_t tiles = all.row_tiles * all.column_tiles * all.chunks * all.batches.count;
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < tiles; work += gridDim.x) {
-    multiply_tile<MatmulTile<side>>(all, work, a, b, out, partial);
+    multiply_tile<Tile>(all, work, a, b, out, partial);
     __syncthreads();
   }
 }
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNEL(type, side, Stored, Number)                                               \
-  extern "C" __global__ void __launch_bounds__(256, 2) hiptool_matmul_##type##_##side(           \
+#define HIPTOOL_KERNEL(type, name, Stored, Number, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(256, 2) hiptool_matmul_##type##_##name(           \
       hiptool_ops::Matmul all, const Stored* a, const Stored* b, Stored* out, Number* partial) { \
-    hiptool_ops::multiply<side>(all, a, b, out, partial);                                        \
+    hiptool_ops::multiply<hiptool_ops::MatmulTile<__VA_ARGS__>>(all, a, b, out, partial);        \
   }                                                                                              \
-  HIPTOOL_EXPORT(hiptool_matmul_##type##_##side)
+  HIPTOOL_EXPORT(hiptool_matmul_##type##_##name)
 
-HIPTOOL_KERNEL(f32, 8, float, float);
-HIPTOOL_KERNEL(f16, 8, hiptool_ops::F16, float);
-HIPTOOL_KERNEL(bf16, 8, hiptool_ops::Bf16, float);
-HIPTOOL_KERNEL(f32, 4, float, float);
-HIPTOOL_KERNEL(f16, 4, hiptool_ops::F16, float);
-HIPTOOL_KERNEL(bf16, 4, hiptool_ops::Bf16, float);
-HIPTOOL_KERNEL(f64, 4, double, double);
+HIPTOOL_KERNEL(f32, 8, float, float, 8);
+HIPTOOL_KERNEL(f16, 8, hiptool_ops::F16, float, 8);
+HIPTOOL_KERNEL(bf16, 8, hiptool_ops::Bf16, float, 8);
+HIPTOOL_KERNEL(f32, 4, float, float, 4);
+HIPTOOL_KERNEL(f16, 4, hiptool_ops::F16, float, 4);
+HIPTOOL_KERNEL(bf16, 4, hiptool_ops::Bf16, float, 4);
+HIPTOOL_KERNEL(f64, 4, double, double, 4);
+
+// Of whole pieces and steps; AMD's compilers were not seen to keep all of it in registers.
+#if !defined(__AMDGCN__)
+HIPTOOL_KERNEL(f32, whole, float, float, 8, true);
+#endif

@@ -152,6 +152,13 @@ bool suits_units(const MatrixProduct& product, const Matmul& all) {
                      all.b.is_across != 0 ? product.b.columns : product.b.rows, unit_elements);
 }
 
+/// Whether the kernel that knows no edges of pieces takes the product. AMD's GPUs have none.
+bool suits_whole_pieces(const Backend& backend, const MatrixProduct& product, const Matmul& all) {
+  return product.dtype == DType::f32 && backend.device().platform() != Platform::amd &&
+         all.a.has_pieces != 0 && all.b.has_pieces != 0 && all.k > 0 &&
+         all.k % MatmulTile<8>::depth == 0;
+}
+
 /// The batch axes alone.
 Layout batch_layout(const MatrixProduct& product, const MatrixOperand& operand) {
   return Layout::strided(std::span(product.out.batch_dims).first(product.batch_axes),
@@ -195,13 +202,12 @@ class ProductLaunch {
   }
 
   template <unsigned side>
-  void multiply_tiles() {
+  void multiply_tiles(const char* variant) {
     using Tile = MatmulTile<side>;
     all_.row_tiles = ceil_divide(all_.a.size, Tile::tile);
     all_.column_tiles = ceil_divide(all_.b.size, Tile::tile);
     config_.shared_bytes = Tile::numbers * number_bytes();
-    multiply(kernel("ops_matmul", "hiptool_matmul_", std::to_string(side)),
-             all_.row_tiles * all_.column_tiles);
+    multiply(kernel("ops_matmul", "hiptool_matmul_", variant), all_.row_tiles * all_.column_tiles);
   }
 
   /// Instructions of four warps take all operands that instructions of one warp take.
@@ -353,9 +359,9 @@ void launch_product(const Backend& backend, MatrixProduct product, const MatmulO
   const std::uint64_t many_tiles = backend.device().is_host_memory() ? 1 : 128;
   const bool is_small = std::min(all.a.size, all.b.size) <= MatmulTile<4>::tile;
   if (product.dtype == DType::f64 || is_small || tiles < many_tiles) {
-    launch.multiply_tiles<4>();
+    launch.multiply_tiles<4>("4");
   } else {
-    launch.multiply_tiles<8>();
+    launch.multiply_tiles<8>(suits_whole_pieces(backend, product, all) ? "whole" : "8");
   }
 }
 
