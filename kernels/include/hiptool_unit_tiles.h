@@ -18,10 +18,17 @@ inline __device__ uint32_t shared_address(const uint4* data) {
   return address;
 }
 
-// Copies `bytes` and fills the rest of 16 with 0.
+// Copies 16 bytes; with what is beside them on its way to the second-level cache, or without.
+template <bool fetches_more>
 inline __device__ void begin_copy(uint32_t to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  if constexpr (fetches_more) {
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  }
 }
+// Copies `bytes` and fills the rest of 16 with 0.
 inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
                : "memory");
@@ -42,7 +49,11 @@ inline __device__ uint32_t shared_address(const uint4*) { return 0; }
 inline __device__ char* shared_bytes(uint32_t at) {
   return reinterpret_cast<char*>(hiptool_device::dynamic_shared()) + at;
 }
-inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes = 16) {
+template <bool>
+inline __device__ void begin_copy(uint32_t to, const void* from) {
+  __builtin_memcpy(shared_bytes(to), from, 16);
+}
+inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes) {
   if (bytes < 16) __builtin_memset(shared_bytes(to), 0, 16);
   if (bytes > 0) __builtin_memcpy(shared_bytes(to), from, bytes);
 }
@@ -55,17 +66,18 @@ inline __device__ void await_own_copies() {}
 // One operand's tile: lines of units of 16 bytes, along k or along its own axis. Places says how
 // long the tile is along both, how many threads copy it, and where each unit goes: units are
 // permuted from line to line, so that neither eight concurrent writes nor eight concurrent reads
-// share a bank. The permutation is the same for all lines of a thread.
-template <class Places>
+// share a bank. The permutation is the same for all lines of a thread. A piece may be copied in
+// parts along k, each `depth` long.
+template <class Places, unsigned parts = 1>
 struct UnitTile : Places {
   enum : unsigned {
     unit = 8,  // numbers in 16 bytes
     side = Places::side,
-    depth = Places::depth,
+    depth = Places::depth / parts,
     line_units = Places::is_across ? depth / unit : side / unit,
     lines = Places::is_across ? side : depth,
     lines_at_once = Places::threads / line_units,
-    bytes = side * depth * 2
+    bytes = side * Places::depth * 2  // of a piece
   };
   static_assert(lines_at_once % 8 == 0, "the permutation is the same for all lines of a thread");
 
@@ -84,19 +96,28 @@ struct UnitTile : Places {
     to = shared + Places::offset(line, at);
   }
 
-  // Starts the copies of the next piece, which is whole.
-  __device__ void begin(unsigned stage) {
-    const uint32_t place = to + stage * bytes;
+  // The thread's place in a part, counted from the first part of the first piece.
+  __device__ uint32_t place_in(unsigned part) const {
+    const uint32_t piece = to + part / parts * bytes;
+    if constexpr (parts == 1) return piece;
+    // Parts of a line differ in bits of the address that the permutation changes.
+    return Places::is_across ? piece ^ (part % parts * depth * 2)
+                             : piece + part % parts * depth * Places::line_bytes;
+  }
+
+  // Starts the copies of the next part, which is whole.
+  __device__ void begin(unsigned part) {
+    const uint32_t place = place_in(part);
 #pragma unroll
     for (unsigned i = 0; i < lines; i += lines_at_once) {
-      begin_copy(place + i * Places::line_bytes, from + i * line_stride);
+      begin_copy<Places::fetches_more>(place + i * Places::line_bytes, from + i * line_stride);
     }
     from += depth * (Places::is_across ? 1 : line_stride);
   }
 
-  // The same of any piece, of which `left` elements of k are there.
-  __device__ void begin(unsigned stage, uint64_t left) {
-    const uint32_t place = to + stage * bytes;
+  // The same of any part, of which `left` elements of k are there.
+  __device__ void begin(unsigned part, uint64_t left) {
+    const uint32_t place = place_in(part);
     const unsigned at = threadIdx.x % line_units * unit;
 #pragma unroll 1
     for (unsigned i = 0; i < lines; i += lines_at_once) {

@@ -16,7 +16,6 @@ constexpr unsigned step = 16;        // elements of k of one instruction
 constexpr unsigned group_rows = 64;  // of results
 constexpr unsigned group_threads = 128;
 constexpr unsigned stages = matmul_group_stages;
-constexpr unsigned ahead = stages - 2;   // pieces that are copied; one is read, one still may be
 constexpr unsigned swizzled_line = 128;  // that swizzling permutes, among eight lines
 constexpr unsigned swizzled_bytes = 8 * swizzled_line;
 
@@ -32,6 +31,7 @@ struct GroupPlaces {
     depth = swizzled_line / 2,
     is_across = is_across_,
     threads = matmul_threads,
+    fetches_more = true,
     line_bytes = swizzled_line,
     panel_bytes = (is_across_ ? side : depth) * line_bytes,
     step_bytes = is_across_ ? step * 2 : step * line_bytes,  // from one instruction to the next
@@ -57,8 +57,9 @@ inline __device__ uint64_t descriptor(uint32_t address) {
 #if defined(__CUDA__) || defined(__CUDACC__)
 
 // What this thread wrote to shared memory is for matrix instructions of all.
-inline __device__ void await_piece() {
-  await_own_copies<ahead - 1>();
+template <unsigned later>
+inline __device__ void await_part() {
+  await_own_copies<later>();
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
 }
@@ -113,7 +114,10 @@ HIPTOOL_MULTIPLY_ADD(Bf16, "bf16")
 
 #else
 
-inline __device__ void await_piece() { __syncthreads(); }
+template <unsigned later>
+inline __device__ void await_part() {
+  __syncthreads();
+}
 inline __device__ void begin_products() {}
 inline __device__ void end_products() {}
 template <unsigned later>
@@ -157,11 +161,17 @@ inline __device__ void multiply_add(Stored, Sums& c, uint64_t a, uint64_t b) {
 
 #endif
 
-// What a block does with the pieces of a tile one after the other.
+// What a block does with the parts of a tile's pieces one after the other. Of halves the copies
+// have more time than of whole pieces; lines of b that are along k would be too short for them.
 template <class Stored, bool a_across, bool b_across>
 struct GroupLoop {
-  using TileA = UnitTile<GroupPlaces<matmul_unit_rows, a_across>>;
-  using TileB = UnitTile<GroupPlaces<matmul_unit_columns, b_across>>;
+  enum : unsigned {
+    parts = b_across ? 1 : 2,
+    places = stages * parts,
+    ahead = places - 2  // parts that are copied; one is read, one still may be
+  };
+  using TileA = UnitTile<GroupPlaces<matmul_unit_rows, a_across>, parts>;
+  using TileB = UnitTile<GroupPlaces<matmul_unit_columns, b_across>, parts>;
   static_assert(unsigned(TileA::bytes) + unsigned(TileB::bytes) == matmul_group_piece_bytes,
                 "the host knows the size");
 
@@ -170,10 +180,10 @@ struct GroupLoop {
   TileB of_b;
   uint32_t shared_a;
   uint32_t shared_b;
-  uint64_t pieces;
-  uint64_t left;  // elements of k that are not yet copied
+  uint64_t count;  // of parts that are not yet multiplied
+  uint64_t left;   // elements of k that are not yet copied
   uint64_t out_base;
-  unsigned stage;
+  unsigned part;  // the place of the next one to multiply
 
   __device__ GroupLoop(const Matmul& all, const TilePlace& at, const uint64_t (&bases)[3],
                        const Stored* a, const Stored* b, uint32_t shared)
@@ -186,9 +196,9 @@ struct GroupLoop {
         shared_b(shared + stages * TileA::bytes),
         left(all.k - at.chunk * all.chunk),
         out_base(bases[2]),
-        stage(0) {
+        part(0) {
     if (left > all.chunk) left = all.chunk;
-    pieces = (left + TileA::depth - 1) / TileA::depth;
+    count = (left + TileA::depth - 1) / TileA::depth;
   }
 
   __device__ bool is_inside() const {
@@ -215,11 +225,18 @@ struct GroupLoop {
     for (unsigned to = 0; to < ahead; ++to) copy_next<false>(to);
   }
 
+  // The descriptor of the part that is next.
+  template <class Tile>
+  __forceinline__ __device__ uint64_t next_of(uint32_t shared) const {
+    constexpr unsigned part_bytes = Tile::depth / step * Tile::step_bytes;
+    return descriptor<Tile>(shared + part / parts * Tile::bytes + part % parts * part_bytes);
+  }
+
   template <bool is_whole>
-  __forceinline__ __device__ void multiply_piece(Sums& sum) {
-    await_piece();
-    const uint64_t a = descriptor<TileA>(shared_a + stage * TileA::bytes);
-    const uint64_t b = descriptor<TileB>(shared_b + stage * TileB::bytes);
+  __forceinline__ __device__ void multiply_part(Sums& sum) {
+    await_part<ahead - 1>();
+    const uint64_t a = next_of<TileA>(shared_a);
+    const uint64_t b = next_of<TileB>(shared_b);
     // A group has one instruction for all its warps; those that are imitated save their work.
     const bool is_used = !is_imitation || threadIdx.x / 32 * 16 < of_a.rest;
     begin_products();
@@ -229,45 +246,64 @@ struct GroupLoop {
                                          b + i * (TileB::step_bytes / 16));
     }
     end_products();
-    // All have waited for the products of the last piece but one, whose place this is.
-    copy_next<is_whole>((stage + ahead) % stages);
-    stage = (stage + 1) % stages;
+    // All have waited for the products of the last part but one, whose place this is.
+    copy_next<is_whole>((part + ahead) % places);
+    part = (part + 1) % places;
     await_products<1>();
   }
 
   __forceinline__ __device__ void multiply(Sums& sum) {
-    // A loop of its own for pieces after which others are copied whole, without tests for the rest.
+    // A loop of its own for parts after which others are copied whole, without tests for the rest.
     if (is_inside()) {
 #pragma unroll 1
-      for (; left >= TileA::depth; --pieces) multiply_piece<true>(sum);
+      for (; left >= TileA::depth; --count) multiply_part<true>(sum);
     }
 #pragma unroll 1
-    for (; pieces > 0; --pieces) multiply_piece<false>(sum);
+    for (; count > 0; --count) multiply_part<false>(sum);
     await_sums(sum);
     __syncthreads();
   }
 };
 
-// The results of a thread inside the tensor, where they become nothing but narrower.
+// Of neighbouring threads `bit` apart the first one's second word for the second one's first word.
+inline __device__ void exchange(uint32_t& first, uint32_t& second, unsigned bit) {
+  const uint32_t words[2] = {first, second};
+  const bool is_second = (threadIdx.x & bit) != 0;
+  const uint32_t sent = is_second ? words[0] : words[1];
+  const uint32_t received = __shfl_xor(sent, static_cast<int>(bit));
+  first = is_second ? received : words[0];
+  second = is_second ? words[1] : received;
+}
+
+// The results of a thread inside the tensor, where they become nothing but narrower: four threads,
+// which have two neighbours of every eight, give each other theirs, so that each stores eight.
 template <class Stored>
 __forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t stride, Sums& sum) {
+  to += threadIdx.x % 4 * 8;
 #pragma unroll 1
-  for (unsigned i = 0; i < 4; ++i) {
+  for (unsigned i = 0; i < 8; ++i) {
 #pragma unroll
-    for (unsigned j = 0; j < 8; ++j) {
+    for (unsigned k = 0; k < 2; ++k) {
+      uint32_t words[4];
 #pragma unroll
-      for (unsigned k = 0; k < 2; ++k) {
-        const Stored results[2] = {Element<Stored>::narrow(alpha * sum[j][2 * k]),
-                                   Element<Stored>::narrow(alpha * sum[j][2 * k + 1])};
-        store_piece<2>(to + 8 * k * stride + 8 * j, results);
+      for (unsigned j = 0; j < 4; ++j) {
+        const uint32_t low = Element<Stored>::narrow(alpha * sum[j][2 * k]).bits;
+        const uint32_t high = Element<Stored>::narrow(alpha * sum[j][2 * k + 1]).bits;
+        words[j] = high << 16 | low;
       }
+      exchange(words[0], words[1], 1);
+      exchange(words[2], words[3], 1);
+      exchange(words[0], words[2], 2);
+      exchange(words[1], words[3], 2);
+      const uint4 unit = make_unit(words[0], words[1], words[2], words[3]);
+      move_bytes<16>(to + 8 * k * stride, &unit);
     }
-    to += 64;
+    to += 32;
     // The next sums move to the front, so that the code is there once.
 #pragma unroll
-    for (unsigned j = 8; j < 32; ++j) {
+    for (unsigned j = 4; j < 32; ++j) {
 #pragma unroll
-      for (unsigned k = 0; k < 4; ++k) sum[j - 8][k] = sum[j][k];
+      for (unsigned k = 0; k < 4; ++k) sum[j - 4][k] = sum[j][k];
     }
   }
 }
@@ -321,7 +357,10 @@ __forceinline__ __device__ void multiply_by_groups(const Matmul& all, const Stor
     const uint64_t row = place.row * matmul_unit_rows + row_inside;
     const uint64_t column = place.column * matmul_unit_columns + lane % 4 * 2;
     Stored* const to = out + loop.out_base;
-    const bool is_plain = all.out_pieces && !all.reads_out && all.chunks == 1 && loop.is_inside();
+    const bool has_units =
+        (reinterpret_cast<uint64_t>(to) | all.out_stride * sizeof(Stored)) % 16 == 0;
+    const bool is_plain =
+        has_units && all.out_pieces && !all.reads_out && all.chunks == 1 && loop.is_inside();
     // The first pieces of the next tile are copied while results of this one are stored.
     work += gridDim.x;
     if (work < tiles) {
@@ -329,7 +368,8 @@ __forceinline__ __device__ void multiply_by_groups(const Matmul& all, const Stor
       loop.begin();
     }
     if (is_plain) {
-      store_sums(static_cast<float>(all.alpha), to + row * all.out_stride + column, all.out_stride,
+      store_sums(static_cast<float>(all.alpha),
+                 to + row * all.out_stride + place.column * matmul_unit_columns, all.out_stride,
                  sum);
     } else {
       finish_sums(all, place, to, partial, row, column, sum);

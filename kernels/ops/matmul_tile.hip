@@ -124,6 +124,7 @@ struct UnitPlaces {
     depth = piece_depth,
     is_across = is_across_,
     threads = block_threads,
+    fetches_more = false,
     line_bytes = (is_across_ ? depth : side) * 2
   };
 
