@@ -6,16 +6,23 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  layer_threads = 256,    // of a block
-  dot_piece = 16,         // neighbouring elements of a row that one thread takes
-  dot_lanes = 64,         // threads that share the rows of a product
-  dot_teams = 4,          // in a block
-  dot_pitch = 65,         // sums of a row in shared memory: odd, so that rows differ in banks
-  dot_rows_of_one = 2,    // rows that 64 threads take with one token,
-  dot_pieces_of_one = 2,  // so many pieces of each at a time,
-  dot_staged = 512,       // pieces of the token in shared memory at a time, on NVIDIA GPUs
-  dot_rows_of_many = 2,   // and with several tokens,
-  dot_tokens = 8,         // of which they take so many at a time
+  layer_threads = 256,     // of a block
+  dot_piece = 16,          // neighbouring elements of a row that one thread takes
+  dot_lanes = 64,          // threads that share the rows of a product
+  dot_teams = 4,           // in a block
+  dot_pitch = 65,          // sums of a row in shared memory: odd, so that rows differ in banks
+  dot_rows_of_one = 2,     // rows that 64 threads take with one token,
+  dot_pieces_of_one = 2,   // so many pieces of each at a time,
+  dot_staged = 512,        // pieces of the token in shared memory at a time, on NVIDIA GPUs
+  dot_rows_of_many = 2,    // and with several tokens,
+  dot_tokens = 8,          // of which they take so many at a time
+  many_rows = 128,         // of a tile of products with many tokens,
+  many_tokens = 64,        // and its tokens,
+  many_multipliers = 256,  // threads of a block that multiply them,
+  many_decoders = 128,     // and those that decode the next pieces
+  many_levels = 6,         // of sums that wait: of 1, 2, .. 32 lanes
+  many_shared_bytes =
+      many_levels * many_rows * many_tokens * 4 + 2 * dot_piece * (many_rows + many_tokens + 8) * 4,
   attention_keys = 256,   // of a segment, one for each thread
   attention_parts = 8,    // into which the keys of a segment are divided for the values
   attention_size = 256,   // the longest head

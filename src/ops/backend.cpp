@@ -20,18 +20,31 @@
 namespace hiptool {
 namespace ops {
 
-MatrixUnits matrix_units_of(Platform platform, std::string_view arch) {
+namespace {
+
+/// Of NVIDIA's "sm_90" 90; 0 elsewhere.
+unsigned capability_of(Platform platform, std::string_view arch) {
   constexpr std::string_view prefix = "sm_";
+  if (platform != Platform::nvidia || !arch.starts_with(prefix)) return 0;
+  return base::parse_number<unsigned>(arch.substr(prefix.size())).value_or(0);
+}
+
+}  // namespace
+
+MatrixUnits matrix_units_of(Platform platform, std::string_view arch) {
   constexpr unsigned first_with_units = 80;
   if (platform == Platform::amd) {
     return kernel_store::has_image("ops_matmul_tile", platform, arch) ? MatrixUnits::warps
                                                                       : MatrixUnits::none;
   }
-  if (platform != Platform::nvidia || !arch.starts_with(prefix)) return MatrixUnits::none;
-  const auto capability = base::parse_number<unsigned>(arch.substr(prefix.size()));
-  if (capability.value_or(0) < first_with_units) return MatrixUnits::none;
+  if (capability_of(platform, arch) < first_with_units) return MatrixUnits::none;
   return kernel_store::has_image("ops_matmul_groups", platform, arch) ? MatrixUnits::groups
                                                                       : MatrixUnits::warps;
+}
+
+bool has_large_blocks_of(Platform platform, std::string_view arch) {
+  const unsigned capability = capability_of(platform, arch);
+  return capability >= 90 && capability < 110;
 }
 
 BackendState::BackendState(const Device& of, const StreamRef* borrowed,
@@ -39,6 +52,7 @@ BackendState::BackendState(const Device& of, const StreamRef* borrowed,
     : device(of),
       options(chosen),
       matrix_units(matrix_units_of(of.platform(), of.info().arch)),
+      has_large_blocks(has_large_blocks_of(of.platform(), of.info().arch)),
       multiprocessors(of.info().compute_units.value_or(1)),
       own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
       stream(borrowed != nullptr ? *borrowed : *own_stream),

@@ -35,6 +35,7 @@ struct BackendState {
   const Device device;
   const Backend::Options options;
   const MatrixUnits matrix_units;
+  const bool has_large_blocks;          // see has_large_blocks_of
   const std::uint64_t multiprocessors;  // asked for once: Device::info() queries the driver
   std::optional<Stream> own_stream;
   const StreamRef stream;

@@ -22,6 +22,10 @@ enum class MatrixUnits {
 /// made an image, see kernels/meson.build.
 MatrixUnits matrix_units_of(Platform platform, std::string_view arch);
 
+/// Whether blocks may have 227 KiB of shared memory (CUDA C++ Programming Guide, technical
+/// specifications per compute capability: 9.0 and 10.x).
+bool has_large_blocks_of(Platform platform, std::string_view arch);
+
 struct MatrixAxis {
   std::uint64_t size;
   std::uint64_t stride;

@@ -2,6 +2,7 @@
 // Products of one token with quantised weights, which have a kernel of their own, have the bits of
 // the kernel for several tokens: over the fake of CUDA, which runs NVIDIA's way on the processor,
 // for all shapes on which that way depends.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -169,5 +170,36 @@ TEST_CASE("a token's products with blocks of any bits have the bits of those of 
     const QuantisedTensor weights = random_weights(backend, {packed.name, 0, 0}, 96, columns, 9);
     CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
           float_bits(backend, product_of(backend, weights, x)));
+  }
+}
+
+// On a GPU whose blocks may have the memory, a kernel of its own; tiles have 128 rows of 64 tokens.
+TEST_CASE("products of many tokens have the bits of those of few") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  struct Shape {
+    std::uint64_t tokens, rows, columns;
+  };
+  for (const PackedType& packed : packed_types) {
+    CAPTURE(packed.name);
+    const std::uint64_t block = element_type(packed.name).block_elements();
+    for (const Shape& shape : {Shape{16, 128, block}, Shape{33, 70, 1024}, Shape{64, 128, 768},
+                               Shape{65, 130, 1024 + block}, Shape{40, 52, 2048 + 3 * block}}) {
+      CAPTURE(shape.tokens);
+      CAPTURE(shape.columns);
+      const QuantisedTensor weights = random_weights(backend, packed, shape.rows, shape.columns, 5);
+      const Tensor x = Tensor::from_host(memory, random_vectors(shape.tokens, shape.columns),
+                                         {shape.tokens, shape.columns});
+      const FloatBits all = float_bits(backend, ops::quantised_matmul(backend, weights, x));
+      FloatBits few;
+      for (std::uint64_t first = 0; first < shape.tokens; first += 8) {
+        const std::uint64_t count = std::min<std::uint64_t>(8, shape.tokens - first);
+        const Tensor part = x.with_layout(x.layout().narrow(0, first, count));
+        const FloatBits bits = float_bits(backend, ops::quantised_matmul(backend, weights, part));
+        few.insert(few.end(), bits.begin(), bits.end());
+      }
+      CHECK(all == few);
+    }
   }
 }
