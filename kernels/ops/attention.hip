@@ -305,8 +305,6 @@ __forceinline__ __device__ void attend_token(const TokenAttention& token, const 
                                              const float* all_sines, const float* query_norm,
                                              const float* key_norm, const float* sinks,
                                              float* out) {
-  let_next_start();
-  wait_for_inputs();
   const Attention& all = token.all;
   const uint64_t head = blockIdx.x;
   const uint64_t shared_head = head / all.group;
@@ -342,6 +340,8 @@ extern "C" __global__ void __launch_bounds__(256)
                                 const float* query_norm, const float* key_norm, const float* sinks,
                                 float* out, const uint32_t* position) {
   // In a graph, whose arguments are those of its recording.
+  hiptool_device::let_next_start();
+  hiptool_device::wait_for_inputs();
   if (position != nullptr) token.all.first = *position;
   hiptool_ops::attend_token(token, queries, new_keys, new_values, keys, values, cosines, sines,
                             query_norm, key_norm, sinks, out);
