@@ -22,10 +22,10 @@ class HIPTOOL_API Graph {
   /// launches of kernels, copies between memory that is not pageable, fills and host functions. It
   /// is there for the call only. The name is for errors.
   ///
-  /// Throws what the function throws; Error(unsupported), before the function is called, where the
-  /// runtime records nothing; Error(device) naming the call for one that cannot be recorded, such
-  /// as a wait for the stream or an allocation by the runtime; which of them fail differs among
-  /// runtimes. Does not block.
+  /// Throws Error(invalid_argument) for an empty function; what the function throws;
+  /// Error(unsupported), before the function is called, where the runtime records nothing;
+  /// Error(device) naming the call for one that cannot be recorded, such as a wait for the stream
+  /// or an allocation by the runtime; which of them fail differs among runtimes. Does not block.
   Graph(const Device& device, std::string name,
         const std::function<void(const StreamRef& stream)>& queue_work);
 

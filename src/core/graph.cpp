@@ -36,6 +36,10 @@ class RecordedGraph {
 Graph::Graph(const Device& device, std::string name,
              const std::function<void(const StreamRef& stream)>& queue_work)
     : name_(std::move(name)), executable_(nullptr, Destroy{device}) {
+  if (!queue_work) {
+    throw Error(ErrorCode::invalid_argument, "record graph",
+                subject_of(name_) + ": the function is empty");
+  }
   const DeviceGuard guard(device);
   // No other one would do: another thread's work on it would become part of the graph.
   const Stream stream(device);

@@ -129,6 +129,20 @@ void call_streams(Hostile& hostile) {
                [&] { (void)KernelTimer(hostile.stream).elapsed_s(); });
 }
 
+void call_graphs(Hostile& hostile) {
+  const Device& device = hostile.device;
+  const auto nothing = [](const StreamRef&) {};
+  hostile.call("hiptool::Graph::Graph", [&] { const Graph graph(device, "empty", {}); });
+  hostile.call("hiptool::Graph::Graph", [&] {
+    const Graph graph(device, {}, [](const StreamRef& recording) { recording.synchronize(); });
+  });
+  Graph graph(device, {}, nothing);
+  hostile.call("hiptool::Graph::launch", [&] { graph.launch(hostile.moved_stream); });
+  hostile.call("hiptool::Graph::launch", [&] { graph.launch(Stream(hostile.other)); });
+  const Graph taken = std::move(graph);
+  hostile.call("hiptool::Graph::launch", [&] { graph.launch(hostile.stream); });
+}
+
 void call_kernels(Hostile& hostile) {
   const Device& device = hostile.device;
   const std::array<std::byte, 3> bytes{};
@@ -167,6 +181,7 @@ void call_kernels(Hostile& hostile) {
 void call_core(Hostile& hostile) {
   call_devices(hostile);
   call_streams(hostile);
+  call_graphs(hostile);
   call_kernels(hostile);
   hostile.call("hiptool::Error::Error", [] { const Error error(Error::Fields{}); });
   hostile.call("hiptool::Error::Error", [] { const Error error(wrong<ErrorCode>(), {}, {}); });
