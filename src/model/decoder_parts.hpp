@@ -55,12 +55,6 @@ inline std::uint64_t norm_elements(const DecoderSpec& spec, std::uint64_t heads)
   return spec.has_row_norms ? heads * spec.key_length : spec.key_length;
 }
 
-/// Whether the numbers of a tensor are those in FP8 with scales of blocks, as Hugging Face has
-/// them.
-inline bool has_block_scales(const ModelFile& model, const TensorInfo& tensor) {
-  return tensor.type.name() == "F8_E4M3" && model.find(tensor.name + "_scale_inv") != nullptr;
-}
-
 /// Of matrices with scales as f32, which a device keeps besides the file's bytes.
 inline std::uint64_t expanded_bytes(const DecoderSpec& spec) {
   std::uint64_t elements = 0;
@@ -101,6 +95,30 @@ inline std::vector<VectorPart> vectors_of(const DecoderSpec& spec, const Decoder
         VectorPart{&layer.delta.norm, layer.delta.value_length}}) {
     if (!part.tensor->empty()) all.push_back(part);
   }
+  return all;
+}
+
+/// Tensors that kernels read in the type that the file has: all that the description names but
+/// codes of FP8 with scales of blocks and those of packed experts, which have kernels of their own.
+/// Whatever else is in the file takes no part in the arithmetic. Some are there twice.
+inline std::vector<std::string> plainly_read_tensors(const DecoderSpec& spec) {
+  std::vector<std::string> all{spec.embedding_tensor, spec.output_norm, spec.rope.divisors_tensor,
+                               spec.rope.long_divisors_tensor};
+  const auto add = [&](const MatrixSpec& matrix) {
+    all.push_back(matrix.scales.empty() ? matrix.weight : matrix.scales);
+    all.push_back(matrix.bias);
+  };
+  add(spec.output);
+  for (const DecoderLayer& layer : spec.layers) {
+    for (const MatrixSpec* matrix : matrices_of(layer)) add(*matrix);
+    for (const ExpertMatrices* experts : expert_matrices_of(layer)) {
+      const auto& plain = experts->block_scales.empty() ? experts->weights : experts->block_scales;
+      if (experts->scales.empty()) all.insert(all.end(), plain.begin(), plain.end());
+      all.push_back(experts->bias);
+    }
+    for (const VectorPart& part : vectors_of(spec, layer)) all.push_back(*part.tensor);
+  }
+  std::erase(all, std::string());
   return all;
 }
 

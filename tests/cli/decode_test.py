@@ -6,6 +6,7 @@ Usage: decode_test.py PROGRAM [unittest options].
 import json
 import os
 import pathlib
+import re
 
 import program
 from program import CliTest, clean_environment, run
@@ -290,6 +291,30 @@ class Decode(CliTest):
                 absent = clean_environment(HIPTOOL_CUDA_LIBRARY="/nowhere/libcuda.so")
                 again = run("load", path, "--device", "nvidia:0", *words, environment=absent)
                 self.assertEqual((again.returncode, again.stderr), (code, found.stderr))
+
+
+    def test_folders_decode_where_they_are_proved(self):
+        shown = " ".join(run("help", "make-model", "all").stdout.split())
+        names = re.search(r"--architecture NAME .*?\[possible values: ([^]]*)\]", shown)[1]
+        codes = []
+        for name in names.split(", "):
+            for words in ((), ("--dtype", "F8_E4M3")):
+                folder = self.folder / f"{name}-{len(words)}"
+                folder.mkdir()
+                made = run("make-model", str(folder / "model.safetensors"), "--architecture", name,
+                           "-q", "--format", "safetensors", *words)
+                if made.returncode != 0:  # a type that its experts do not have
+                    continue
+                with self.subTest(name=name, words=words):
+                    needed = run("load", str(folder), "--dry-run")
+                    proved = run("prove", str(folder), "--device", "cpu:0", "--layers", "0",
+                                 "--prompt-ids", "1")
+                    decoded = run("load", str(folder), "--device", "cpu:0", "--decode", "1",
+                                  "--prompt-ids", "1")
+                    self.assertEqual(decoded.returncode, proved.returncode, decoded.stderr)
+                    self.assertEqual("not possible" in needed.stdout, proved.returncode != 0)
+                    codes.append(decoded.returncode)
+        self.assertGreater(codes.count(0), 30)
 
 
 if __name__ == "__main__":

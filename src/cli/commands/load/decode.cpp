@@ -58,7 +58,7 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
 
 void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt) {
   const DecoderSpec spec = DecoderSpec::read(model);
-  require_weight_types(model);
+  require_weight_types(model, spec);
   require_prompt(spec, prompt);
 }
 

@@ -22,13 +22,14 @@ Error unusable_model(const ModelFile& model, const std::string& reason) {
 
 }  // namespace
 
-void require_weight_types(const ModelFile& model) {
-  for (const TensorInfo& tensor : model.tensors()) {
-    if (model::has_block_scales(model, tensor)) continue;
+void require_weight_types(const ModelFile& model, const DecoderSpec& spec) {
+  for (const std::string& name : model::plainly_read_tensors(spec)) {
+    const TensorInfo* const tensor = model.find(name);
+    if (tensor == nullptr) continue;  // what the specification names for its own use
     try {
-      ops::QuantisedTensor::require_type(tensor.type);
+      ops::QuantisedTensor::require_type(tensor->type);
     } catch (const Error& error) {
-      throw unusable_model(model, "weight '" + tensor.name + "': " + error.what());
+      throw unusable_model(model, "weight '" + name + "': " + error.what());
     }
   }
 }

@@ -11,8 +11,9 @@
 
 namespace hiptool::cli {
 
-/// Throws Error(input_failed), naming the tensor, for weights of a type without kernels.
-void require_weight_types(const ModelFile& model);
+/// Throws Error(input_failed), naming the tensor, for weights of a type without kernels: before a
+/// load, by the same rule as ModelRuntime after it, and so for the weights that it uses alone.
+void require_weight_types(const ModelFile& model, const DecoderSpec& spec);
 
 /// Throws Error(out_of_bounds) for an id that is not in the vocabulary.
 void require_prompt(const DecoderSpec& spec, const std::vector<std::uint32_t>& prompt);

@@ -61,6 +61,7 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
                 std::string(option) + ": the model has no layer " + std::to_string(chosen->back()),
                 "choose from 0 to " + std::to_string(spec.layers.size() - 1));
   }
+  require_weight_types(model, spec);
   const reference::ReferenceDecoder reference(model, spec, {});
 }
 
