@@ -88,12 +88,13 @@ void require_model(const Golden& golden, std::uint64_t model_digest, const std::
 /// wider than the bounds of prove(). Where they are exceeded, prove() compares the layers up to
 /// there with the reference, to name the place; where none of their values is wrong, the first
 /// wrong value is one of the signed sums, of the stage "embedding_projections" or
-/// "output_projections" of a layer. Where the device chose other experts than the golden's, and
-/// rounding may decide between them, the reference computes the golden again with the device's
-/// choices, in the time of make_golden(), and the same values of the device are compared with that;
-/// only such choices are counted as ties. What is right is decoded as prove() does. Throws what
-/// prove() throws, and Error(corrupt_data) where no value is wrong and the reference computes other
-/// sums than the golden has.
+/// "output_projections" of a layer, unless all of the model is proved and computes the same sums
+/// again: then the layers enlarge the rounding of f32, and the result is that of prove(). Where the
+/// device chose other experts than the golden's, and rounding may decide between them, the
+/// reference computes the golden again with the device's choices, in the time of make_golden(), and
+/// the same values of the device are compared with that; only such choices are counted as ties.
+/// What is right is decoded as prove() does. Throws what prove() throws, and Error(corrupt_data)
+/// where no value is wrong and the reference computes other sums than the golden has.
 ProveResult check_golden(ModelRuntime& runtime, ReferenceDecoder& reference, const Golden& golden,
                          const ProveOptions& options = {});
 

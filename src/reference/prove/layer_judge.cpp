@@ -223,19 +223,31 @@ std::vector<double> LayerJudge::mlp(const DecoderLayer& layer, const std::vector
 std::vector<double> LayerJudge::logits(const StageValues& device, std::size_t tokens) {
   const DecoderSpec& spec = reference_.spec();
   const auto width = static_cast<std::size_t>(spec.embedding);
-  device_ = &device;
-  result_ = nullptr;
   positions_ = {positions_.back()};
-  compare("output_norm", spec.output_norm,
-          reference_.norm(spec.output_norm, std::span(given_).last(width)));
   std::vector<double> own;
   if (follows_own_) {
     own = reference_.norm(spec.output_norm, std::span(own_).last(tokens * width)).values;
   }
+  return compare_logits(std::span(given_).last(width), device, own);
+}
+
+void LayerJudge::token_logits(std::vector<std::uint64_t> positions, std::span<const double> outputs,
+                              const StageValues& device) {
+  positions_ = std::move(positions);
+  compare_logits(outputs, device, {});
+}
+
+std::vector<double> LayerJudge::compare_logits(std::span<const double> outputs,
+                                               const StageValues& device,
+                                               const std::vector<double>& own_normed) {
+  const DecoderSpec& spec = reference_.spec();
+  device_ = &device;
+  result_ = nullptr;
+  compare("output_norm", spec.output_norm, reference_.norm(spec.output_norm, outputs));
   if (spec.logit_scale == 1 && spec.logit_softcap == 0) {
-    return product("logits", spec.output, "output_norm", own);
+    return product("logits", spec.output, "output_norm", own_normed);
   }
-  const std::vector<double> products = product("products", spec.output, "output_norm", own);
+  const std::vector<double> products = product("products", spec.output, "output_norm", own_normed);
   compare("logits", "", scaled_logits(spec, device.at("products")));
   return scaled_logits(spec, products).values;
 }

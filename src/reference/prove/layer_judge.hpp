@@ -35,6 +35,9 @@ class LayerJudge {
   /// "output_norm" and "logits" of the last token. Returns logits of its own of the last `tokens`
   /// tokens.
   std::vector<double> logits(const StageValues& device, std::size_t tokens);
+  /// The same stages of tokens whose outputs of the last layer are given; no logits of its own.
+  void token_logits(std::vector<std::uint64_t> positions, std::span<const double> outputs,
+                    const StageValues& device);
 
   const std::vector<LayerResult>& layers() const noexcept { return layers_; }
   /// Of the lowest wrong layer, whichever tokens it was wrong for.
@@ -86,6 +89,8 @@ class LayerJudge {
   std::vector<double> mix(const ExpertsSpec& experts, const std::vector<double>& inputs);
   std::vector<std::uint32_t> judge_choice(const ExpertsSpec& experts, const Bounded& scores);
   LayerResult& result_of(std::size_t layer);
+  std::vector<double> compare_logits(std::span<const double> outputs, const StageValues& device,
+                                     const std::vector<double>& own_normed);
 
   const ReferenceDecoder& reference_;
   bool follows_own_;

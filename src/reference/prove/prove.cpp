@@ -74,7 +74,7 @@ class Prover {
     name_device(result.first_wrong);
     if (is_whole()) {
       result.logits = compare_logits();
-      if (!result.first_wrong && !result.logits->repeats) result.first_wrong = compare_decoding();
+      if (!result.first_wrong) look_closer(result);
     }
     if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
     if (!result.is_right()) reference_.require_unchanged(options_.digests);
@@ -118,7 +118,7 @@ class Prover {
   }
 
   void name_device(std::optional<WrongValue>& wrong) const {
-    if (wrong) wrong->device = devices_.at({wrong->layer, wrong->stage});
+    if (wrong && wrong->device.empty()) wrong->device = devices_.at({wrong->layer, wrong->stage});
   }
 
   // The last tokens come one by one, and the very last ones as programs decode them.
@@ -132,6 +132,54 @@ class Prover {
     if (is_same(logits_one_by_one(runtime_, ids_, most_logits_tokens, 0, options_).back(),
                 logits_at_once_)) {
       return wrong_decoding(runtime_, step_logits_.back(), logits_at_once_, ids_.size());
+    }
+    return std::nullopt;
+  }
+
+  void look_closer(ProveResult& result) {
+    LogitsResult& logits = *result.logits;
+    if (!logits.repeats) {
+      result.first_wrong = compare_decoding();
+    } else if (!logits.is_right()) {
+      result.first_wrong = compare_tokens(logits);
+      name_device(result.first_wrong);
+      logits.is_amplified = logits.repeats && !result.first_wrong;
+    }
+  }
+
+  // The last tokens one by one, of which `stages` gets what follows the last layer, and its output.
+  std::vector<std::vector<double>> observe_tokens(std::size_t tokens, StageValues& stages) {
+    const std::size_t last_layer = reference_.spec().layers.size() - 1;
+    ProveOptions recording = options_;
+    recording.alter = [&](const DecoderStage& stage) {
+      if (options_.alter) options_.alter(stage);
+      const bool is_kept = stage.layer ? stage.layer == last_layer && stage.name == "output"
+                                       : stage.name != "embedding";
+      if (!is_kept || stage.position < ids_.size() - tokens) return;
+      const std::vector<double> values = read(stage);
+      std::vector<double>& all = stages[std::string(stage.name)];
+      all.insert(all.end(), values.begin(), values.end());
+    };
+    return logits_one_by_one(runtime_, ids_, tokens, 0, recording);
+  }
+
+  // What the logits of the last tokens follow from: outputs of the last layer, whose stages were
+  // compared, and the stages after it.
+  std::optional<WrongValue> compare_tokens(LogitsResult& logits) {
+    const auto tokens = static_cast<std::size_t>(logits.tokens);
+    const auto width = static_cast<std::size_t>(reference_.spec().embedding);
+    StageValues stages;
+    const auto observed = observe_tokens(tokens, stages);
+    const auto outputs = std::span<const double>(outputs_at_once_).last(tokens * width);
+    logits.repeats = is_same(stages.at("output"), {outputs.begin(), outputs.end()});
+    std::vector<std::uint64_t> positions(tokens);
+    std::iota(positions.begin(), positions.end(), ids_.size() - tokens);
+    judge_.token_logits(positions, stages.at("output"), stages);
+    if (judge_.first_wrong()) return judge_.first_wrong();
+    for (std::size_t i = 0; i < tokens; ++i) {
+      const auto wrong = wrong_decoding(runtime_, step_logits_[step_logits_.size() - tokens + i],
+                                        observed[i], static_cast<std::size_t>(positions[i]) + 1);
+      if (wrong) return wrong;
     }
     return std::nullopt;
   }
@@ -158,6 +206,7 @@ class Prover {
       values_[std::string(stage.name)] = read(stage);
     }
     if (is_output) {
+      if (is_whole()) outputs_at_once_ = values_.at("output");  // the last one stays
       if (is_chosen(*stage.layer)) {
         judge_.layer(*stage.layer, values_);
         compared_layers_ = judge_.layers().size();
@@ -177,7 +226,7 @@ class Prover {
     logits.tokens = own_logits_.size() / width;
     const std::span<const double> own(own_logits_);
     logits.deviation = standard_deviation(own.last(width));
-    logits.bound = logits_bound * logits.deviation;
+    logits.bound = options_.logits_bound * logits.deviation;
     const std::size_t skipped = step_logits_.size() - static_cast<std::size_t>(logits.tokens);
     for (std::size_t i = 0; i < logits.tokens; ++i) {
       const double error = largest_error(step_logits_[skipped + i], own.subspan(i * width, width));
@@ -190,12 +239,23 @@ class Prover {
 
   // Whether both runs give the same values of that stage.
   bool repeats(const WrongValue& wrong) {
+    const std::size_t from_end = ids_.size() - static_cast<std::size_t>(wrong.position);
     if (wrong.stage == decoded_logits) {
-      const std::vector<double> first = step_logits_.back();
+      const std::size_t step = step_logits_.size() - from_end;
+      const std::vector<double> first = step_logits_[step];
       run_unobserved();
-      return is_same(step_logits_.back(), first);
+      return is_same(step_logits_[step], first);
     }
     std::vector<std::vector<double>> found;
+    if (!wrong.layer && wrong.stage != "embedding" && from_end > 1) {
+      for (int run = 0; run < 2; ++run) {
+        StageValues stages;
+        observe_tokens(from_end, stages);
+        found.push_back(std::move(stages.at(wrong.stage)));
+      }
+      return is_same(found[0], found[1]) &&
+             is_same({found[0][static_cast<std::size_t>(wrong.row)]}, {wrong.got});
+    }
     for (int run = 0; run < 2; ++run) {
       found.emplace_back();
       const Observation observation(runtime_, [&](const DecoderStage& stage) {
@@ -230,6 +290,7 @@ class Prover {
   std::vector<std::vector<double>> step_logits_;
   std::vector<double> own_logits_;
   std::vector<double> logits_at_once_;
+  std::vector<double> outputs_at_once_;  // of the last layer, for the last tokens of the prompt
 };
 
 }  // namespace

@@ -261,8 +261,11 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
           ? fmt::format("the last {} of {} tokens", logits.tokens, prove.prompt_ids.size())
           : base::count_of(logits.tokens, "token");
   const std::string figures =
-      fmt::format("logits within {:.1g} standard deviations of float64 over {} (bound {:.0e})",
-                  logits.max_error / logits.deviation, tokens, reference::logits_bound);
+      fmt::format("logits within {:.{}g} standard deviations of float64 over {} ({})",
+                  logits.max_error / logits.deviation, logits.is_amplified ? 2 : 1, tokens,
+                  logits.is_amplified ? "its layers enlarge the rounding of f32, and each step is "
+                                        "within its bound"
+                                      : fmt::format("bound {:.0e}", reference::logits_bound));
   if (result.is_right()) {
     return {report::Tone::good,
             fmt::format("proved: {} computes right on {}: {}, {}; embedding rows of the prompt "
@@ -300,8 +303,9 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove) {
   }
   if (prove.result.logits) {
     const LogitsResult& logits = *prove.result.logits;
-    add(fmt::format("logits  largest error {:.2g}, bound {:.2g}, standard deviation {:.3g}",
-                    logits.max_error, logits.bound, logits.deviation));
+    add(fmt::format("logits  largest error {:.2g}, {} {:.2g}, standard deviation {:.3g}",
+                    logits.max_error, logits.is_amplified ? "looked at closer beyond" : "bound",
+                    logits.bound, logits.deviation));
   }
   if (!prove.checked_golden.empty()) add("golden  " + prove.checked_golden);
   if (!prove.written_logits.empty()) {

@@ -95,6 +95,26 @@ TEST_CASE("golden: where a closer look finds nothing, a sum is named and not an 
         result.first_wrong->bound);
 }
 
+TEST_CASE("golden: a right device is right beyond the bounds, where it is proved and repeats") {
+  const GoldenSample sample;
+  reference::ProveOptions options;
+  options.logits_bound = 0;
+  const reference::ProveResult right = sample.check(options);
+  CHECK(right.is_right());
+  REQUIRE(right.logits.has_value());
+  CHECK(right.logits->is_amplified);
+  CHECK(right.layers.size() == 3);
+  // A logit that was another one once, by less than a golden would find.
+  options.alter = [&, count = 0](const DecoderStage& stage) mutable {
+    if (stage.name != "logits" || count++ > 0) return;
+    const std::vector<float> numbers = stage.values.to_host<float>(stage.stream);
+    std::vector<double> values(numbers.begin(), numbers.end());
+    values[5] += 1e-5;
+    write_values(sample.sample.backend, stage.values, values);
+  };
+  CHECK(!sample.check(options).is_right());
+}
+
 TEST_CASE("golden: where the reference agrees with the device, the golden is wrong") {
   for (const bool is_sum : {true, false}) {
     GoldenSample sample;
