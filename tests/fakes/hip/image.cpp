@@ -17,7 +17,7 @@ constexpr std::uint16_t amdgpu_machine = 224;
 constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view target_prefix = "amdgcn-amd-amdhsa--";
 
-Contents refused(hip::hipError_t error) { return {error, {}, {}}; }
+Contents refused(hip::hipError_t error) { return {error, {}, {}, {}}; }
 
 /// The target stands in the notes (code object version 4 and later), with its features behind.
 bool is_for_this_device(const Elf& object) {
