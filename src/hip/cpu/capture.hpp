@@ -13,6 +13,13 @@ namespace hiptool::hip::cpu {
 /// What a graph does, in this order.
 using GraphWork = std::vector<std::function<void()>>;
 
+/// What a stream has recorded so far.
+struct Recording {
+  std::thread::id thread;
+  GraphWork work;
+  bool is_spoilt = false;
+};
+
 /// A stream's recording, while there is one. Only work of the stream itself is recorded: events and
 /// waits are refused, which HIP's runtimes take as dependencies, since nothing here joins streams.
 class Capture {
@@ -28,12 +35,6 @@ class Capture {
   std::optional<hipError_t> add(std::function<void()>& run);
 
  private:
-  struct Recording {
-    std::thread::id thread;
-    GraphWork work;
-    bool is_spoilt = false;
-  };
-
   std::mutex mutex_;
   std::optional<Recording> recording_;
 };
