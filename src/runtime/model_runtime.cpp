@@ -79,7 +79,9 @@ struct ModelRuntime::State {
     weights = runtime::find_weights(backends, places, spec, find);
     // States have two copies, of which each step writes the other one.
     const bool has_states = std::ranges::any_of(spec.layers, &DecoderLayer::has_delta);
-    if (options.uses_graphs && !has_states && places.are_layers_together()) token_graph.emplace();
+    if (options.uses_graphs && !has_states && places.are_layers_together()) {
+      token_graph.emplace(parts[places.layers.empty() ? 0 : places.layers.front()].backend);
+    }
     const std::vector<double> frequencies =
         runtime::decoder_frequencies(backends, spec.rope, context_tokens, find);
     const bool has_local_rope = std::ranges::any_of(spec.layers, &DecoderLayer::has_local_rope);

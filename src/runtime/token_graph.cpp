@@ -47,7 +47,7 @@ bool TokenGraph::record(DecoderPart& part, const std::function<void()>& queue_la
   try {
     graph_.emplace(device, "layers of a token", [&](const StreamRef& recording) {
       const ops::RecordingScope recording_scope(part.backend, recording);
-      const PositionScope position_scope(part, *position_);
+      const PositionScope position_scope(part, position_);
       queue_layers();
     });
     return true;
@@ -63,9 +63,8 @@ bool TokenGraph::record(DecoderPart& part, const std::function<void()>& queue_la
 bool TokenGraph::launch(DecoderPart& part, std::uint64_t position,
                         const std::function<void()>& queue_layers) {
   if (!is_possible_) return false;
-  if (!position_) position_ = part.backend.empty(DType::u32, {1});
   if (!graph_ && !record(part, queue_layers)) return false;
-  ops::fill_into(part.backend, *position_, position);
+  ops::fill_into(part.backend, position_, position);
   stream_ = part.backend.stream();
   graph_->launch(*stream_);
   return true;

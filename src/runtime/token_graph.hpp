@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "hiptool/backend.hpp"
 #include "hiptool/graph.hpp"
 #include "hiptool/tensor.hpp"
 #include "runtime/decoder_part.hpp"
@@ -19,7 +20,8 @@ namespace hiptool::runtime {
 /// as ever.
 class TokenGraph {
  public:
-  TokenGraph() = default;
+  /// Allocates the position's word. Throws what Backend::empty throws.
+  explicit TokenGraph(const Backend& backend) : position_(backend.empty(DType::u32, {1})) {}
   /// Waits until the stream has passed the launches, where there were any.
   ~TokenGraph();
   TokenGraph(const TokenGraph&) = delete;
@@ -34,7 +36,7 @@ class TokenGraph {
   bool record(DecoderPart& part, const std::function<void()>& queue_layers);
 
   bool is_possible_ = true;
-  std::optional<Tensor> position_;  // u32 [1]
+  Tensor position_;  // u32 [1]
   std::optional<Graph> graph_;
   std::optional<StreamRef> stream_;  // of the launches
 };
