@@ -108,7 +108,8 @@ class Run(BuiltIn):
         self.assertEqual([(result["id"], result["requested_sizes_bytes"])
                           for result in default["measurements"]], [("gemm.f32.64KiB@cpu:0", [])])
         text = " ".join(self.run_kernel(*words).stdout.split())
-        self.assertIn("64KiB@cpu:0: 65.0 KiB requested; this kernel rounds it to 64.0 KiB", text)
+        self.assertIn("64KiB@cpu:0: 65.0 KiB, 1.00 MiB requested; this kernel rounds them to "
+                      "64.0 KiB", text)
         self.assertIn("1.00 MiB requested", text)
         self.assertNotIn("gemm.f32.64KiB@cpu:0: 64.0 KiB", text)
         result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",

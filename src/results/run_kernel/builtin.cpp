@@ -48,12 +48,15 @@ Value shape_of(const KernelResult& result) {
 /// Remarks that explain the figures of a result.
 void add_remarks(const KernelResult& result, std::vector<report::Remark>& remarks) {
   if (!was_run(result)) return;
+  std::vector<std::string> others;
   for (const std::uint64_t size : result.requested_sizes_bytes) {
-    if (size == result.size_bytes) continue;
-    remarks.push_back(
-        report::remark_of(result, Tone::plain, "",
-                          fmt::format("{} requested; this kernel rounds it to {}",
-                                      format_size(size), format_size(result.size_bytes))));
+    if (size != result.size_bytes) others.push_back(format_size(size));
+  }
+  if (!others.empty()) {
+    remarks.push_back(report::remark_of(
+        result, Tone::plain, "",
+        fmt::format("{} requested; this kernel rounds {} to {}", fmt::join(others, ", "),
+                    others.size() == 1 ? "it" : "them", format_size(result.size_bytes))));
   }
   report::add_share_remark(result, remarks);
 }
