@@ -227,8 +227,7 @@ class TurnRun {
 class PhaseRun {
  public:
   PhaseRun(const Device& device, const SharedMemory& memory, CoherenceResult& result)
-      : device_(device),
-        memory_(memory),
+      : memory_(memory),
         result_(result),
         tools_(device),
         stream_(device),
@@ -277,7 +276,6 @@ class PhaseRun {
     return read;
   }
 
-  const Device& device_;
   const SharedMemory& memory_;
   CoherenceResult& result_;
   DeviceTools tools_;
