@@ -3,6 +3,9 @@
 // hiptool_file_rows.h: a block computes 128 rows of 64 tokens, one lane of that order after the
 // other, and keeps sums that wait for others in shared memory. Four warps decode the next pieces
 // while eight multiply. The host launches it only where a block may have as much of that.
+#if defined(__AMDGCN__)
+#error "blocks of AMD's GPUs have less shared memory"
+#endif
 #include <hip/hip_runtime.h>
 
 #include "hiptool_file_rows.h"
