@@ -12,7 +12,7 @@ namespace hiptool {
 
 /// Work that is recorded once and queued by one call as often as it is needed: for many short
 /// kernels, each of which takes longer to launch than to run. What differs from one time to the
-/// next is read from device memory, because arguments of kernels are those of the recording.
+/// next is read from device memory, because a graph keeps the arguments of its recording.
 ///
 /// Owning and move-only; a failing destroy goes to the trace. A moved-from Graph may be destroyed
 /// and assigned to; other uses throw Error(invalid_argument).

@@ -58,8 +58,8 @@ Difference largest_difference(const std::vector<float>& got, const std::vector<d
   return worst;
 }
 
-// "layer 3, blk.3.ffn_up.weight (up), row 7"; empty: all stages are right, and it computes the same
-// logits again, which are those of f32 then.
+// "layer 3, blk.3.ffn_up.weight (up), row 7"; empty: all stages are right, and a second run has the
+// same logits, so that only the rounding of f32 is in them.
 std::string wrong_place(ModelRuntime& decoder, const StageContext& context,
                         std::span<const std::uint64_t> digests, const std::vector<float>& logits) {
   reference::ReferenceOptions of_reference;

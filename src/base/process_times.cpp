@@ -114,7 +114,7 @@ Verdict verdict_of(const Interval& change, const Interval& ignored) {
   return Verdict::ambiguous;
 }
 
-// What alternating processes decide by themselves; `half` is that of the interval.
+// What alternating processes decide by themselves; `half` is half of the interval's width.
 void decide_alternating(double shift, double half, double strict_half, ProcessComparison& result) {
   const double least = std::log1p(least_auto_effect);
   const double edge = std::max(strict_half, least);

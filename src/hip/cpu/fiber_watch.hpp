@@ -89,8 +89,9 @@ class FiberWatch {
     bytes_ = bytes;
     frames_ = nullptr;
   }
-  /// Frames that were never left are still marked in the stack: those of begin() and of the body,
-  /// or all of a fiber that was abandoned. Marks of a whole stack take longer than most kernels.
+  /// Frames that were never left are still marked in the stack: the first two, begin() and the
+  /// body, or all of a fiber that was abandoned. Marks of a whole stack take longer than most
+  /// kernels.
   void ends(bool is_left_for_good) {
     const std::size_t marked = is_left_for_good ? std::min(bytes_, bytes_of_first_frames) : bytes_;
     __asan_unpoison_memory_region(static_cast<const std::byte*>(stack_) + (bytes_ - marked),
