@@ -216,17 +216,19 @@ class Load(CliTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_the_time_of_a_demo_is_that_of_its_load(self):
-        document = self.folder / "demo.json"
-        result = run("load", "--demo", "--device", "cpu", "--export", f"json={document}")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        load = json.loads(document.read_text())
-        phases = {phase["name"]: phase for phase in load["phases"]}
-        self.assertNotIn("make", phases)
-        self.assertEqual(next(iter(phases)), "parse")
-        # Making the file takes a quarter of a second and more; nothing else comes before.
-        self.assertLess(phases["parse"]["start_s"], 0.05)
-        ends = max(phase["start_s"] + phase["duration_s"] for phase in phases.values())
-        self.assertLess(load["verdict_time_s"], ends + 0.15)
+        # Making the file takes a quarter of a second and more. A busy machine only delays, so one
+        # load without such a delay shows that no time counts the making.
+        delays = []
+        for _ in range(8):
+            load = json.loads(run("load", "--demo", "--device", "cpu", "--format", "json").stdout)
+            phases = {phase["name"]: phase for phase in load["phases"]}
+            self.assertNotIn("make", phases)
+            self.assertEqual(next(iter(phases)), "parse")
+            ends = max(phase["start_s"] + phase["duration_s"] for phase in phases.values())
+            delays.append((phases["parse"]["start_s"], load["verdict_time_s"] - ends))
+            if delays[-1][0] < 0.05 and delays[-1][1] < 0.15:
+                return
+        self.fail(f"seconds before the first phase and after the last one: {delays}")
 
     def test_a_folder_with_a_slash_at_its_end_has_its_name(self):
         folder = self.folder / "folder"
