@@ -87,6 +87,7 @@ class BlockScheduler {
   unsigned count_ = 0;  ///< threads of the block
   unsigned started_ = 0;
   unsigned done_ = 0;
+  unsigned exchanging_ = 0;   ///< threads that wait at an exchange
   unsigned fibers_used_ = 0;  ///< in this block
   unsigned current_ = 0;
   unsigned resumed_ = 0;  ///< the next thread to look at, of those that may be ready
@@ -154,6 +155,7 @@ void BlockScheduler::prepare(const Launch& launch, std::uint64_t block) {
   threads_.resize(count_);
   started_ = 0;
   done_ = 0;
+  exchanging_ = 0;
   fibers_used_ = 0;
   resumed_ = 0;
   resumed_end_ = 0;
@@ -176,7 +178,7 @@ void BlockScheduler::run_all() {
   block_start_.release();
   run_fibers();
   while (done_ < count_) {
-    if (!release_exchanges()) release_barrier();
+    if (exchanging_ == 0 || !release_exchanges()) release_barrier();
   }
 }
 
@@ -215,19 +217,23 @@ Fiber* BlockScheduler::new_fiber() noexcept {
     failure_ = std::current_exception();  // on a fiber, it would pass through the kernel
     return nullptr;
   }
-  started_fiber_->start(&BlockScheduler::fiber_body, this);
+  if (!started_fiber_->is_parked()) started_fiber_->start(&BlockScheduler::fiber_body, this);
   ++fibers_used_;
   return started_fiber_;
 }
 
-/// Goes from thread to thread as long as none waits. The thread sanitizer needs one fiber a thread.
+/// Goes from thread to thread as long as none waits, and on in later blocks: to make the stack's
+/// first frames once more would take longer than most kernels. The thread sanitizer needs one fiber
+/// a thread.
 void BlockScheduler::fiber_body(void* self) {
   BlockScheduler& scheduler = *static_cast<BlockScheduler*>(self);
   Fiber& own = *scheduler.started_fiber_;
-  do {
-    scheduler.run_next_thread(own);
-  } while (!has_thread_sanitizer && !scheduler.failure_ && scheduler.started_ < scheduler.count_);
-  own.switch_for_good(scheduler.fiber_after_this());
+  for (;;) {
+    do {
+      scheduler.run_next_thread(own);
+    } while (!has_thread_sanitizer && !scheduler.failure_ && scheduler.started_ < scheduler.count_);
+    own.park(scheduler.fiber_after_this());
+  }
 }
 
 void BlockScheduler::run_next_thread(Fiber& own) {
@@ -273,6 +279,7 @@ std::uint64_t BlockScheduler::exchange(std::uint64_t value, unsigned source_lane
   Thread& own = threads_[current_];
   own.value = value;
   own.source_lane = source_lane;
+  ++exchanging_;
   stop_here(own, State::at_exchange, line);
   return own.value;
 }
@@ -317,6 +324,7 @@ bool BlockScheduler::release_exchange(unsigned first, unsigned last) {
     if (!takes_part(index)) continue;
     threads_[index].value = received[index - first];
     threads_[index].state = State::ready;
+    --exchanging_;
   }
   resume_ready(first, last);
   return true;
@@ -352,7 +360,10 @@ std::string BlockScheduler::describe_barrier_fault(int line) const {
 void BlockScheduler::end_fibers() {
   current_scheduler = nullptr;
   block_end_.acquire();
-  for (unsigned place = 0; place < fibers_used_; ++place) fibers_.at(place).end();
+  // Threads that did not reach their end are left where they wait.
+  for (unsigned place = 0; done_ < count_ && place < fibers_used_; ++place) {
+    if (!fibers_.at(place).is_parked()) fibers_.at(place).end();
+  }
   fibers_used_ = 0;
 }
 

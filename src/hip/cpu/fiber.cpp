@@ -15,7 +15,11 @@ constexpr std::size_t stack_bytes = (has_address_sanitizer ? 256 : 64) * 1024;
 /// Below each stack, so that an overflow ends in a fault instead of in the stack of another. Larger
 /// than most frames, which may skip the bytes between.
 constexpr std::size_t guard_bytes = 64 * 1024;
-constexpr std::size_t slot_bytes = guard_bytes + stack_bytes;
+/// Tops of stacks at distances of a power of two would all need the same few lines of each cache.
+/// They are spread over so many bytes, each by an odd number of lines from the one before.
+constexpr std::size_t spread_bytes = 64 * 1024;
+constexpr std::size_t spread_step_bytes = 65 * 64;
+constexpr std::size_t slot_bytes = guard_bytes + stack_bytes + spread_bytes;
 constexpr std::size_t stacks_per_mapping = 32;
 constexpr std::size_t mapping_bytes = stacks_per_mapping * slot_bytes;
 
@@ -33,7 +37,7 @@ bool take_guards() {
 bool open_each_stack(std::byte* mapping) {
   for (std::size_t stack = 0; stack < stacks_per_mapping; ++stack) {
     std::byte* const start = mapping + stack * slot_bytes + guard_bytes;
-    if (mprotect(start, stack_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    if (mprotect(start, stack_bytes + spread_bytes, PROT_READ | PROT_WRITE) != 0) return false;
   }
   return true;
 }
@@ -45,7 +49,6 @@ std::size_t fiber_stack_bytes() noexcept { return stack_bytes; }
 void Fiber::start(FiberContext::Entry body, void* argument) {
   body_ = body;
   argument_ = argument;
-  is_left_for_good_ = false;
   watch_.starts(stack_, bytes_);
   context_.prepare(stack_, bytes_, &Fiber::begin, this);
 }
@@ -57,18 +60,21 @@ void Fiber::begin(void* self) {
 }
 
 void Fiber::switch_to(Fiber& other) {
-  watch_.before_switch(other.watch_, false);
+  watch_.before_switch(other.watch_);
   context_.switch_to(other.context_);
   watch_.after_switch();
 }
 
-void Fiber::switch_for_good(Fiber& other) {
-  is_left_for_good_ = true;
-  watch_.before_switch(other.watch_, true);
-  context_.switch_to(other.context_);
+void Fiber::park(Fiber& other) {
+  is_parked_ = true;
+  switch_to(other);
+  is_parked_ = false;
 }
 
 Fibers::~Fibers() {
+  for (Fiber& fiber : fibers_) {
+    if (fiber.is_parked()) fiber.end();
+  }
   for (const Mapping& mapping : mappings_) {
     munmap(mapping.start, mapping_bytes);
     if (mapping.guards_each) guard_count.fetch_sub(stacks_per_mapping);
@@ -98,8 +104,9 @@ void Fibers::grow() {
   }
   for (std::size_t stack = 0; stack < stacks_per_mapping; ++stack) {
     std::byte* const first = start + stack * slot_bytes + guard_bytes;
-    known_stacks_.emplace_back(first, stack_bytes);
-    fibers_.emplace_back(first, stack_bytes);
+    const std::size_t bytes = stack_bytes + fibers_.size() * spread_step_bytes % spread_bytes;
+    known_stacks_.emplace_back(first, bytes);
+    fibers_.emplace_back(first, bytes);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "hip/cpu/fiber_context.hpp"
@@ -16,14 +17,16 @@ class Fiber {
   Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {}
 
   /// The next switch to it calls body(argument), whatever the fiber did before. The body must not
-  /// return; its last act is switch_for_good().
+  /// return: where it has nothing left to do, it calls park().
   void start(FiberContext::Entry body, void* argument);
-  /// After switch_for_good(), or to abandon a suspended fiber.
-  void end() { watch_.ends(is_left_for_good_); }
+  /// Whether the next switch to it lets the body go on after park().
+  bool is_parked() const { return is_parked_; }
+  /// To abandon it where it is, parked or not: only start() may follow.
+  void end() { watch_.ends(std::exchange(is_parked_, false)); }
 
   /// From this one, which runs and is resumed by the next switch to it.
   void switch_to(Fiber& other);
-  void switch_for_good(Fiber& other);
+  void park(Fiber& other);
 
  private:
   static void begin(void* self);
@@ -34,7 +37,7 @@ class Fiber {
   FiberWatch watch_;
   FiberContext::Entry body_ = nullptr;
   void* argument_ = nullptr;
-  bool is_left_for_good_ = false;
+  bool is_parked_ = false;
 };
 
 /// The fibers of one worker, made at their first use.

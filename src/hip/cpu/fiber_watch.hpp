@@ -89,17 +89,16 @@ class FiberWatch {
     bytes_ = bytes;
     frames_ = nullptr;
   }
-  /// Frames that were never left are still marked in the stack: the first two, begin() and the
-  /// body, or all of a fiber that was abandoned. Marks of a whole stack take longer than most
-  /// kernels.
-  void ends(bool is_left_for_good) {
-    const std::size_t marked = is_left_for_good ? std::min(bytes_, bytes_of_first_frames) : bytes_;
+  /// Frames that were never left are still marked in the stack: the first ones of a parked fiber,
+  /// all of another.
+  void ends(bool is_parked) {
+    const std::size_t marked = is_parked ? std::min(bytes_, bytes_of_first_frames) : bytes_;
     __asan_unpoison_memory_region(static_cast<const std::byte*>(stack_) + (bytes_ - marked),
                                   marked);
   }
-  void before_switch(FiberWatch& next, bool for_good) {
+  void before_switch(FiberWatch& next) {
     next.previous_ = this;
-    __sanitizer_start_switch_fiber(for_good ? nullptr : &frames_, next.stack_, next.bytes_);
+    __sanitizer_start_switch_fiber(&frames_, next.stack_, next.bytes_);
   }
   /// Tells the stack that was left, too: the worker's is known to the sanitizer alone.
   void after_switch() {
@@ -123,15 +122,15 @@ class FiberWatch {
       unused().pop_back();
     }
   }
-  /// One that was abandoned has calls that never returned.
-  void ends(bool is_left_for_good) {
-    if (is_left_for_good) {
+  /// One that was not parked has calls that never returned.
+  void ends(bool is_parked) {
+    if (is_parked) {
       unused().push_back(own_);
     } else {
       __tsan_destroy_fiber(own_);
     }
   }
-  void before_switch(FiberWatch& next, bool) {
+  void before_switch(FiberWatch& next) {
     own_ = __tsan_get_current_fiber();  // a worker was not made by starts()
     __tsan_switch_to_fiber(next.own_, __tsan_switch_to_fiber_no_sync);
   }
@@ -152,7 +151,7 @@ class FiberWatch {
  public:
   void starts(const std::byte*, std::size_t) {}
   void ends(bool) {}
-  void before_switch(FiberWatch&, bool) {}
+  void before_switch(FiberWatch&) {}
   void after_switch() {}
 };
 #endif
