@@ -67,6 +67,16 @@ inline __device__ uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t se
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(low), "r"(high), "r"(selector));
   return chosen;
 }
+#elif defined(HIPTOOL_AS_NVIDIA)
+// The same where no nibble has its fourth bit set.
+inline uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+  const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+  uint32_t chosen = 0;
+  for (uint32_t k = 0; k < 4; ++k) {
+    chosen |= static_cast<uint32_t>(both >> (selector >> 4 * k & 7U) * 8 & 255U) << 8 * k;
+  }
+  return chosen;
+}
 #endif
 
 // NVIDIA converts whole numbers at a fourth of the rate at which it subtracts: there 2^23, whose

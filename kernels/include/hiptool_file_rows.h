@@ -32,7 +32,8 @@ struct BlockRow {
   }
 };
 
-#if defined(__CUDA_ARCH__)
+// Tests compile this, too, for the processor as if it were for NVIDIA's GPUs.
+#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
 // Of a piece the bytes that belong together go in as few accesses as their places allow: a load of
 // two or four bytes takes the threads as long as one of 16, and compilers do not join them.
 struct PieceBytes {
@@ -127,6 +128,12 @@ __forceinline__ __device__ void BlockRow<32, 34, hiptool_blocks::q8_0_values>::l
 }
 #endif
 
+// Of the type apart_q8_0, for which nothing is specialised.
+inline __device__ void apart_q8_0_values(const hiptool_blocks::Place& place, float* four) {
+  hiptool_blocks::q8_0_values(place, four);
+}
+using ApartRow = BlockRow<32, 34, apart_q8_0_values>;
+
 inline __device__ float to_single(float value) { return value; }
 inline __device__ float to_single(double value) { return static_cast<float>(value); }
 
@@ -204,6 +211,9 @@ __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
     body(BlockRow<values, bytes, hiptool_blocks::name##_values>()); \
     break;
 #include "hiptool_quantised.def"
+#if !defined(__AMDGCN__)
+    case apart_q8_0: body(ApartRow()); break;
+#endif
     case static_cast<uint32_t>(PlainType::f32): body(PlainRow<float>()); break;
     case static_cast<uint32_t>(PlainType::f16): body(PlainRow<F16>()); break;
     case static_cast<uint32_t>(PlainType::bf16): body(PlainRow<Bf16>()); break;

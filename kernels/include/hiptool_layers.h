@@ -50,6 +50,14 @@ enum : unsigned {
 // Plain types have the numbers that ggml gives them.
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
+// Q8_0 in a matrix whose size is no multiple of 16 bytes: the last of the units by which NVIDIA's
+// kernels load others would end behind its memory, so they load numbers of 16 bits. Q6_K needs no
+// such type, because scales follow in the block what is loaded so. The number is behind ggml's.
+enum : uint32_t { apart_q8_0 = 63 };
+HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) {
+  return type == 8 && bytes % 16 != 0 ? apart_q8_0 : type;
+}
+
 // Of ggml's numbers those of the types that hiptool_stretches.h reads.
 HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
   return type == 8 || (type >= 12 && type <= 14);
@@ -77,7 +85,7 @@ struct FileMatrix {
   uint64_t rows;
   uint64_t columns;
   uint64_t row_bytes;
-  uint32_t type;        // ggml's number
+  uint32_t type;        // ggml's number, or apart_q8_0
   uint32_t has_pieces;  // rows consist of whole pieces, plain ones at multiples of 16 bytes
 };
 

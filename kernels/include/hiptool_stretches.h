@@ -40,21 +40,18 @@ inline __device__ EightWords words_of(uint4 low, uint4 high) {
   return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
 }
 
-// 32 bytes at an even address, by the two or three aligned units that have some of them.
+// 32 bytes at an even address, by the two or three aligned units that have some of them: up to 14
+// bytes behind them are read too, which belong to the block but for Q8_0 (see apart_q8_0).
 struct EvenBytes {
   uint4 units[3];
   uint32_t past;
 
   __forceinline__ __device__ void load(const uint8_t* from) {
     past = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 16);
-#if defined(__CUDA_ARCH__)
     const auto* const first = reinterpret_cast<const uint4*>(from - past);
     units[0] = load_unit(first);
     units[1] = load_unit(first + 1);
     units[2] = load_unit(first + (past + 31) / 16);
-#else
-    __builtin_memcpy(reinterpret_cast<uint8_t*>(units) + past, from, sizeof(EightWords));
-#endif
   }
   __forceinline__ __device__ EightWords words() const {
     uint32_t all[12] = {units[0].x, units[0].y, units[0].z, units[0].w, units[1].x, units[1].y,

@@ -384,3 +384,6 @@ HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
               hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>>::is_known, \
       "the host launches as many blocks as there are tiles");
 #include "hiptool_quantised.def"
+#if !defined(__AMDGCN__)
+HIPTOOL_KERNEL(apart_q8_0, hiptool_ops::ApartRow);
+#endif

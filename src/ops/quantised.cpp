@@ -87,7 +87,8 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
 }
 
 /// "q4_k": kernels have the names of types in small letters.
-std::string kernel_name_of(ElementType type) {
+std::string kernel_name_of(const hiptool_ops::FileMatrix& matrix, ElementType type) {
+  if (matrix.type == hiptool_ops::apart_q8_0) return "apart_q8_0";
   std::string name(type.name());
   for (char& letter : name) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
@@ -133,6 +134,9 @@ hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
   matrix.columns = weights.columns();
   matrix.row_bytes = weights.row_bytes();
   matrix.type = type_with_kernels(weights.type());
+  if (weights.device().platform() == Platform::nvidia) {
+    matrix.type = hiptool_ops::type_of_memory(matrix.type, weights.rows() * weights.row_bytes());
+  }
   matrix.has_pieces = weights.columns() % piece_columns == 0 ? 1 : 0;
   return matrix;
 }
@@ -315,11 +319,16 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   std::array<void*, most_products> weights{};
   std::array<void*, most_products> outs{};
   const bool is_staged = backend.device().platform() == Platform::nvidia;
+  std::uint32_t type = 0;
   for (std::size_t i = 0; i < products.size(); ++i) {
     all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
     weights[i] = products[i].weights->blocks().address();
     outs[i] = products[i].out->address();
+    type = std::max(type, all.each[i].matrix.type);
   }
+  // All by one kernel, that of apart_q8_0 where one needs it: the number is larger than that of
+  // Q8_0.
+  for (hiptool_ops::FileProduct& one : all.each) one.matrix.type = type;
   const hiptool_ops::FileMatrix& matrix = all.each[0].matrix;
   const bool is_gated = gate != hiptool_ops::ProductGate::none;
   const std::uint64_t rows = hiptool_ops::token_rows(matrix.type, is_staged);
@@ -335,9 +344,9 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   all.gate = gate;
   if (input.norm != nullptr) all.epsilon = static_cast<float>(input.norm->epsilon);
   const LaunchConfig config = token_launch(backend, tiles, matrix);
-  launch(state_of(backend).kernel(
-             "ops_quantised_one",
-             "hiptool_quantised_matmul_1_" + kernel_name_of(products.front().weights->type())),
+  launch(state_of(backend).kernel("ops_quantised_one",
+                                  "hiptool_quantised_matmul_1_" +
+                                      kernel_name_of(matrix, products.front().weights->type())),
          config, backend.stream(), all, weights[0], weights[1], weights[2],
          grids_of(backend, matrix), vector.address(),
          input.norm != nullptr ? input.norm->weight->address() : nullptr,

@@ -8,6 +8,7 @@
 
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/graphs.hpp"
+#include "fakes/cuda/reads.hpp"
 
 using namespace hiptool::fake;
 using namespace hiptool::hip;
@@ -23,7 +24,10 @@ CUresult allocate(CUresult entered, CUdeviceptr* address, std::size_t bytes,
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   void* pointer = nullptr;
   const CUresult result = forward_after(entered, call, &pointer, bytes, arguments...);
-  if (result == CUDA_SUCCESS) *address = to_address(pointer);
+  if (result == CUDA_SUCCESS) {
+    *address = to_address(pointer);
+    add_memory(pointer, bytes);
+  }
   return result;
 }
 
@@ -61,7 +65,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   return allocate(enter_unrecorded(), address, bytes, &Api::hipMalloc);
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return forward_after(enter_unrecorded(), &Api::hipFree, to_pointer(address));
+  const CUresult entered = enter_unrecorded();
+  // Before another thread can get the same address.
+  if (entered == CUDA_SUCCESS) remove_memory(to_pointer(address));
+  return forward_after(entered, &Api::hipFree, to_pointer(address));
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   return allocate(enter_context(), address, bytes, &Api::hipMallocManaged, flags);

@@ -17,6 +17,7 @@
 #include "fakes/cuda/graphs.hpp"
 #include "fakes/cuda/hold.hpp"
 #include "fakes/cuda/image.hpp"
+#include "fakes/cuda/reads.hpp"
 
 using namespace hiptool::fake;
 
@@ -196,6 +197,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   const std::string name = name_of(function);
   hold(name);
   if (is_idle(name, stream)) return CUDA_SUCCESS;
+  if (reads_behind_memory(name, arguments)) {
+    return static_cast<CUresult>(hiptool::hip::hipErrorIllegalAddress);
+  }
   const ProductFault fault(name, stream, arguments);
   result = launch_faulty(name, stream, grid_x, arguments, [&](void** changed) {
     return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "fakes/cuda/reads.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "hiptool_experts.h"
+
+namespace hiptool::fake {
+namespace {
+
+constexpr std::uint32_t q8_0 = 8;
+
+struct KnownMemory {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::size_t> sizes;  // by the first byte
+};
+
+KnownMemory& known_memory() {
+  static KnownMemory known;
+  return known;
+}
+
+/// Whether the bytes begin in an allocation and end behind it.
+bool ends_behind(std::uintptr_t first, std::uint64_t bytes) {
+  const std::lock_guard lock(known_memory().mutex);
+  auto found = known_memory().sizes.upper_bound(first);
+  if (found == known_memory().sizes.begin()) return false;
+  --found;
+  const std::uintptr_t end = found->first + found->second;
+  return first < end && end - first < bytes;
+}
+
+bool has_part_of_unit(std::uintptr_t weights, std::uint64_t bytes, std::uint64_t unit_bytes) {
+  return bytes > 0 && ends_behind(weights, (bytes + unit_bytes - 1) / unit_bytes * unit_bytes);
+}
+
+bool has_part_of_unit(const hiptool_ops::FileMatrix& matrix, void* argument,
+                      std::uint64_t unit_bytes) {
+  const auto weights = reinterpret_cast<std::uintptr_t>(*static_cast<void* const*>(argument));
+  return has_part_of_unit(weights, matrix.rows * matrix.row_bytes, unit_bytes);
+}
+
+/// By kernels for all types.
+bool has_part_of_eight(const hiptool_ops::FileMatrix& matrix, void* argument) {
+  return matrix.type == q8_0 && has_part_of_unit(matrix, argument, 8);
+}
+
+bool experts_have_parts(void** arguments) {
+  const auto& all = *static_cast<const hiptool_ops::ExpertProduct*>(arguments[0]);
+  const auto* const experts = *static_cast<const hiptool_ops::ExpertMatrix* const*>(arguments[1]);
+  for (std::uint64_t i = 0; i < all.experts; ++i) {
+    const hiptool_ops::ExpertMatrix& one = experts[i];
+    if (one.type == q8_0 && has_part_of_unit(one.address, all.rows * one.row_bytes, 8)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void add_memory(const void* first, std::size_t bytes) {
+  const std::lock_guard lock(known_memory().mutex);
+  known_memory().sizes[reinterpret_cast<std::uintptr_t>(first)] = bytes;
+}
+
+void remove_memory(const void* first) {
+  const std::lock_guard lock(known_memory().mutex);
+  known_memory().sizes.erase(reinterpret_cast<std::uintptr_t>(first));
+}
+
+bool reads_behind_memory(const std::string& kernel, void** arguments) {
+  if (arguments == nullptr) return false;
+  if (kernel == "hiptool_expert_matmul") return experts_have_parts(arguments);
+  if (kernel == "hiptool_embedding_rows") {
+    const auto& all = *static_cast<const hiptool_ops::EmbeddingRows*>(arguments[0]);
+    return has_part_of_eight(all.matrix, arguments[1]);
+  }
+  if (kernel == "hiptool_quantised_matmul_8" || kernel == "hiptool_quantised_matmul_64") {
+    const auto& all = *static_cast<const hiptool_ops::FileProduct*>(arguments[0]);
+    return has_part_of_eight(all.matrix, arguments[1]);
+  }
+  if (kernel != "hiptool_quantised_matmul_1_q8_0") return false;
+  const auto& all = *static_cast<const hiptool_ops::TokenProducts*>(arguments[0]);
+  for (std::uint32_t i = 0; i < all.count; ++i) {
+    if (has_part_of_unit(all.each[i].matrix, arguments[1 + i], 16)) return true;
+  }
+  return false;
+}
+
+}  // namespace hiptool::fake
