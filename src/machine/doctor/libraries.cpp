@@ -34,8 +34,10 @@ void judge_library(const Evidence& evidence, const LibraryAnswer& library, Check
   }
   if (!library.reason.empty()) {
     const bool is_refused = !library.path.empty();
+    // "no rocBLAS was found" is a whole sentence, "/lib/librocblas.so.6 was not loaded" is not.
+    const bool is_named = library.reason.find(" " + library.name) != std::string::npos;
     list.add({"libraries", is_refused ? Severity::warn : Severity::info, "",
-              library.name + (is_refused ? " cannot be used: " : " is missing: ") + library.reason,
+              is_named ? library.reason : library.name + " cannot be used: " + library.reason,
               is_refused ? library.path : "the dynamic linker, folders of the runtime", "",
               is_refused ? "install the " + library.name + " of the runtime's release" : no_need});
     return;

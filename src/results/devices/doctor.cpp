@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "base/contains.hpp"
 #include "base/text.hpp"
@@ -24,10 +25,12 @@ std::size_t count_of(const std::vector<Check>& checks, Severity severity) {
                     [severity](const Check& check) { return check.severity == severity; }));
 }
 
-std::string ids_of(const std::vector<Check>& checks, Severity severity) {
+std::string ids_of(const std::vector<Check>& checks, std::initializer_list<Severity> severities) {
   std::vector<std::string> ids;
-  for (const Check& check : checks) {
-    if (check.severity == severity) base::add_once(ids, check.id);
+  for (const Severity severity : severities) {
+    for (const Check& check : checks) {
+      if (check.severity == severity) base::add_once(ids, check.id);
+    }
   }
   return fmt::format("{}", fmt::join(ids, ", "));
 }
@@ -111,16 +114,14 @@ report::Line doctor_verdict(const std::vector<Check>& checks, bool has_gpu) {
     return {report::Tone::good, fmt::format("{} passed, {} unknown without a GPU",
                                             base::count_of(passed, "host check"), unknown)};
   }
-  std::string names = ids_of(checks, Severity::fail);
-  const std::string warned = ids_of(checks, Severity::warn);
-  if (!warned.empty()) names += (names.empty() ? "" : ", ") + warned;
   std::string counts = failed > 0 ? base::count_of(failed, "check") + " failed" : "";
   if (warnings > 0) {
     if (failed > 0) counts += ", ";
     counts += failed > 0 ? std::to_string(warnings) : base::count_of(warnings, "check");
     counts += warnings == 1 ? " warns" : " warn";
   }
-  return {failed > 0 ? report::Tone::bad : report::Tone::warning, counts + ": " + names + rest};
+  return {failed > 0 ? report::Tone::bad : report::Tone::warning,
+          counts + ": " + ids_of(checks, {Severity::fail, Severity::warn}) + rest};
 }
 
 std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool verbose) {
@@ -134,7 +135,7 @@ std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool v
   }
   if (verbose) return lines;
   add_unknown(checks, lines);
-  const std::string passed = ids_of(checks, Severity::pass);
+  const std::string passed = ids_of(checks, {Severity::pass});
   if (!passed.empty()) lines.push_back({report::Tone::good, "pass " + passed});
   return lines;
 }

@@ -98,6 +98,7 @@ TEST_CASE("doctor: libraries with their versions, and GPUs that they have no ker
       {Platform::amd, "rocBLAS", "/lib/librocblas.so.5", "5.1.0", "", {"gfx1100", "gfx1151"}},
       {Platform::amd, "hipBLASLt", "/lib/libhipblaslt.so.1", "", "", {"gfx1152"}},
       {Platform::amd, "MIOpen", "", "", "no MIOpen was found", {}},
+      {Platform::amd, "MIOpen", "", "", "libMIOpen.so.1: cannot open shared object file", {}},
       {Platform::cpu, "OpenBLAS", "/lib/libopenblas.so.0", "9.1", "reports version 9.1", {}}};
   std::vector<std::string> found;
   for (const Check& check : examine(evidence)) {
@@ -110,7 +111,8 @@ TEST_CASE("doctor: libraries with their versions, and GPUs that they have no ker
             "warn rocBLAS 5.1.0 has no kernels for gfx1152 (amd:0) in it: /lib/librocblas.so.5",
             "warn OpenBLAS cannot be used: reports version 9.1",
             "info hipBLASLt: /lib/libhipblaslt.so.1",
-            "info MIOpen is missing: no MIOpen was found"});
+            "info no MIOpen was found",
+            "info MIOpen cannot be used: libMIOpen.so.1: cannot open shared object file"});
 }
 
 TEST_CASE("doctor: GPUs that one reason leaves unknown are listed as ranges") {

@@ -47,6 +47,10 @@ TEST_CASE("doctor: the verdict counts, names what is wrong once, and has its col
   const report::Line line = results::doctor_verdict(some_checks, true);
   CHECK(line.text == "1 check failed, 2 warn: kfd-perm, large-bar; 1 passed, 2 unknown");
   CHECK(line.tone == report::Tone::bad);
+  std::vector<Check> both = some_checks;
+  both.push_back({"kfd-perm", Severity::warn, "", "slow", "/dev/kfd", "", "do this"});
+  CHECK(results::doctor_verdict(both, true).text ==
+        "1 check failed, 3 warn: kfd-perm, large-bar; 1 passed, 2 unknown");
   CHECK(results::doctor_exit_code(some_checks) == 1);
   const std::vector<Check> good{some_checks[3], some_checks[4], some_checks[6]};
   CHECK(results::doctor_verdict(good, true).text == "no check failed; 1 passed, 1 unknown");
