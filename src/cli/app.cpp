@@ -53,7 +53,9 @@ void show_help(const Request& request, CommandTree& tree, const Environment& env
   } else if (request.topic == "man") {
     console.out(man_page_text(describe(tree), request.page, manual_date(environment.getenv)));
   } else {
-    console.out(topic_text(request.topic));
+    const std::string text = topic_text(request.topic);
+    if (text.empty()) throw unknown_topic(tree, request.topic);
+    console.out(text);
   }
 }
 

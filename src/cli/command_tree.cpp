@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/value_words.hpp"
 #include "cli/wrong_words.hpp"
 #include "hiptool/error.hpp"
 #include "report/text.hpp"
@@ -72,18 +73,6 @@ Error unknown_option(const CLI::App& root, const std::string& word, const std::s
   return usage_error("unknown option '" + name + "'", join_lines(hint, help_hint(root)));
 }
 
-// For a value without its option: "did you mean '--level quick'?".
-std::string hint_for_value(CLI::App& app, const std::string& word) {
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_lnames().empty()) continue;
-    for (const std::string& value : help_of(*option).values) {
-      if (!base::equals_ignoring_case(value, word)) continue;
-      return fmt::format("did you mean '--{} {}'?", option->get_lnames().front(), value);
-    }
-  }
-  return {};
-}
-
 Error unexpected_argument(CLI::App& root, CLI::App& command, const std::string& word) {
   std::string hint = hint_for_value(command, word);
   if (hint.empty()) hint = hint_for_value(root, word);
@@ -98,7 +87,7 @@ Error unknown_word(CLI::App& root, const std::string& word, const std::string& n
   if (word.size() > 1 && word.front() == '-') return unknown_option(root, word, next);
   const auto chosen = root.get_subcommands();
   if (!chosen.empty()) return unexpected_argument(root, *chosen.front(), word);
-  std::string hint = hint_for_command(word, next);
+  std::string hint = hint_for_word(root, word, next);
   if (hint.empty()) {
     std::vector<std::string> candidates;
     for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
@@ -106,7 +95,7 @@ Error unknown_word(CLI::App& root, const std::string& word, const std::string& n
     }
     hint = base::suggestion(word, candidates);
   }
-  return usage_error("unknown command '" + word + "'", join_lines(hint, help_hint(root)));
+  return usage_error("unknown command '" + word + "'", join_lines(hint, help_named_in(hint)));
 }
 
 // For a command whose first argument chooses a form: "write hiptool report compare OLD NEW, ...".
@@ -190,7 +179,7 @@ std::string first_argument(const CLI::App& root) {
 }
 
 // `hiptool help WORD [SECOND]`: codes (HT-...) and the names of commands in any case.
-Request request_of_help(const CommandTree& tree, const CLI::App& root) {
+Request request_of_help(const CommandTree& tree) {
   const bool is_code = base::equals_ignoring_case(tree.help_topic().substr(0, 3), "HT-");
   const std::string topic = is_code ? tree.help_topic() : base::lower_case(tree.help_topic());
   const std::string second = base::lower_case(tree.help_page());
@@ -204,7 +193,8 @@ Request request_of_help(const CommandTree& tree, const CLI::App& root) {
       for (const Form& form : command->forms) seconds.emplace_back(form.name);
     }
     throw usage_error("unexpected argument '" + tree.help_page() + "'",
-                      join_lines(base::suggestion(second, seconds), help_hint(root)));
+                      join_lines(base::suggestion(second, seconds),
+                                 help_named_in(command == nullptr ? "" : command->name)));
   }
   return {Request::Kind::help,
           command,
@@ -215,6 +205,11 @@ Request request_of_help(const CommandTree& tree, const CLI::App& root) {
 }
 
 }  // namespace
+
+std::string hint_for_word(CLI::App& root, const std::string& word, const std::string& next) {
+  std::string hint = hint_for_command(word, next);
+  return hint.empty() ? hint_for_value_of_any(root, word) : hint;
+}
 
 CommandTree::CommandTree()
     : root_(std::make_unique<CLI::App>(
@@ -314,7 +309,7 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
     throw usage_error("no command given", join_lines(version, help_hint(root)));
   }
   if (subcommand->get_name() != "help") return {Request::Kind::command, asked_command(), {}};
-  return request_of_help(tree, root);
+  return request_of_help(tree);
 }
 
 }  // namespace hiptool::cli

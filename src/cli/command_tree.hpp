@@ -67,6 +67,10 @@ struct Request {
   bool is_whole = false;             ///< help with the details of every option
 };
 
+/// What a word that is no command may have meant: a command, or a value of one. `next` is the word
+/// that follows it, or empty. Empty if nothing is known.
+std::string hint_for_word(CLI::App& root, const std::string& word, const std::string& next);
+
 /// Parses the arguments into the tree's options. Throws Error(invalid_argument), with a suggestion
 /// for a misspelt word.
 Request parse(CommandTree& tree, int argc, const char* const* argv);

@@ -124,6 +124,17 @@ bool is_model_file(std::string_view word) {
   return false;
 }
 
+// "gfx942", "sm_90".
+bool is_gpu_target(std::string_view word) {
+  for (const std::string_view start : {"gfx", "sm_"}) {
+    if (word.size() > start.size() && word.starts_with(start) &&
+        base::parse_number<unsigned>(word.substr(start.size()), 16)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string commands_for_model(std::string_view word) {
   const std::string file = base::quoted_for_shell(std::string(word));
   std::error_code ignored;
@@ -159,6 +170,10 @@ std::string hint_for_command(std::string_view word, std::string_view next) {
                                                     is_model_file(next)
                                                         ? base::quoted_for_shell(std::string(next))
                                                         : "MODEL"));
+  }
+  if (is_gpu_target(word)) {
+    return "'hiptool devices' shows the architecture of each GPU, 'hiptool --version' those with "
+           "built-in kernels";
   }
   std::error_code ignored;
   if (is_model_file(word)) return commands_for_model(word);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/help/command_docs.hpp"
+#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 
@@ -22,8 +23,12 @@ std::string command_help_text(const CommandDoc& command, const HelpStyle& style)
 /// Topics of `hiptool help` other than commands.
 std::vector<std::string> help_topics();
 
-/// The text of a topic. Throws Error(invalid_argument) with a suggestion for an unknown one.
+/// The text of a topic; empty for an unknown one.
 std::string topic_text(const std::string& topic);
+
+/// The error of a word that is neither a command nor a topic. Its hint names the command or topic
+/// that explains the word, such as the name of a kernel or an environment variable.
+Error unknown_topic(CommandTree& tree, const std::string& word);
 
 /// Every command with its examples, arguments and options, as Markdown.
 std::string reference_text(const ProgramDoc& program);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <sstream>
 #include <string_view>
 
 #include "base/suggest.hpp"
@@ -7,6 +9,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/help/help.hpp"
 #include "cli/output/failure.hpp"
+#include "cli/value_words.hpp"
 #include "machine/codes.hpp"
 
 namespace hiptool::cli {
@@ -121,6 +124,25 @@ The first line of the report and failures[] in JSON name each missed threshold
 with the measurement, the expected rate and the measured one.
 )";
 
+// "environment" for "hiptool_device", "exit-codes" for "5": the topic with a line whose first
+// column has the word; empty if there is none.
+std::string topic_that_lists(const std::string& word) {
+  for (const char* const topic : {"exit-codes", "environment", "units"}) {
+    std::istringstream lines(topic_text(topic));
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+      if (start == 0) continue;
+      std::istringstream column(line.substr(start, line.find("  ", start) - start));
+      for (std::string one; column >> one;) {
+        if (one.ends_with(',')) one.pop_back();
+        if (base::equals_ignoring_case(one, word)) return topic;
+      }
+    }
+  }
+  const machine::CodeInfo* const code = machine::find_code("HT-" + word);
+  return code == nullptr ? std::string() : std::string(code->code);
+}
+
 }  // namespace
 
 std::vector<std::string> help_topics() {
@@ -136,13 +158,24 @@ std::string topic_text(const std::string& topic) {
   if (topic == "environment") return std::string(environment_text);
   if (topic == "thresholds") return std::string(thresholds_text);
   if (topic == "units") return std::string(units_text);
-  if (base::equals_ignoring_case(topic.substr(0, 3), "HT-")) {
-    throw usage_error("unknown code '" + topic + "'", "see 'hiptool help codes' for all of them");
+  return {};
+}
+
+Error unknown_topic(CommandTree& tree, const std::string& word) {
+  if (base::equals_ignoring_case(word.substr(0, 3), "HT-")) {
+    return usage_error("unknown code '" + word + "'", "see 'hiptool help codes' for all of them");
   }
-  std::vector<std::string> topics = help_topics();
-  for (const Command& command : commands()) topics.push_back(command.name);
-  const std::string near = base::suggestion(topic, topics);
-  throw usage_error("no help topic '" + topic + "'", join_lines(near, "see 'hiptool help'"));
+  const std::string message = "no help topic '" + word + "'";
+  if (const std::string topic = topic_that_lists(word); !topic.empty()) {
+    return usage_error(message, "see 'hiptool help " + topic + "'");
+  }
+  std::string hint = hint_for_word(tree.root(), word, {});
+  if (hint.empty()) {
+    std::vector<std::string> topics = help_topics();
+    for (const Command& command : commands()) topics.push_back(command.name);
+    hint = base::suggestion(word, topics);
+  }
+  return usage_error(message, join_lines(hint, help_named_in(hint)));
 }
 
 }  // namespace hiptool::cli

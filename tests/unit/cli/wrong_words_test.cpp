@@ -128,7 +128,37 @@ TEST_CASE("a value without its option names the option") {
                {{"bench-copy", "cuda:1"}, "did you mean 'nvidia:1'?"},
                {{"check", "a b.gguf"}, "did you mean '--model 'a b.gguf''?"},
                {{"bench-copy", "m.gguf"}, "see 'hiptool help bench-copy'"},
-               {{"help", "load", "cpu"}, "see 'hiptool help'"}});
+               {{"help", "load", "cpu"}, "see 'hiptool help load'"}});
+}
+
+TEST_CASE("a value without its command leads to the command and to its help") {
+  check_hints({{{"matmul"}, "did you mean 'hiptool run-kernel matmul'?"},
+               {{"matmul"}, "see 'hiptool help run-kernel'"},
+               {{"help", "matmul"}, "did you mean 'hiptool run-kernel matmul'?"},
+               {{"help", "MATMUL"}, "see 'hiptool help run-kernel'"},
+               {{"help", "memtest-random"}, "did you mean 'hiptool run-kernel memtest-random'?"},
+               {{"help", "bash"}, "did you mean 'hiptool completion bash'?"},
+               {{"help", "h2d"}, "'h2d' is a value of bench-copy --kind"},
+               {{"help", "h2d"}, "see 'hiptool help bench-copy'"},
+               {{"help", "host_to_device_memcpy_ce"}, "is a value of bench-copy --testcase"},
+               {{"help", "llama"}, "'llama' is a value of make-model --architecture"},
+               {{"help", "q8_0"}, "see 'hiptool help load' or 'hiptool help run-kernel'"},
+               {{"help", "json"}, "did you mean '--format json'?"},
+               {{"help", "gfx90a"}, "'hiptool devices' shows the architecture of each GPU"},
+               {{"sm_90"}, "see 'hiptool help devices'"},
+               {{"help", "doctor"}, "did you mean 'hiptool devices --doctor'?"},
+               {{"help", "doctor"}, "see 'hiptool help devices'"},
+               {{"help", "m.gguf"}, "hiptool inspect m.gguf"},
+               {{"help", "laod"}, "did you mean 'load'?"},
+               {{"help", "zebra"}, "see 'hiptool help'"}});
+}
+
+TEST_CASE("a word that a topic lists leads to the topic") {
+  check_hints({{{"help", "HIPTOOL_DEVICE"}, "see 'hiptool help environment'"},
+               {{"help", "HIP_PATH"}, "see 'hiptool help environment'"},
+               {{"help", "130"}, "see 'hiptool help exit-codes'"},
+               {{"help", "1.5GiB"}, "see 'hiptool help units'"},
+               {{"help", "kfd-missing"}, "see 'hiptool help HT-KFD-MISSING'"}});
 }
 
 TEST_CASE("names of devices in other programs lead to an id") {
