@@ -2,7 +2,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -15,16 +14,20 @@
 #include "ops/quantised.hpp"
 #include "reference/ops/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
+#include "unit/ops/quantised_support.hpp"
 #include "unit/ops/quantised_values.hpp"
 
 using namespace hiptool;
 using ops::QuantisedTensor;
 using reference::Values;
+using test::element_type;
+using test::float_bits;
+using test::FloatBits;
+using test::next_number;
 using test::Placement;
 
 namespace {
 
-using FloatBits = std::vector<std::uint32_t>;
 using Dims = std::vector<std::uint64_t>;
 
 Values transposed(const Values& matrix) {
@@ -37,32 +40,15 @@ Values transposed(const Values& matrix) {
   return turned;
 }
 
-std::uint32_t next_number(std::uint32_t& state) {
-  state = state * 1664525u + 1013904223u;
-  return state >> 16;
-}
-
-ElementType element_type(std::string_view name) {
-  const model::GgufType* const found = model::find_gguf_type(name);
-  REQUIRE(found != nullptr);
-  return ElementType(found->entry);
-}
-
 QuantisedTensor golden_weights(const Backend& backend, const test::GoldenType& golden) {
-  const ElementType type = element_type(golden.name);
-  const std::size_t block = type.block_bits() / 8;
-  const std::size_t count = test::golden_rows * test::golden_columns / type.block_elements();
-  std::vector<std::uint8_t> bytes(count * block);
-  std::uint32_t state = model::find_gguf_type(golden.name)->id;
-  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(next_number(state));
-  for (const auto& [offset, keep] : golden.masks) {
-    for (std::size_t i = 0; keep != 0 && i < count; ++i) {
-      bytes[i * block + offset] &= static_cast<std::uint8_t>(keep);
+  const auto keep_masked = [&](std::uint8_t* block) {
+    for (const auto& [offset, keep] : golden.masks) {
+      if (keep != 0) block[offset] &= static_cast<std::uint8_t>(keep);
     }
-  }
-  Buffer buffer(backend.device(), bytes.size());
-  copy_h2d_and_wait(buffer, std::as_bytes(std::span(bytes)));
-  return {buffer, type, test::golden_rows, test::golden_columns};
+  };
+  return test::random_blocks(backend, element_type(golden.name), test::golden_rows,
+                             test::golden_columns, model::find_gguf_type(golden.name)->id,
+                             keep_masked);
 }
 
 std::vector<float> golden_x(std::size_t tokens) {
@@ -73,16 +59,6 @@ std::vector<float> golden_x(std::size_t tokens) {
     x.push_back(static_cast<float>(whole) / 1024);
   }
   return x;
-}
-
-FloatBits float_bits(const std::vector<float>& values) {
-  FloatBits bits(values.size());
-  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
-  return bits;
-}
-
-FloatBits float_bits(const Backend& backend, const Tensor& tensor) {
-  return float_bits(tensor.to_host<float>(backend.stream()));
 }
 
 Values plain_numbers(DType dtype, const Dims& dims, std::uint32_t seed) {

@@ -4,7 +4,6 @@
 // for all shapes on which that way depends.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -13,16 +12,18 @@
 #include "hiptool/ops_experts.hpp"
 #include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
-#include "model/element_types.hpp"
 #include "ops/quantised.hpp"
 #include "unit/ops/check_operation.hpp"
+#include "unit/ops/quantised_support.hpp"
 
 using namespace hiptool;
 using ops::QuantisedTensor;
+using test::element_type;
+using test::float_bits;
+using test::FloatBits;
+using test::next_number;
 
 namespace {
-
-using FloatBits = std::vector<std::uint32_t>;
 
 /// A type with small scales: the byte of its blocks that holds the upper bits of each half.
 struct PackedType {
@@ -33,33 +34,15 @@ struct PackedType {
 constexpr PackedType packed_types[] = {
     {"Q4_K", 1, 3}, {"Q5_K", 1, 3}, {"Q6_K", 209, 0}, {"Q8_0", 1, 0}, {"Q4_0", 1, 0}};
 
-std::uint32_t next_number(std::uint32_t& state) {
-  state = state * 1664525u + 1013904223u;
-  return state >> 16;
-}
-
-ElementType element_type(std::string_view name) {
-  const model::GgufType* const found = model::find_gguf_type(name);
-  REQUIRE(found != nullptr);
-  return ElementType(found->entry);
-}
-
 QuantisedTensor random_weights(const Backend& backend, const PackedType& packed, std::uint64_t rows,
                                std::uint64_t columns, std::uint32_t seed) {
-  const ElementType type = element_type(packed.name);
-  const std::size_t block = type.block_bits() / 8;
-  std::vector<std::uint8_t> bytes(rows * columns / type.block_elements() * block);
-  std::uint32_t state = seed;
-  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(next_number(state));
   // Finite numbers of either sign and of many sizes.
-  for (std::size_t at = 0; at < bytes.size(); at += block) {
+  const auto make_finite = [&](std::uint8_t* block) {
     for (const std::size_t half : {packed.scale, packed.minimum}) {
-      if (half != 0) bytes[at + half] &= 0xBF;
+      if (half != 0) block[half] &= 0xBF;
     }
-  }
-  Buffer buffer(backend.device(), bytes.size());
-  copy_h2d_and_wait(buffer, std::as_bytes(std::span(bytes)));
-  return {buffer, type, rows, columns};
+  };
+  return test::random_blocks(backend, element_type(packed.name), rows, columns, seed, make_finite);
 }
 
 std::vector<float> random_vectors(std::uint64_t tokens, std::uint64_t columns) {
@@ -69,13 +52,6 @@ std::vector<float> random_vectors(std::uint64_t tokens, std::uint64_t columns) {
     x.push_back((static_cast<float>(next_number(state)) - 32768) / 8192);
   }
   return x;
-}
-
-FloatBits float_bits(const Backend& backend, const Tensor& tensor) {
-  const std::vector<float> values = tensor.to_host<float>(backend.stream());
-  FloatBits bits(values.size());
-  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
-  return bits;
 }
 
 struct Inputs {

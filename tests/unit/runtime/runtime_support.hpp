@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// What tests of ModelRuntime share.
 #pragma once
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "hiptool/backend.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/model_runtime.hpp"
 #include "hiptool/platform.hpp"
@@ -26,6 +30,26 @@ inline ModelRuntime::Options of_context(std::uint64_t tokens, std::uint64_t chun
 inline std::vector<float> host_logits(ModelRuntime& runtime,
                                       const std::vector<std::uint32_t>& ids) {
   return runtime.decode_step(ids).to_host<float>(runtime.backend().stream());
+}
+
+/// Calls body(backend, loaded, spec) for decoders of which each has steps that the others do not
+/// have: attention that reads its position from memory or does not, experts, windows, sinks. A
+/// sanitizer gets only the decoder of that architecture.
+template <class Body>
+void for_each_kind_of_decoder(const std::string& if_sanitized, Body body) {
+  std::set<std::string> architectures{"llama",     "qwen2",  "gemma3",  "gpt-oss",
+                                      "deepseek2", "qwen35", "cohere2", "qwen3moe"};
+  if (test::is_sanitized) architectures = {if_sanitized};
+  Platforms platforms;
+  const Backend backend(device(platforms));
+  for (const Golden& golden : goldens) {
+    if (architectures.erase(golden.architecture) == 0) continue;
+    CAPTURE(golden.architecture);
+    const TemporaryFolder folder;
+    const LoadedModel loaded = load_model(made_model(folder, golden), backend.device());
+    body(backend, loaded, DecoderSpec::read(loaded.model()));
+  }
+  CHECK(architectures.empty());
 }
 
 /// A value of a layer, as it was computed; numbers of experts too, which are exact.

@@ -117,18 +117,8 @@ std::vector<std::string_view> calls_of_run(const WatchedSample& sample, std::uin
 }  // namespace
 
 TEST_CASE("steps ahead: ids, digest and position are those of steps one by one") {
-  Platforms platforms;
-  const Backend backend(device(platforms));
-  // Each has steps that the others do not have.
-  std::set<std::string> architectures{"llama",     "qwen2",  "gemma3",  "gpt-oss",
-                                      "deepseek2", "qwen35", "cohere2", "qwen3moe"};
-  if (test::is_sanitized) architectures = {"qwen35"};
-  for (const Golden& golden : goldens) {
-    if (architectures.erase(golden.architecture) == 0) continue;
-    CAPTURE(golden.architecture);
-    const TemporaryFolder folder;
-    const LoadedModel loaded = load_model(made_model(folder, golden), backend.device());
-    const DecoderSpec spec = DecoderSpec::read(loaded.model());
+  const auto check = [](const Backend& backend, const LoadedModel& loaded,
+                        const DecoderSpec& spec) {
     ModelRuntime runtime(backend, loaded, spec, of_context(16, 2));
     const Run expected = decode(runtime, 4, StepOrder::one_by_one);
     CHECK(!expected.error);
@@ -141,8 +131,8 @@ TEST_CASE("steps ahead: ids, digest and position are those of steps one by one")
     CHECK(is_same(run.found, expected.found));
     CHECK(runtime.position() == position);
     CHECK(host_logits(runtime, {7}) == next);
-  }
-  CHECK(architectures.empty());
+  };
+  for_each_kind_of_decoder("qwen35", check);
 }
 
 TEST_CASE("steps ahead: whatever the number of tokens, none beyond the last is computed") {

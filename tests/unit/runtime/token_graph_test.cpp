@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,18 +68,8 @@ std::optional<Error> error_of(ModelRuntime& runtime, std::uint32_t id) {
 }  // namespace
 
 TEST_CASE("token graph: the bits of launches one by one, at each position and after a reset") {
-  Platforms platforms;
-  const Backend backend(device(platforms));
-  // With and without attention that reads its position from memory; experts, windows, sinks.
-  std::set<std::string> architectures{"llama",     "qwen2",  "gemma3",  "gpt-oss",
-                                      "deepseek2", "qwen35", "cohere2", "qwen3moe"};
-  if (test::is_sanitized) architectures = {"gemma3"};
-  for (const Golden& golden : goldens) {
-    if (architectures.erase(golden.architecture) == 0) continue;
-    CAPTURE(golden.architecture);
-    const TemporaryFolder folder;
-    const LoadedModel loaded = load_model(made_model(folder, golden), backend.device());
-    const DecoderSpec spec = DecoderSpec::read(loaded.model());
+  const auto check = [](const Backend& backend, const LoadedModel& loaded,
+                        const DecoderSpec& spec) {
     ModelRuntime each(backend, loaded, spec, launched_each(16));
     const AllLogits expected = logits_of(each);
     ModelRuntime runtime(backend, loaded, spec, of_context(16));
@@ -88,8 +77,8 @@ TEST_CASE("token graph: the bits of launches one by one, at each position and af
       CHECK(logits_of(runtime) == expected);
       runtime.reset();
     }
-  }
-  CHECK(architectures.empty());
+  };
+  for_each_kind_of_decoder("gemma3", check);
 }
 
 TEST_CASE("token graph: a token is one launch of it, and few of kernels") {
