@@ -83,6 +83,29 @@ std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
   return text.substr(0, end);
 }
 
+bool is_plain_number(std::string_view word) {
+  return !word.empty() && word.front() >= '0' && word.front() <= '9' &&
+         word.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// Whether that blank is part of "55.3 GB/s", "8 tokens" or "1 024".
+bool is_after_number(std::string_view text, std::size_t blank) {
+  const std::size_t start = text.find_last_of(' ', blank - 1) + 1;
+  const std::string_view next = text.substr(blank + 1, text.find(' ', blank + 1) - blank - 1);
+  if (next.empty() || !is_plain_number(text.substr(start, blank - start))) return false;
+  return !is_plain_number(next) || next.size() == 3;
+}
+
+// That blank, or an earlier one where it would part a number from its unit.
+std::size_t place_to_break(std::string_view text, std::size_t blank, std::size_t start) {
+  std::size_t place = blank;
+  while (is_after_number(text, place)) {
+    place = text.find_last_of(' ', place - 1);
+    if (place == std::string_view::npos || place <= start) return blank;
+  }
+  return place;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -190,10 +213,10 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
   do {
     const std::string lead(lines.empty() ? 0 : indent, ' ');
     std::size_t bytes = bytes_that_fit(text, width > lead.size() ? width - lead.size() : 1);
-    if (bytes < text.size() && text[bytes] != ' ') {
+    if (bytes < text.size()) {
       // A blank among the first letters' own indentation is not a place to break.
       const std::size_t start = std::min(text.find_first_not_of(' '), bytes);
-      const std::size_t blank = text.substr(0, bytes).find_last_of(' ');
+      const std::size_t blank = text.find_last_of(' ', bytes);
       const bool has_blank = blank != std::string_view::npos && blank > start;
       const std::size_t word = has_blank ? blank + 1 : start;
       const std::size_t word_end = std::min(text.find(' ', word), text.size());
@@ -202,7 +225,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
       if (has_comma && indent + display_width(text.substr(word, word_end - word)) > width) {
         bytes = comma + 1;
       } else if (has_blank) {
-        bytes = blank;
+        bytes = place_to_break(text, blank, start);
       }
     }
     lines.push_back(lead + std::string(without_trailing_blanks(text.substr(0, bytes))));

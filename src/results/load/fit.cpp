@@ -183,15 +183,10 @@ std::vector<Line> fit_lines(const ModelFit& fit) {
                   fit.kv_cache_is_bound ? "at most " : "", format_size(fit.kv_cache_bytes));
   if (kv_type_text(fit) != "f16") need += " in " + kv_type_text(fit);
   if (fit.state_bytes > 0) need += " + states " + format_size(fit.state_bytes);
-  std::string rest =
+  if (fit.compute_bytes) need += " + compute " + format_size(compute_bytes(fit));
+  need +=
       fmt::format(" + margin {} = {}", format_size(fit.margin_bytes), format_size(fit.total_bytes));
-  if (fit.compute_bytes) {
-    need += fmt::format(" + compute {}", format_size(compute_bytes(fit)));
-    // One line would be longer than 80 columns.
-    lines.push_back({Tone::plain, std::move(need)});
-    need = "       ";
-  }
-  lines.push_back({Tone::plain, need + rest});
+  lines.push_back({Tone::plain, std::move(need)});
   if (fit.max_context_tokens.value_or(0) == 0) return lines;
   std::string limit = "limit   maximum context " + base::count_of(*fit.max_context_tokens, "token");
   if (fit.memory_context_tokens > fit.max_context_tokens) {

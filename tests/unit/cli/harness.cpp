@@ -29,6 +29,20 @@ int Machine::run(const std::vector<std::string>& words) {
   return cli::run(static_cast<int>(argv.size()), argv.data(), environment);
 }
 
+std::string screen_of(std::vector<std::string> words, std::optional<std::size_t> columns,
+                      int exit_code) {
+  Machine machine;
+  machine.variables.erase("COLUMNS");
+  for (CaptureStream* const stream : {&machine.out, &machine.err}) {
+    stream->terminal = columns.has_value();
+    stream->width = columns;
+  }
+  words.insert(words.end(), {"--color", "never"});
+  const int code = machine.run(words);
+  if (code != exit_code) throw std::runtime_error(machine.err.text);
+  return exit_code == 2 ? machine.err.text : machine.out.text;
+}
+
 std::size_t widest_line(std::string_view text) {
   std::size_t widest = 0;
   std::size_t columns = 0;

@@ -97,6 +97,11 @@ struct Machine {
   int run(const std::vector<std::string>& words);
 };
 
+/// What `hiptool WORDS...` prints on a terminal of that many columns, or without them in a pipe; of
+/// standard error if it ends with `exit_code` 2.
+std::string screen_of(std::vector<std::string> words, std::optional<std::size_t> columns,
+                      int exit_code = 0);
+
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

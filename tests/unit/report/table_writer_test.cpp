@@ -176,8 +176,9 @@ TEST_CASE("two columns without titles are keys and values, which wrap below each
                     {{"name", "a model"}, {"special", "bos 1 <s>, eos 2 </s>, padding 0 <pad>"}}}};
   const std::string text = to_table(report, {30, false, false});
   CHECK(text.find("\n\nname     a model\n"
-                  "special  bos 1 <s>, eos 2\n"
-                  "         </s>, padding 0 <pad>\n") != std::string::npos);
+                  "special  bos 1 <s>, eos\n"
+                  "         2 </s>, padding\n"
+                  "         0 <pad>\n") != std::string::npos);
   CHECK(to_table(report, {12, false, false}).find("name\n  a model\nspecial\n  bos 1 <s>,\n") !=
         std::string::npos);
 }

@@ -82,6 +82,11 @@ TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no
   CHECK(wrap("a bcdefghi", 4, 0) == Lines{"a", "bcde", "fghi"});
   CHECK(wrap("  indented text", 10, 4) == Lines{"  indented", "    text"});
   CHECK(wrap("tail   ", 10, 0) == Lines{"tail"});
+  CHECK(wrap("median 11.4 GB/s and", 14, 0) == Lines{"median", "11.4 GB/s and"});
+  CHECK(wrap("up to 1 024 of", 8, 0) == Lines{"up to", "1 024 of"});
+  CHECK(wrap("0 1 0 1", 3, 0) == Lines{"0 1", "0 1"});
+  CHECK(wrap("100 200 300", 8, 0) == Lines{"100 200", "300"});
+  CHECK(wrap("12345 tokens", 6, 0) == Lines{"12345", "tokens"});
   CHECK(wrap("漢字漢字", 5, 0) == Lines{"漢字", "漢字"});
   CHECK(wrap("e\xcc\x81"
              "e\xcc\x81",

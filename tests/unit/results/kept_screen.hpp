@@ -1,41 +1,27 @@
 // SPDX-License-Identifier: MIT
 /// Screens kept in tests/screens: what a command prints of a fixed result.
 #pragma once
-#include <doctest/doctest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "report/report.hpp"
+namespace hiptool::report {
+struct Report;
+}
 
 namespace hiptool::test {
 
-/// The report on terminals of 80 and 120 columns and in a pipe.
-inline std::string screens_of(const report::Report& report) {
-  std::string text;
-  for (const std::size_t width : {std::size_t{80}, std::size_t{120}}) {
-    text += "---- a terminal of " + std::to_string(width) + " columns, 24 lines\n";
-    text += report::to_table(report, {width, false, true, 24});
-  }
-  return text + "---- a pipe\n" + report::to_table(report, {1'000'000, false, true, 0});
-}
+/// What a command prints on a terminal of that many columns, or without them in a pipe.
+using Screen = std::function<std::string(std::optional<std::size_t> columns)>;
 
-/// Compares with the kept screen of that name. With HIPTOOL_WRITE_SCREENS in the environment it
-/// writes the screen instead.
-inline void check_kept_screen(const std::string& name, const std::string& text) {
-  const char* const folder = std::getenv("HIPTOOL_SCREENS");
-  REQUIRE(folder != nullptr);
-  const std::filesystem::path path = std::filesystem::path(folder) / (name + ".txt");
-  if (std::getenv("HIPTOOL_WRITE_SCREENS") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-  }
-  std::ifstream file(path, std::ios::binary);
-  const std::string kept{std::istreambuf_iterator<char>(file), {}};
-  INFO("rewrite with: HIPTOOL_WRITE_SCREENS=1 meson test -C build screens");
-  CHECK_MESSAGE(text == kept, name << ":\n" << text);
-}
+/// Compares the screens of terminals of 80 and 120 columns and of a pipe with the kept ones, where
+/// equal ones are kept once. No line is wider than its terminal, a wider terminal has all words of
+/// a narrower one, and a pipe has all words of both and cuts nothing. With HIPTOOL_WRITE_SCREENS
+/// in the environment it writes the screens instead.
+void check_kept_screen(const std::string& name, const Screen& screen);
+
+/// The same of a report, on terminals of 24 lines.
+void check_kept_screen(const std::string& name, const report::Report& report);
 
 }  // namespace hiptool::test

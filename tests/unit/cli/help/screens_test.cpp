@@ -10,33 +10,39 @@ using namespace hiptool::cli::testing;
 
 namespace {
 
-std::string screen_of(const std::vector<std::string>& words, std::optional<std::size_t> columns) {
-  Machine machine;
-  machine.variables.erase("COLUMNS");
-  machine.out.terminal = columns.has_value();
-  machine.out.width = columns;
-  std::vector<std::string> all = words;
-  all.insert(all.end(), {"--color", "never"});
-  CHECK(machine.run(all) == 0);
-  return machine.out.text;
-}
-
-std::string screens_of_help(const std::vector<std::string>& words) {
-  return "---- a terminal of 80 columns\n" + screen_of(words, 80) +
-         "---- a terminal of 120 columns\n" + screen_of(words, 120) + "---- a pipe\n" +
-         screen_of(words, {});
+void check_help_screen(const std::string& name, const std::vector<std::string>& words) {
+  hiptool::test::check_kept_screen(
+      name, [&](std::optional<std::size_t> columns) { return screen_of(words, columns); });
 }
 
 }  // namespace
 
 TEST_CASE("help of every command on terminals and in a pipe") {
   for (const Command& command : commands()) {
-    hiptool::test::check_kept_screen("help-" + command.name,
-                                     screens_of_help({command.name, "--help"}));
+    check_help_screen("help-" + command.name, {command.name, "--help"});
     for (const Form& form : command.forms) {
-      hiptool::test::check_kept_screen("help-" + command.name + "-" + form.name,
-                                       screens_of_help({command.name, form.name, "--help"}));
+      check_help_screen("help-" + command.name + "-" + form.name,
+                        {command.name, form.name, "--help"});
     }
   }
-  hiptool::test::check_kept_screen("help", screens_of_help({"--help"}));
+  check_help_screen("help", {"--help"});
+}
+
+TEST_CASE("refusals of wrong usage on terminals and in a pipe") {
+  hiptool::test::check_kept_screen("refused", [](std::optional<std::size_t> columns) {
+    std::string text;
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"zebra"},
+                                               {"help", "matmul"},
+                                               {"report", "compare", "old.json"},
+                                               {"bench-copy", "--size", "64XB"},
+                                               {"check", "--samples", "3"},
+                                               {"load", "--write-golden", "g.json", "m.gguf"},
+                                               {"run-kernel", "fma", "--sweep", "quick"}}) {
+      text += "$ hiptool";
+      for (const std::string& word : words) text += " " + word;
+      text += "\n" + screen_of(words, columns, 2);
+    }
+    return text;
+  });
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include "../../machine/tree_file.hpp"
 #include "kept_screen.hpp"
 #include "kernel_store/images.hpp"
 #include "report/text.hpp"
+#include "results/devices/doctor.hpp"
 #include "results/devices/report.hpp"
+#include "results/devices/topology.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -86,15 +89,49 @@ TEST_CASE("the screens of devices") {
   view.root = folder.path();
   for (const int gpus : {1, 2, 8}) {
     test::check_kept_screen("devices-" + std::to_string(gpus),
-                            test::screens_of(devices_report(inventory_of(gpus), view)));
+                            devices_report(inventory_of(gpus), view));
   }
+  machine::Inventory cpu;
+  cpu.devices = {inventory_of(0).devices.back()};
+  view.is_one_in_full = true;
+  test::check_kept_screen("devices-cpu", devices_report(cpu, view));
+  view.is_one_in_full = false;
   if (!kernel_store::choose_image("digest", Platform::amd, "gfx942")) {
     test::skip_case("this build has no kernel images for gfx942, which the verbose screen names");
     return;
   }
   view.is_verbose = true;
-  test::check_kept_screen("devices-2-verbose",
-                          test::screens_of(devices_report(inventory_of(2), view)));
+  test::check_kept_screen("devices-2-verbose", devices_report(inventory_of(2), view));
+}
+
+TEST_CASE("the screens of devices --doctor and --topology") {
+  machine::TreeFile trouble = machine::read_tree_file(TREES "/h200_trouble.tree");
+  trouble.evidence.libraries = {
+      {Platform::nvidia, "cuBLAS", "", "", "no cuBLAS was found (libcublas.so.13 or .12)", {}}};
+  const std::vector<machine::Check> checks = machine::examine(trouble.evidence);
+  report::Report doctor;
+  doctor.run.end(1);
+  doctor.verdict = {results::doctor_verdict(checks, true)};
+  doctor.notes = results::finding_lines(checks, false);
+  test::check_kept_screen("devices-doctor", doctor);
+
+  const machine::TreeFile two = machine::read_tree_file(TREES "/h200x2_recorded.tree");
+  machine::Inventory inventory;
+  for (const machine::DoctorGpu& one : two.evidence.gpus) {
+    inventory.devices.emplace_back();
+    inventory.devices.back().id = one.id;
+    inventory.devices.back().platform = one.platform;
+    inventory.devices.back().info.pci_bus_id = one.pci->bus_id;
+  }
+  const results::TopologyFindings topology = results::find_topology(
+      inventory, two.evidence.root, [](const std::string&, const std::string&) { return true; });
+  report::Report links;
+  links.run.end(0);
+  links.verdict = {{report::Tone::plain, "2 GPUs usable: nvidia:0-1"}};
+  links.tables = results::topology_tables(topology);
+  links.tables.push_back(results::topology_pairs(topology));
+  links.notes = results::topology_notes(topology);
+  test::check_kept_screen("devices-topology", links);
 }
 
 TEST_CASE("GPUs that are alike share a row, unless they differ or a row each is wanted") {

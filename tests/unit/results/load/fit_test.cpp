@@ -75,8 +75,8 @@ TEST_CASE("fit report: how the need comes about") {
   fit.parts[0].compute_bytes = gib / 4;
   fit.memory_context_tokens = 200'000;
   CHECK(lines_text_of(fit_lines(fit)) ==
-        "fit     weights 6.00 GiB + KV cache 1.00 GiB in q8_0 + compute 256 MiB\n"
-        "        + margin 1.00 GiB = 8.00 GiB\n"
+        "fit     weights 6.00 GiB + KV cache 1.00 GiB in q8_0 + compute 256 MiB + margin 1.00 GiB "
+        "= 8.00 GiB\n"
         "limit   maximum context 100 000 tokens, as trained (memory holds 200 000)\n");
   fit = fitting();
   fit.memory_context_tokens = fit.max_context_tokens;

@@ -194,20 +194,6 @@ std::vector<std::pair<std::string, report::Report>> load_reports() {
 
 TEST_CASE("the screens of load and prove") {
   for (const auto& [name, report] : load_reports()) {
-    test::check_kept_screen(name, test::screens_of(report));
-  }
-}
-
-TEST_CASE("no line of load and prove is wider than the terminal, in a pipe nothing is cut") {
-  for (const auto& one : load_reports()) {
-    CAPTURE(one.first);
-    const report::Report& report = one.second;
-    for (const std::size_t width : {std::size_t{80}, std::size_t{120}}) {
-      std::istringstream lines(report::to_table(report, {width, false, true, 24}));
-      for (std::string line; std::getline(lines, line);) {
-        CHECK_MESSAGE(report::display_width(line) <= width, line);
-      }
-    }
-    CHECK(report::to_table(report, {1'000'000, false, true, 0}).find("...") == std::string::npos);
+    test::check_kept_screen(name, report);
   }
 }

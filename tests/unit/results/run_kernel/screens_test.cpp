@@ -138,17 +138,16 @@ std::string first_line(const report::Report& report) { return report.verdict.fro
 }  // namespace
 
 TEST_CASE("the screens of run-kernel") {
-  test::check_kept_screen("run-kernel", test::screens_of(results::kernel_results_report(
-                                            run_kernel_head(0), builtin_kernels())));
-  test::check_kept_screen("run-kernel-wrong", test::screens_of(results::kernel_results_report(
-                                                  run_kernel_head(5), wrong_kernels())));
-  test::check_kept_screen("run-kernel-list", test::screens_of(results::kernel_list_report(
-                                                 run_kernel_head(0), measure::list_kernels())));
+  test::check_kept_screen("run-kernel",
+                          results::kernel_results_report(run_kernel_head(0), builtin_kernels()));
+  test::check_kept_screen("run-kernel-wrong",
+                          results::kernel_results_report(run_kernel_head(5), wrong_kernels()));
+  test::check_kept_screen("run-kernel-list",
+                          results::kernel_list_report(run_kernel_head(0), measure::list_kernels()));
   test::check_kept_screen("run-kernel-matmul",
-                          test::screens_of(results::library_report(run_kernel_head(0), matmuls())));
-  test::check_kept_screen("run-kernel-module", test::screens_of(module_run().written(0)));
-  test::check_kept_screen("run-kernel-module-interrupted",
-                          test::screens_of(interrupted_module(2).written(130)));
+                          results::library_report(run_kernel_head(0), matmuls()));
+  test::check_kept_screen("run-kernel-module", module_run().written(0));
+  test::check_kept_screen("run-kernel-module-interrupted", interrupted_module(2).written(130));
 }
 
 TEST_CASE("an interrupted kernel of a module keeps its samples, or else its check") {
@@ -171,21 +170,4 @@ TEST_CASE("an interrupted kernel of a module keeps its samples, or else its chec
   const report::Report wrong = bad.written(5);
   CHECK(first_line(wrong).starts_with("wrong result of saxpy on nvidia:0"));
   CHECK(wrong.measurements.front().status == report::Status::mismatch);
-}
-
-TEST_CASE("no line of run-kernel is wider than the terminal, in a pipe nothing is cut") {
-  for (const report::Report& report :
-       {results::kernel_results_report(run_kernel_head(0), builtin_kernels()),
-        results::kernel_results_report(run_kernel_head(5), wrong_kernels()),
-        results::kernel_list_report(run_kernel_head(0), measure::list_kernels()),
-        results::library_report(run_kernel_head(0), matmuls()), module_run().written(0),
-        interrupted_module(0).written(130)}) {
-    for (const std::size_t width : {std::size_t{80}, std::size_t{120}}) {
-      std::istringstream lines(report::to_table(report, {width, false, true, 24}));
-      for (std::string line; std::getline(lines, line);) {
-        CHECK_MESSAGE(report::display_width(line) <= width, line);
-      }
-    }
-    CHECK(report::to_table(report, {1'000'000, false, true, 0}).find("...") == std::string::npos);
-  }
 }

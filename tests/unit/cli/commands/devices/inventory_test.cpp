@@ -174,7 +174,7 @@ TEST_CASE("each vendor's word for its multiprocessors") {
   };
   CHECK(title_of(amd) == "CUs");
   CHECK(title_of(gpu(0)) == "SMs");
-  CHECK(title_of(cpu()) == "cores");
+  CHECK(title_of(cpu()) == "Cores");
   CHECK(contains(json_of({{}, {amd}, {}}), "\"compute_unit_name\": \"CUs\""));
 }
 
