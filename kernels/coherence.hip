@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A kernel that reads and writes memory of the host while the host does, and says what it read
-// wrong.
+// A kernel that reads and writes host memory at the same time as the host, and reports the words
+// that it read wrong.
 #include "hiptool_signals.h"
 
 #include "hiptool_exchange.h"
@@ -10,15 +10,15 @@ using namespace hiptool_exchange;
 
 namespace {
 
-// As in pattern.hip, of the low half of an index.
+// As in pattern.hip, for the low half of an index.
 inline __device__ uint32_t word_at(uint64_t index, uint32_t seed) {
   return mix_bits(static_cast<uint32_t>(index) * 0x9E3779B1U + seed * 0xC2B2AE3DU);
 }
 
 }  // namespace
 
-// In round k the host's lines of parity k % 2 hold the words of seed + k, and the kernel writes
-// those of ~seed + k to its own.
+// In round k the host's lines of parity k % 2 hold the words of seed + k, and the kernel writes the
+// words of ~seed + k to its own lines.
 extern "C" __global__ void __launch_bounds__(256) hiptool_coherence_turns(Turns work) {
   uint32_t* const memory = reinterpret_cast<uint32_t*>(work.memory);
   uint32_t* const turns = reinterpret_cast<uint32_t*>(work.turns) + blockIdx.x * words_per_turn;

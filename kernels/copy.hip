@@ -26,10 +26,10 @@ extern "C" __global__ void __launch_bounds__(256)
   copy_units(from, to, count);
 }
 
-// Copies both ways at once, in units of 16 bytes: of each two stretches the even one from `here` to
-// `there` and the odd one back, each from `shift` units behind its place. A stretch is a power of
-// two, the lanes of a warp, so that each warp copies one way; the shift is a multiple of two
-// stretches, so that what is copied from is never copied to.
+// Copies both ways at once, in units of 16 bytes: even stretches from `here` to `there` and odd
+// ones back, each from `shift` units after its own place. A stretch has as many units as a warp has
+// lanes, a power of two, so that each warp copies one way; the shift is a multiple of two
+// stretches, so that no source is also a destination.
 extern "C" __global__ void __launch_bounds__(1024)
     hiptool_copy_both_ways(uint4* here, uint4* there, uint64_t count, uint64_t shift,
                            uint32_t stretch) {

@@ -205,7 +205,7 @@ struct Lane {
   }
 };
 
-// The value of the warp's lane that has the largest.
+// The largest value of the warp's lanes.
 inline __device__ uint32_t largest_of_warp(uint32_t value) {
   for (unsigned distance = lanes; distance < static_cast<unsigned>(warpSize); distance *= 2) {
     const uint32_t other = __shfl_xor(value, static_cast<int>(distance));
@@ -274,7 +274,7 @@ inline __device__ uint64_t digest_any(const uint8_t* block, uint32_t length, uns
                                       bool is_aligned) {
   Lane state(lane);
   const bool is_long = length > 240;
-  const uint32_t stripes = is_long ? (length - 1) / stripe_bytes : 0;  // the last one is apart
+  const uint32_t stripes = is_long ? (length - 1) / stripe_bytes : 0;  // without the last one
   const uint32_t most = largest_of_warp(stripes);
 #pragma unroll 1
   for (uint32_t first = 0; first < most; first += stripes_of_xxh3_block) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Kernels that stay on their devices and exchange data through each other's memory. Block b of a
 // device works with block b of the others only, on its part of every chunk, so that no device-wide
-// barrier is needed. Data of a round differs from that of the round before, and every round counts
-// in the output: out = 3 out + received.
+// barrier is needed. Data differs from round to round, and every round counts in the output: out =
+// 3 out + received.
 #include "hiptool_signals.h"
 
 #include "hiptool_exchange.h"
@@ -52,7 +52,7 @@ class Exchange {
     return flag(rank, slots_ + number);
   }
 
-  // False if it did not come; the block must end then.
+  // False if it did not arrive; the block must then end.
   __device__ bool wait(const uint32_t* word, uint32_t wanted, uint32_t step, uint32_t peer,
                        bool is_taken) const {
     uint32_t* const shared = reinterpret_cast<uint32_t*>(dynamic_shared());

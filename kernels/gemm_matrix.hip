@@ -158,8 +158,8 @@ struct Operands {
   }
 };
 
-// Loads the operands of the next step while those of this one are multiplied, which saves a quarter
-// of the time.
+// Loads the operands of the next step while this step is multiplied, which saves a quarter of the
+// time.
 template <class Type>
 inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b, uint4* c,
                                 uint64_t n) {

@@ -91,7 +91,7 @@ inline __device__ uint64_t check_plain(const uint8_t* data, uint64_t tensor_offs
   const uint32_t lane_bytes = type.value_bytes < 4 ? type.value_bytes : 4;
   const uint32_t ones = spread_lanes(1, lane_bytes);
   const uint32_t tops = spread_lanes(static_cast<uint64_t>(1) << (8 * lane_bytes - 1), lane_bytes);
-  const bool has_low_halves = type.value_bytes == 8;  // words 0 and 2 are no exponents then
+  const bool has_low_halves = type.value_bytes == 8;  // then words 0 and 2 are not exponents
   const uint4* const pieces = reinterpret_cast<const uint4*>(data);
   const uint64_t count = bytes / 16;
   for (uint64_t i = threadIdx.x; i < count; i += blockDim.x) {

@@ -3,8 +3,8 @@
 #pragma once
 #include "hiptool_elements.h"
 
-// Devices keep arguments and runs in registers only where everything is inlined. Of what is not
-// forced gcc makes faster code for the processor: a third of the time for packed f32.
+// Devices keep arguments and runs in registers only where everything is inlined. Where inlining is
+// not forced, gcc makes faster code for the processor: a third of the time for packed f32.
 #if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
 #define HIPTOOL_INLINE __forceinline__
 #else
@@ -44,7 +44,7 @@ inline __device__ bool is_negative(Value x) {
 inline __device__ bool has_sign(float x) { return __float_as_uint(x) >> 31 != 0; }
 inline __device__ bool has_sign(double x) { return __double_as_longlong(x) < 0; }
 
-// Integers wrap: they are computed without sign, where that is no overflow.
+// Integers wrap: they are computed without sign, which is not an overflow.
 inline __device__ uint64_t bits_of_whole(uint64_t x) { return x; }
 inline __device__ uint64_t bits_of_whole(int64_t x) { return static_cast<uint64_t>(x); }
 inline __device__ uint32_t bits_of_whole(uint32_t x) { return x; }
@@ -91,7 +91,7 @@ inline __device__ Value quotient(Value x, Value y) {
   }
 }
 
-// NaN wins; of the two zeros the negative one is the smaller.
+// NaN if either is NaN; the negative zero is smaller than the positive one.
 template <class Value>
 inline __device__ Value smaller(Value x, Value y) {
   if constexpr (IsFloat<Value>::value) {
@@ -123,7 +123,7 @@ struct Values {
 // registers for all of them together would halve the threads that a multiprocessor holds.
 template <class Stored>
 struct Words {
-  uint32_t* at;  // 0 where results are set
+  uint32_t* at;  // zeroed before results are set
   enum : unsigned { in_word = 4 / sizeof(Stored), bits = 8 * sizeof(Stored) };
 
   __device__ typename Element<Stored>::Value get(unsigned k) const {
@@ -174,8 +174,8 @@ HIPTOOL_INLINE __device__ void compute(CompareOp operation, Inputs left, Inputs 
   }
 }
 
-// Operations on all elements of four words at once, the same bits as one by one; false: there is
-// none.
+// Operations on all elements of four words at once, with the same bits as one by one; false if
+// there is none.
 template <class Stored, class Operation>
 inline __device__ bool compute_words(Stored, Operation, const uint32_t*, const uint32_t*,
                                      uint32_t*) {
@@ -205,8 +205,8 @@ inline __device__ bool compute_words(uint8_t, BinaryOp operation, const uint32_t
 inline __device__ uint32_t find_nan(uint32_t halves) {
   return ((halves & 0x7FFF7FFFU) + 0x03FF03FFU) & 0x80008000U;
 }
-// Sums, differences and products that are rounded to 24 bits and then to 11 are those rounded once
-// (S. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
+// Sums, differences and products that are rounded to 24 bits and then to 11 equal those rounded
+// once (S. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
 inline __device__ bool compute_words(F16, BinaryOp operation, const uint32_t* x, const uint32_t* y,
                                      uint32_t* result) {
 #define HIPTOOL_PAIRS(instruction)                                                     \

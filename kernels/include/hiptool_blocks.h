@@ -28,8 +28,8 @@ struct Place {
   uint32_t i;  // of the first of four values in the block, a multiple of 4
 };
 
-// Four bytes at an address that is a multiple of `align`. Other devices than NVIDIA's load them at
-// any address at once.
+// Four bytes at an address that is a multiple of `align`. Devices other than NVIDIA's load them at
+// any address in one access.
 template <unsigned align>
 inline __device__ uint32_t word_at(const uint8_t* at) {
 #if defined(__CUDA_ARCH__)
@@ -94,7 +94,7 @@ inline __device__ float signed_number(uint32_t value, int offset) {
 
 inline __device__ uint32_t byte_of(uint32_t word, uint32_t k) { return word >> (8 * k) & 255U; }
 
-// Byte k of q less a whole offset.
+// Byte k of q minus a whole offset.
 inline __device__ float number_of_byte(uint32_t q, uint32_t k, float offset = 0) {
 #if defined(__CUDA_ARCH__)
   return __uint_as_float(chosen_bytes(q, 0x4B000000U, 0x7440U | k)) - (0x1p23F + offset);
@@ -103,7 +103,7 @@ inline __device__ float number_of_byte(uint32_t q, uint32_t k, float offset = 0)
 #endif
 }
 
-// The bytes of q, less a whole offset, times a scale.
+// The bytes of q minus a whole offset, times a scale.
 inline __device__ void scale_bytes(uint32_t q, float scale, float offset, float* four) {
 #pragma unroll
   for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number_of_byte(q, k, offset);
@@ -228,16 +228,16 @@ inline __device__ void q3_k_values(const Place& p, float* four) {
   scale_bytes(quarters<2>(p.block + 32, p.i) | fours << 2, scale, 4, four);
 }
 
-// Q4_K and Q5_K: eight scales and eight minima of 6 bits each, behind the two they multiply; of 32
-// values one of each.
+// Q4_K and Q5_K: eight scales and eight minima of 6 bits each, after the two that they multiply; 32
+// values share one of each.
 struct ScaleOfK {
   float step;
   float minimum;
 
   __forceinline__ __device__ explicit ScaleOfK(const Place& p) {
     const uint4 header = *reinterpret_cast<const uint4*>(p.block);
-    // Of the later four the upper two bits are those of the first bytes, and the others in the last
-    // word. Without a branch, so that loads of several blocks are in flight together.
+    // The upper two bits of the later four are in the first bytes, the other bits in the last word.
+    // Without a branch, so that loads of several blocks are in flight together.
     const uint32_t is_late = p.i / 128 % 2;
     const uint32_t late = 0 - is_late;
     const uint32_t at = p.i / 32 % 4 * 8;

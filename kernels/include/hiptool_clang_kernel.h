@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// HIP's words over the builtins of clang, for AMD and for NVIDIA, without either vendor's headers.
+// HIP's names, defined by the builtins of clang, for AMD and for NVIDIA, without either vendor's
+// headers.
 #pragma once
 
 typedef __INT8_TYPE__ int8_t;
@@ -19,12 +20,12 @@ typedef __UINT64_TYPE__ uint64_t;
 #define __forceinline__ inline __attribute__((always_inline))
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 
-// A vector type and no struct: only so does the NVPTX back end load it in one piece.
+// A vector type, because the NVPTX back end loads a struct in several pieces.
 typedef unsigned uint4 __attribute__((ext_vector_type(4)));
 
 #if defined(__AMDGCN__)
 
-// The second number means another thing to AMD than to NVIDIA, for which ours are meant.
+// The second number has another meaning for AMD than for NVIDIA; ours are meant for NVIDIA.
 #define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define HIPTOOL_THREAD_ID(dim) __builtin_amdgcn_workitem_id_##dim()
 #define HIPTOOL_BLOCK_ID(dim) __builtin_amdgcn_workgroup_id_##dim()

@@ -231,7 +231,7 @@ Value reduce(const Group& group, Value value, Operation combine, int line = __bu
   return all;
 }
 
-/// Of the members before the own one, and of that if `includes_own`; of none Value{}.
+/// Of the members before this one, and of this one if `includes_own`; Value{} if there are none.
 template <class Group, class Value, class Operation>
 Value hiptool_scan(const Group& group, Value value, Operation combine, bool includes_own,
                    int line) {

@@ -132,7 +132,7 @@ inline __nv_bfloat16 __float2bfloat16(float x) { return x; }
 inline __nv_bfloat16 __float2bfloat16_rn(float x) { return x; }
 inline float __bfloat162float(__nv_bfloat16 x) { return x; }
 
-// For half and bfloat16 alike.
+// For half and bfloat16.
 template <class F>
 using hiptool_cpu_Small = hiptool_cpu::Small<F>;
 template <class F>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// What a kernel source that is compiled for the processor at run time and the program that loads
-/// it hand each other. The loaded library has its own copies of hiptool_cpu's functions and
+/// it pass to each other. The loaded library has its own copies of hiptool_cpu's functions and
 /// variables, so that the program need not export any symbol.
 #pragma once
 #include "hiptool_cpu_kernel.h"
 
 namespace hiptool_cpu {
 
-/// Where a thread stands, as kernels see it.
+/// The position of a thread, as kernels see it.
 struct Place {
   Index thread;
   Index block;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// HIP's device language for the host compiler (C++17): kernel sources include it through
 /// <hip/hip_runtime.h>. The cpu platform runs the compiled kernels, one fiber for each thread that
-/// has to wait. Names are HIP's own, so the rules for names do not hold here.
+/// has to wait. Names are HIP's own, so the rules for names do not apply here.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -33,7 +33,7 @@
 #define HIP_DYNAMIC_SHARED(type, name) \
   type* const name = static_cast<type*>(::hiptool_cpu::dynamic_shared())
 
-/// Makes a kernel known by its name; stands at namespace scope after the kernel.
+/// Registers a kernel by its name; used at namespace scope after the kernel.
 #define HIPTOOL_EXPORT(kernel)                                      \
   [[maybe_unused]] static const bool hiptool_is_exported_##kernel = \
       ::hiptool_cpu::export_kernel<&kernel>(#kernel)
@@ -125,7 +125,7 @@ Value exchange_value(Value value, unsigned source_lane, int line) {
 /// First lane of the part of the warp, `width` lanes wide (a power of 2), that the own lane is in.
 inline unsigned first_lane(int width) { return lane() & ~(static_cast<unsigned>(width) - 1); }
 
-/// Replaces *place by change(*place) at once and answers the old value.
+/// Replaces *place by change(*place) atomically and returns the old value.
 template <class Value, class Change>
 Value atomic_change(Value* place, Change change) {
   Value old;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Stands before a kernel source that is compiled for the processor at run time: defines what
+/// Precedes a kernel source that is compiled for the processor at run time: defines what
 /// hiptool_cpu_kernel.h only declares by calls into the program that loads the library.
 #pragma once
 #include <stdlib.h>
@@ -76,7 +76,7 @@ void wrapped_quick_exit(int code) { end_program(code); }
 
 }  // namespace hiptool_cpu
 
-// A source may export its kernels as hiptool's own do. Here only the one that was asked for counts:
-// the linker shall drop the others, with their shared memory.
+// A source may export its kernels as hiptool's own do. Only the requested one is needed here: the
+// linker drops the others, with their shared memory.
 #undef HIPTOOL_EXPORT
 #define HIPTOOL_EXPORT(kernel) static_assert(true, "")

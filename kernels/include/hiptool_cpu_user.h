@@ -38,7 +38,7 @@
 
 namespace hiptool_cpu {
 
-/// Dynamic shared memory that a text declares outside of functions.
+/// Dynamic shared memory that a source declares outside of functions.
 template <class Element>
 struct DynamicShared {
   operator Element*() const { return static_cast<Element*>(dynamic_shared()); }

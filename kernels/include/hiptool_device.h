@@ -4,8 +4,8 @@
 #pragma once
 #include <hip/hip_runtime.h>
 
-// The run-time compilers lack these; the other compilers have them from hip_runtime.h. Of hipRTC
-// some releases define them, as types that differ, so that only macros serve with all.
+// The run-time compilers lack these; the other compilers have them from hip_runtime.h. Some
+// releases of hipRTC define them, as types that differ, so that only macros work with all.
 #if defined(__CUDACC_RTC__)
 typedef short int16_t;
 typedef int int32_t;
@@ -74,10 +74,10 @@ inline __device__ uint4* dynamic_shared() {
   return hiptool_dynamic_shared;
 }
 
-// ---- Conversions. Semantics are those of hiptool/dtype.hpp: widening is exact and keeps the sign
-// and the payload of NaN, which becomes quiet; narrowing rounds once, to nearest, ties to even,
-// keeps subnormal numbers, and f8e4m3 saturates. But NaN is narrowed to one bit pattern for each
-// type, because devices differ in the sign and the payload of the NaN that arithmetic makes.
+// ---- Conversions. Semantics as in hiptool/dtype.hpp: widening is exact and keeps the sign and the
+// payload of NaN, which becomes quiet; narrowing rounds once, to nearest, ties to even, keeps
+// subnormal numbers, and f8e4m3 saturates. But NaN is narrowed to one bit pattern for each type,
+// because devices differ in the sign and the payload of the NaN that arithmetic makes.
 
 inline __device__ float canonical(float value) {
   return value != value ? __uint_as_float(0x7FC00000U) : value;
@@ -132,7 +132,7 @@ struct Double {
   }
 };
 
-// ...and those that they are narrowed to; `most` stands for all that is too large.
+// ...and the types that they are narrowed to; `most` replaces all numbers that are too large.
 struct F16 {
   enum : int { width = 16, fraction_bits = 10, bias = 15, most = 0x7C00, nan = 0x7E00 };
 };
@@ -198,8 +198,8 @@ inline __device__ uint8_t to_f8e4m3(double value) {
   return static_cast<uint8_t>(narrow<F8E4M3, Double>(Double::bits_of(value)));
 }
 // The same by the device's own instructions, for values that arithmetic takes next or has made:
-// they round alike, but differ in the patterns of NaN that they read, and number_to_f16 in those
-// that it writes.
+// they round the same way, but differ in the patterns of NaN that they read, and number_to_f16 in
+// those that it writes.
 #if defined(__CUDA_ARCH__)
 inline __device__ float f16_to_value(uint16_t bits) {
   float value;
@@ -247,7 +247,7 @@ inline __device__ uint16_t value_to_f16(float value) {
 
 inline __device__ float to_f32(double value) { return canonical(static_cast<float>(value)); }
 
-// ---- Reductions. `Join::join(a, b)` must not depend on the order of a and b (two NaN apart).
+// ---- Reductions. `Join::join(a, b)` must not depend on the order of a and b (except for two NaN).
 // Values are numbers of 32 or 64 bits, or structures of 32-bit words without constructors.
 
 struct Sum {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Kernels that a device starts before the kernel in front of them has ended, so that what they do
-// first runs beside its end ("programmatic dependent launch", CUDA C++ Programming Guide). Images
-// for compute capability 9.0 alone do so; in all others these functions do nothing.
+// Kernels that a device starts before the kernel in front of them has ended, so that their first
+// steps overlap with its end ("programmatic dependent launch", CUDA C++ Programming Guide). Only
+// images for compute capability 9.0 do so; in all others these functions do nothing.
 #pragma once
 #include "hiptool_device.h"
 

@@ -236,8 +236,9 @@ struct PackedRun {
   }
 };
 
-// ...and of those of any layout, where it may be one element: that is loaded into all places, and
-// stored from the last one, so that one copy of a kernel's code serves for runs and for elements.
+// ...and of tensors of any layout, where it may be one element, which is loaded into all places,
+// and stored from the last one, so that one copy of a kernel's code serves for runs and for
+// elements.
 template <unsigned length, unsigned operands>
 struct AnyRun {
   const Operands<operands>& all;

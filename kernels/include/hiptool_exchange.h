@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The work of kernels that exchange data with kernels of other devices or with the host; both
-// include it. The types of 32 and 64 bits are those of <hip/hip_runtime.h> there and of <cstdint>
+// include it. The types of 32 and 64 bits come from <hip/hip_runtime.h> there and from <cstdint>
 // here.
 #pragma once
 
@@ -10,8 +10,8 @@ constexpr uint32_t words_per_flag = 16;   // 64 bytes: no two flags share a line
 constexpr uint32_t words_per_report = 4;  // of a block
 constexpr uint32_t units_per_row = 2;     // of the table of ranks: inbox, flags
 
-// Every rank has an inbox with a slot for each step (ring) or each rank (all to all), and flags: of
-// each slot and block first whether data has arrived, then whether what was sent was taken.
+// Every rank has an inbox with a slot for each step (ring) or each rank (all to all), and flags:
+// for each slot and block first whether data has arrived, then whether the sent data was taken.
 struct Work {
   uint64_t input;    // ranks * chunk_units of 16 bytes
   uint64_t output;   // the same
@@ -23,12 +23,12 @@ struct Work {
   uint32_t rank;
   uint32_t ranks;
   uint32_t rounds;
-  uint32_t first_round;  // above 0, and above those of earlier launches
+  uint32_t first_round;  // above 0 and above the rounds of earlier launches
 };
 
-// What the host and a kernel write into the same memory by turns. A group has four lines of 64
-// bytes: in odd and in even rounds another one is the host's, and another one the kernel's, so that
-// the host reads and writes lines beside those that the kernel reads and writes.
+// What the host and a kernel write into the same memory alternately. A group has four lines of 64
+// bytes: one of the host and one of the kernel for even rounds, and two more for odd rounds, so
+// that the lines of the host and of the kernel are next to each other.
 constexpr uint32_t words_per_line = 16;
 constexpr uint32_t lines_per_group = 4;
 constexpr uint32_t words_per_turn = 48;  // of a block: the host's round, the kernel's, stop; in

@@ -27,10 +27,10 @@ struct Routing {
   uint64_t score_stride;  // from token to token; scores of a token are neighbours
   uint32_t experts;
   uint32_t used;
-  uint32_t is_normalised;  // weights of the used ones add up to 1, not those of all
+  uint32_t is_normalised;  // the weights of the used ones add up to 1, else those of all
 };
 
-// A slot is one expert of one token; those of a token follow each other.
+// A slot is one expert of one token; the slots of a token follow each other.
 struct ExpertProduct {
   uint64_t slots;
   uint64_t slots_of_x;  // that share a row of x

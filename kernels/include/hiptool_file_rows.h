@@ -12,7 +12,7 @@ namespace hiptool_ops {
 
 using namespace hiptool_device;
 
-// The elements of a piece of a row, as f32; those behind its end are 0.
+// The elements of a piece of a row, as f32; those past its end are 0.
 template <unsigned values, unsigned bytes,
           void (*four_values)(const hiptool_blocks::Place&, float*)>
 struct BlockRow {
@@ -34,8 +34,8 @@ struct BlockRow {
 
 // Tests compile this, too, for the processor as if it were for NVIDIA's GPUs.
 #if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
-// Of a piece the bytes that belong together go in as few accesses as their places allow: a load of
-// two or four bytes takes the threads as long as one of 16, and compilers do not join them.
+// Bytes of a piece that belong together are loaded in as few accesses as their addresses allow: a
+// load of two or four bytes takes as long as one of 16, and compilers do not join them.
 struct PieceBytes {
   uint32_t words[4];
 
@@ -222,7 +222,7 @@ __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
   }
 }
 
-// A piece of x; -0 behind the end, so that the product with 0 changes no sum.
+// A piece of x; -0 past the end, so that the product with 0 changes no sum.
 inline __device__ void load_x(const FileProduct& all, const float* from, uint64_t rest,
                               float* numbers) {
   if (all.x_pieces != 0) {
@@ -320,7 +320,7 @@ struct Tile {
   }
 };
 
-// Of all rows of a tile one piece. Functors, because compilers do not inline lambdas that are
+// One piece of all rows of a tile. Functors, because compilers do not inline lambdas that are
 // called for every type.
 template <unsigned rows>
 struct LoadRows {

@@ -11,15 +11,15 @@ enum : unsigned {
   dot_lanes = 64,          // threads that share the rows of a product
   dot_teams = 4,           // in a block
   dot_pitch = 65,          // sums of a row in shared memory: odd, so that rows differ in banks
-  dot_rows_of_one = 2,     // rows that 64 threads take with one token,
-  dot_pieces_of_one = 2,   // so many pieces of each at a time,
+  dot_rows_of_one = 2,     // rows that 64 threads take with one token
+  dot_pieces_of_one = 2,   // pieces of each of these at a time
   dot_staged = 512,        // pieces of the token in shared memory at a time, on NVIDIA GPUs
-  dot_rows_of_many = 2,    // and with several tokens,
-  dot_tokens = 8,          // of which they take so many at a time
-  many_rows = 128,         // of a tile of products with many tokens,
-  many_tokens = 64,        // and its tokens,
-  many_multipliers = 256,  // threads of a block that multiply them,
-  many_decoders = 128,     // and those that decode the next pieces
+  dot_rows_of_many = 2,    // rows that 64 threads take with several tokens
+  dot_tokens = 8,          // tokens that they take at a time
+  many_rows = 128,         // of a tile of products with many tokens
+  many_tokens = 64,        // tokens of such a tile
+  many_multipliers = 256,  // threads of a block that multiply
+  many_decoders = 128,     // threads of a block that decode the next pieces
   many_levels = 6,         // of sums that wait: of 1, 2, .. 32 lanes
   many_shared_bytes =
       many_levels * many_rows * many_tokens * 4 + 2 * dot_piece * (many_rows + many_tokens + 8) * 4,
@@ -58,13 +58,13 @@ HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) 
   return type == 8 && bytes % 16 != 0 ? apart_q8_0 : type;
 }
 
-// Of ggml's numbers those of the types that hiptool_stretches.h reads.
+// ggml's numbers of the types that hiptool_stretches.h reads.
 HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
   return type == 8 || (type >= 12 && type <= 14);
 }
 
-// Of products with one token the dynamic shared memory of a block, where the token is staged or
-// not: first the sums of the lanes and the joined ones, which stretches do without.
+// Dynamic shared memory of a block for products with one token, which is staged or not: first the
+// sums of the lanes and the joined ones, which stretches do not need.
 HIPTOOL_SHARED constexpr uint32_t token_sums_floats() {
   return dot_teams * dot_rows_of_one * dot_pitch + dot_teams * dot_rows_of_one;
 }
@@ -74,7 +74,7 @@ HIPTOOL_SHARED constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pie
   if (has_stretches(type)) return stretch_units * stretch_pitch * 16;
   return token_sums_floats() * 4 + 4 * staged_pitch(pieces) * 16;
 }
-// Rows of a block; a gate's row and the one beside it are two.
+// Rows of a block; a gate's row and its partner are two.
 HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
   return dot_rows_of_one *
          (is_staged && has_stretches(type) ? unsigned{stretch_teams} : unsigned{dot_teams});
@@ -98,7 +98,7 @@ struct FileProduct {
   uint32_t x_pieces;    // x consists of whole pieces at multiples of 16 bytes
 };
 
-// What becomes of the products of a gate and of the matrix beside it.
+// How the products of a gate and of its partner matrix are combined.
 enum class ProductGate : uint32_t { none, silu, gelu };
 
 // Products of one token with up to three matrices of as many columns; or of two, whose rows go
@@ -107,7 +107,7 @@ struct TokenProducts {
   FileProduct each[3];
   uint32_t count;
   ProductGate gate;
-  float epsilon;       // of the norm in front, where there is one
+  float epsilon;       // of the preceding norm, if there is one
   uint32_t team_rows;  // of a block's team: fewer where there would be too few blocks
 };
 
@@ -157,7 +157,7 @@ struct TokenAttention {
 struct RopeTable {
   uint64_t tokens;
   uint64_t pairs;
-  uint64_t first;  // position of the first token where there is no list
+  uint64_t first;  // position of the first token if there is no list
   uint64_t position_stride;
   uint64_t frequency_stride;
   double magnitude;

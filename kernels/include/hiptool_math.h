@@ -2,8 +2,8 @@
 // Elementary functions for float and double with the same bits on every platform: they consist of
 // correctly rounded operations (+ - * / fma), integer operations and casts of bits, so compilers
 // must neither contract nor relax them. The error is below 1.2 units in the last place everywhere
-// (tests/unit/kernel_store/math_test.cpp); special values are those of C99, Annex F. Polynomials
-// are from kernels/math_coefficients.sollya.
+// (tests/unit/kernel_store/math_test.cpp); special values follow C99, Annex F. Polynomials are from
+// kernels/math_coefficients.sollya.
 //
 // Here: exponential, exponential_minus_one, hyperbolic_tangent, sigmoid, silu, logarithm, power.
 // hiptool_math_trig.h: sine, cosine. hiptool_math_erf.h: error_function,

@@ -11,7 +11,7 @@ namespace hiptool_narrow {
 using hiptool_device::Bf16;
 using hiptool_device::F16;
 
-// One instruction each; of NaN and a number the number. `end` is not NaN.
+// One instruction each; of NaN and a number they return the number. `end` is not NaN.
 inline __device__ float at_least(float x, float end) {
 #if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
   return fmaxf(x, end);
@@ -77,7 +77,7 @@ struct Format<Factor<Narrow>> {
   static constexpr float power = 0.5F;
 };
 
-// Terms of a sum are 0 beside 1, which one of them is, below this end.
+// Below this end a term of a sum is 0: another term is 1, which it would not change.
 template <class Narrow>
 struct Term {};
 template <>
@@ -112,8 +112,8 @@ inline __device__ float exp2_minus_one_terms(float f) {
   return __fmaf_rn(f, __fmaf_rn(f, __fmaf_rn(f, upper, 0.05550533F), 0.24022351F), 0.6931471F);
 }
 
-// x factor = whole + rest, |rest| <= 1/2. Bits 23 and up of `shifted` are those of 2^whole but for
-// the bias.
+// x factor = whole + rest, |rest| <= 1/2. Bits 23 and up of `shifted` are the bits of 2^whole,
+// except for the bias.
 struct Split {
   float rest;
   uint32_t shifted;

@@ -5,7 +5,7 @@
 
 namespace hiptool_ops {
 
-// Square tiles of elements of so many bytes, by which a copy exchanges two axes. A column of a tile
+// Square tiles of elements of `size` bytes, by which a copy exchanges two axes. A column of a tile
 // is in shared memory as words, each of as many elements as 4 bytes hold. The pitch is odd, so that
 // a warp finds its words in different banks.
 template <unsigned size>
@@ -35,7 +35,7 @@ struct TiledCopy {
 };
 
 // Two operands and an output whose rows are contiguous; rows of those inputs whose bit is set cross
-// them. All consist of whole pieces, those of the inputs of 16 bytes at multiples of 16.
+// them. All consist of whole pieces; the pieces of inputs have 16 bytes, at multiples of 16.
 struct TiledBinary {
   // By tile. Operands: a, b, output, first source row, first output row.
   Operands<5> tiles;

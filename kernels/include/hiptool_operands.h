@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the host passes to the kernels of tensor operations; both include it. The types of 32 and 64
-// bits are those of <hip/hip_runtime.h> there and of <cstdint> here.
+// bits come from <hip/hip_runtime.h> there and from <cstdint> here.
 #pragma once
 
 // The mark of functions that both call: the run-time compilers refuse those without one.

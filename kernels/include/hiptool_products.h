@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of the sums of a matrix product.
+// How the sums of a matrix product become results.
 #pragma once
 #include "hiptool_elements.h"
 #include "hiptool_matmul.h"

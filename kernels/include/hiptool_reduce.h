@@ -157,7 +157,7 @@ __forceinline__ __device__ Found<kind, Stored> nothing() {
     return {largest_key<Key>(), ~0U};
 }
 
-// The key for places: the least one wins, and that of NaN is below all.
+// The key for places: the least one is taken, and NaN has the least of all.
 template <class Stored>
 __forceinline__ __device__ typename Reduced<Stored>::Key place_key(bool is_reversed,
                                                                    Stored stored) {

@@ -51,7 +51,7 @@ inline void relax() { sched_yield(); }
 
 #endif
 
-// Spins until the word is `wanted`. False if the host's stop word is set, or after so many spins.
+// Spins until the word is `wanted`. False if the host's stop word is set, or after that many spins.
 inline __device__ bool spin_until(const uint32_t* word, uint32_t wanted, const uint32_t* stop,
                                   uint64_t most_spins) {
   constexpr uint64_t looks_at_stop = 64;
@@ -80,7 +80,7 @@ inline __device__ bool block_spins_until(const uint32_t* word, uint32_t wanted,
 }
 
 // Sets the word once all that the block's threads wrote is visible to the other side. A null word
-// is left out.
+// is skipped.
 inline __device__ void block_signals(uint32_t* word, uint32_t value, uint32_t* other,
                                      uint32_t other_value) {
   thread_fence();

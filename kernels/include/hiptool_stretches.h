@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Rows in stretches of 64 columns, of which a thread loads packed numbers and scales once: NVIDIA's
-// GPUs are bound by instructions where they unpack pieces of 16 columns. The order of a row's
-// product stays that of hiptool_file_rows.h: a stretch is four pieces, and so belongs to four
-// lanes, whose sums the thread keeps.
+// GPUs are bound by instructions where they unpack pieces of 16 columns. A row's product has the
+// same order as in hiptool_file_rows.h: a stretch is four pieces, and so belongs to four lanes,
+// whose sums the thread keeps.
 #pragma once
 #include "hiptool_file_rows.h"
 
 namespace hiptool_ops {
 
 // Types that have stretches specialise this: load() takes the packed bytes of one, and open() finds
-// its scales and answers an object with the numbers of its units.
+// its scales and returns an object with the numbers of its units.
 template <class Row>
 struct Stretch {
   enum : bool { is_known = false };
@@ -24,7 +24,7 @@ struct NeighbouringPieces {
   }
 };
 
-// Of Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
+// Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
 struct SplitPieces {
   enum : bool { is_split = true, is_whole = true };
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
@@ -74,7 +74,7 @@ struct EvenBytes {
   }
 };
 
-// Of Q4_K and Q5_K: two runs of 32 columns, in the lower and in the upper nibbles of 32 bytes.
+// Q4_K and Q5_K: two runs of 32 columns, in the lower and in the upper nibbles of 32 bytes.
 struct NibbleScales {
   float steps[2];
   float minima[2];
@@ -253,7 +253,7 @@ inline __device__ void keep_loads_before() {
 #endif
 }
 
-// Behind the end the last one is loaded again: loads on a condition take more instructions.
+// Past the end the last one is loaded again: loads on a condition take more instructions.
 template <class Row, unsigned rows>
 __forceinline__ __device__ void load_stretch(Stretch<Row> (&loaded)[rows],
                                              const uint8_t* const* lines, uint32_t stretch,
@@ -272,7 +272,7 @@ __forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened*
   using Own = Stretch<Row>;
 #pragma unroll
   for (unsigned step = 0; step < stretch_units; ++step) {
-    // Of two pieces by turns, so that additions need not wait for each other.
+    // Of two pieces alternately, so that additions need not wait for each other.
     unsigned unit = step % 2 * 8 + step / 2;
     if constexpr (!Own::is_whole) {
       unit = step / 8 * 8 + step % 2 * 4 + step % 8 / 2;

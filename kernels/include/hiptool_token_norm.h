@@ -45,7 +45,7 @@ __forceinline__ __device__ TokenNorm find_norm(const float* x, uint64_t width, c
       for (unsigned k = 0; k < 4; ++k) sum = sum + runs[turn][k] * runs[turn][k];
     }
   }
-  // Of a short row each group of 32 threads has the whole sum.
+  // For a short row each group of 32 threads has the whole sum.
   sum = group == 32 ? hiptool_device::join_32<hiptool_device::Sum>(sum)
                     : hiptool_device::join_block<hiptool_device::Sum, row_threads>(sum, shared);
   return {weights, 1 / __fsqrt_rn(sum / static_cast<float>(width) + epsilon)};

@@ -18,7 +18,7 @@ inline __device__ uint32_t shared_address(const uint4* data) {
   return address;
 }
 
-// Copies 16 bytes; with what is beside them on its way to the second-level cache, or without.
+// Copies 16 bytes, and prefetches their neighbours to the second-level cache or not.
 template <bool fetches_more>
 inline __device__ void begin_copy(uint32_t to, const void* from) {
   if constexpr (fetches_more) {
@@ -115,7 +115,7 @@ struct UnitTile : Places {
     from += depth * (Places::is_across ? 1 : line_stride);
   }
 
-  // The same of any part, of which `left` elements of k are there.
+  // The same for any part, of which `left` elements of k exist.
   __device__ void begin(unsigned part, uint64_t left) {
     const uint32_t place = place_in(part);
     const unsigned at = threadIdx.x % line_units * unit;

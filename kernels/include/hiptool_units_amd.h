@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products by the matrix instructions of AMD: MFMA of gfx942 (CDNA 3 ISA, 7), WMMA of gfx11 (RDNA3
 // ISA, 7.9) and of gfx12 (RDNA4 ISA, 7.12), all of 16 x 16 x 16. MFMA of gfx90a flushes denormal
-// halves (MIOpen's manual, "MI200 MFMA behavior specifics"), so it is left out.
+// halves (MIOpen's manual, "MI200 MFMA behavior specifics"), so it is not used.
 #pragma once
 #include "hiptool_products.h"
 
@@ -120,7 +120,8 @@ inline __device__ unsigned unit_place(unsigned line, unsigned further, unsigned 
   return (line + further) * line_units + (at ^ unit_mix(line) ^ unit_mix(further));
 }
 
-// To compute with where it is used: what a loop has computed before takes registers from the sums.
+// For computing a value where it is used: one that was computed before a loop takes registers from
+// the sums.
 inline __device__ unsigned thread_here() {
   unsigned thread = threadIdx.x;
   asm volatile("" : "+v"(thread));
@@ -162,7 +163,7 @@ struct UnitCopy {
     return is_across ? thread % line_units * unit_numbers : thread / groups * count;
   }
 
-  // Reads the next piece, of which `left` elements of k are there; 0 stands for the others.
+  // Reads the next piece, of which `left` elements of k exist; the others are 0.
   __device__ void load(uint64_t left) {
     if (left >= unit_depth && rest == side) {
 #pragma unroll
@@ -250,7 +251,7 @@ struct UnitSums {
     }
   }
 
-  // The sums of the first 16 x 16 make place for the next ones.
+  // The sums of the first 16 x 16 make room for the next ones.
   __device__ void next_columns() {
 #pragma unroll
     for (unsigned j = 1; j < columns; ++j) at[0][j - 1] = at[0][j];
@@ -326,7 +327,7 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
 
   const uint64_t matrix = place.batch * all.chunks + place.chunk;
   float* const kept = partial + matrix * all.a.size * all.b.size;
-  // The next sums move to the front each time, so that the code is there once.
+  // The next sums move to the front each time, so that there is one copy of the code.
 #pragma unroll 1
   for (unsigned i = 0; i < UnitSums::rows; ++i) {
     const uint64_t at_row = place.row * matmul_unit_rows + row + 16 * i + lane % 16;

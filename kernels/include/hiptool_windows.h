@@ -38,7 +38,7 @@ struct LinearAxis {
   uint64_t stride;  // in the input
 };
 struct Bilinear {
-  Operands<4> all;  // as those of Nearest
+  Operands<4> all;  // as in Nearest
   LinearAxis rows;
   LinearAxis columns;
   uint32_t aligns_corners;

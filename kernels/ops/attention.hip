@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Attention of a token's heads to the keys before it, in f32, a block for each head of each token.
-// Keys go by segments of 256 by their position, so that neither the first token of a call nor the
-// number of tokens changes the order of a sum:
+// Keys are divided into segments of 256 by their position, so that neither the first token of a
+// call nor the number of tokens changes the order of a sum:
 // * a score is the sum of four sums, one for each remainder of the element's index by 4, each in
 //   its order by fused multiply-add, joined as (0 + 1) + (2 + 3);
 // * terms of a segment are e^(score - its largest score); lane i of 32 adds those of keys i, i +
@@ -9,7 +9,7 @@
 //   .. and a tree joins the lanes;
 // * an element of the output is the sum of eight sums of term times value, one for each remainder
 //   of the key's position by 8, joined by a tree;
-// * segments (and behind them a sink) are joined one after the other, both sides scaled by e^(own -
+// * segments (and after them a sink) are joined one after the other, both sides scaled by e^(own -
 // common largest score).
 #include <hip/hip_runtime.h>
 
@@ -33,7 +33,7 @@ inline __device__ float join_tree(float (&sums)[count]) {
   return sums[0];
 }
 
-// Of a head, up to four elements from `from` on; those behind the end are 0.
+// Up to four elements of a head, from `from` on; those past the end are 0.
 inline __device__ void load_four(const float* from, uint64_t rest, bool has_pieces, float* four) {
   if (has_pieces) {
     load_piece<4>(from, four);
@@ -101,7 +101,7 @@ struct Attending {
       load_four(key + d, all.key_size - d, all.key_pieces != 0, four);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
-        // The query in shared memory has zeros behind its end.
+        // The query in shared memory has zeros past its end.
         sums[j] = __fmaf_rn(query[d + j], four[j], sums[j]);
       }
     }
@@ -112,12 +112,12 @@ struct Attending {
     return result;
   }
 
-  // The terms of the segment's keys into shared memory; answers the largest score.
+  // Writes the terms of the segment's keys to shared memory and returns the largest score.
   __forceinline__ __device__ float find_terms(uint64_t segment, const float* keys) const {
     const uint64_t key = segment + threadIdx.x;
     const bool is_seen = key >= begin && key < end;
     float own = -hiptool_math::infinity<float>();
-    // Apart, because the new key is in shared memory: of both at once loads would be slower ones.
+    // Separately, because the new key is in shared memory: common code would need slower loads.
     if (is_seen && !(has_new && key == all.first)) own = score(keys + key * all.key.token);
     if (has_new && is_seen && key == all.first) own = score(new_key);
     terms[threadIdx.x] = own;
@@ -249,7 +249,7 @@ __forceinline__ __device__ void attend(const Attention& all, const float* querie
   }
 }
 
-// Of a new row of a head.
+// A new row of a head.
 struct NewHead {
   const TokenAttention& token;
   const float* from;
@@ -275,7 +275,7 @@ struct NewHead {
     return norm == nullptr ? from[d] : canonical(from[d] * scale * norm[d]);
   }
 
-  // Normalised and rotated, with zeros behind the end.
+  // Normalised and rotated, with zeros past the end.
   __forceinline__ __device__ void store(float* to) const {
     const uint64_t size = token.all.key_size;
     const uint64_t pairs = token.pairs;
@@ -297,8 +297,8 @@ struct NewHead {
   }
 };
 
-// A block for each head; the first of those that share keys writes them to the cache. Cosines and
-// sines are those of all positions.
+// A block for each head; the first of those that share keys writes them to the cache. There are
+// cosines and sines for all positions.
 __forceinline__ __device__ void attend_token(const TokenAttention& token, const float* queries,
                                              const float* new_keys, const float* new_values,
                                              float* keys, float* values, const float* all_cosines,
@@ -339,9 +339,9 @@ extern "C" __global__ void __launch_bounds__(256)
                                 float* values, const float* cosines, const float* sines,
                                 const float* query_norm, const float* key_norm, const float* sinks,
                                 float* out, const uint32_t* position) {
-  // In a graph, whose arguments are those of its recording.
   hiptool_device::let_next_start();
   hiptool_device::wait_for_inputs();
+  // Graphs fix their arguments when they are recorded, so the position is read from memory.
   if (position != nullptr) token.all.first = *position;
   hiptool_ops::attend_token(token, queries, new_keys, new_values, keys, values, cosines, sines,
                             query_norm, key_norm, sinks, out);

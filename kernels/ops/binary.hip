@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Elementwise operations of two tensors. One kernel for each type and layout: the operation is an
-// argument, and the switch over it stands outside the loops.
+// argument, and the switch over it is outside the loops.
 #include <hip/hip_runtime.h>
 
 #include "hiptool_binary.h"

@@ -33,8 +33,8 @@ inline __device__ void unfold(const Unfold& work, const Stored* in, Stored* out)
   }
 }
 
-// The place in the input whose product with element j of the kernel belongs to that of the result;
-// at least axis.size where there is none.
+// The place in the input whose product with element j of the kernel belongs to the place of the
+// result; at least axis.size where there is none.
 inline __device__ uint64_t folded_place(const FoldAxis& axis, uint64_t place, uint64_t j,
                                         bool is_wide) {
   const uint64_t none = ~static_cast<uint64_t>(0);
@@ -89,7 +89,7 @@ inline __device__ uint64_t direct_place(const Direct& work, const FoldAxis& axis
 }
 
 // Every sum is in the order of channels, rows and columns of the kernel. What is outside of the
-// image is a zero; of a transposed convolution it does not exist.
+// image is a zero; for a transposed convolution it does not exist.
 template <class Stored>
 inline __device__ void convolve(const Direct& work, const Stored* in, const Stored* weights,
                                 Stored* out) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A mixture of experts in f32. What a token gets depends on nothing but that token:
+// A mixture of experts in f32. The result of a token depends on that token only:
 // * its experts are those with the highest scores, of equal ones (-0 equals 0) those with the lower
 //   number, in that order; NaN is the highest score;
 // * a weight is e^(score - highest score) over the sum of these terms, which is added in the order
 //   of the used experts, or of all;
-// * products are those of hiptool_file_rows.h, plus the bias;
+// * products are computed as in hiptool_file_rows.h, plus the bias;
 // * a token's results are added in the order of its experts by fused multiply-add.
 #include <hip/hip_runtime.h>
 
@@ -23,7 +23,7 @@ inline __device__ uint32_t order_of_score(float score) {
   return bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
 }
 
-// Shared memory: the token's scores, and those of its experts.
+// Shared memory: the token's scores, and the scores of its experts.
 inline __device__ void route(const Routing& all, const float* scores, uint32_t* ids,
                              float* weights) {
   float* const own = reinterpret_cast<float*>(dynamic_shared());
@@ -62,7 +62,7 @@ inline __device__ void route(const Routing& all, const float* scores, uint32_t* 
   }
 }
 
-// Of all rows of a tile one piece, where codes and exponents are apart.
+// One piece of all rows of a tile, where codes and exponents are apart.
 template <unsigned rows>
 struct LoadSplitRows {
   const uint8_t* codes;

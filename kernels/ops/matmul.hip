@@ -66,7 +66,7 @@ struct Loader {
     from += Tile::depth * factor.k_stride;
   }
 
-  // Any next piece, of which `left` elements of k are there.
+  // Any next piece, of which `left` elements of k exist.
   __device__ void load(uint64_t left, Stored filler) {
 #pragma unroll
     for (unsigned i = 0; i < matmul_piece; ++i) {
@@ -112,8 +112,8 @@ struct ThreadPlace {
   }
 };
 
-// LLVM moves the loads of all unrolled steps in front of the first one, and products behind later
-// branches, where the numbers do not fit the registers any more.
+// LLVM moves the loads of all unrolled steps in front of the first one, and products after later
+// branches, where there are too few registers for all the numbers.
 inline __device__ void end_step() {
 #if defined(__clang__) && defined(__NVPTX__)
   asm volatile("" ::: "memory");
@@ -130,7 +130,7 @@ __forceinline__ __device__ void end_piece([[maybe_unused]] float (&sum)[8][8]) {
 #endif
 }
 
-// Adds the products of one piece of both operands in shared memory, so many steps in a row.
+// Adds the products of one piece of both operands in shared memory, `at_once` steps unrolled.
 template <class Tile, unsigned at_once, unsigned row_units, class Number>
 __forceinline__ __device__ void multiply_piece(const uint4 (*of_a)[row_units],
                                                const uint4 (*of_b)[row_units],
@@ -202,7 +202,7 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
       if (left == 0) break;
     }
   } else {
-    // Products of these are -0, which changes no sum, not even that of -0.
+    // Products of these are -0, which changes no sum, not even a sum of -0.
     const Stored zero = Element<Stored>::narrow(0);
     const Stored minus_zero = Element<Stored>::narrow(-Number(0));
     const auto load_any = [&] {
@@ -212,7 +212,7 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
     };
     load_any();
     store();
-    // A loop of its own for whole pieces: of one for all, compilers make several loads of each
+    // A loop of its own for whole pieces: in one loop for all, compilers make several loads of each
     // piece.
     if (all.a.has_pieces && all.b.has_pieces) {
 #pragma unroll 1
@@ -232,7 +232,7 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
       store();
     }
   }
-  // The rows of sums move up by one each time, so that the code is there once.
+  // The rows of sums move up by one each time, so that there is one copy of the code.
 #pragma unroll 1
   for (unsigned i = 0; i < side; ++i) {
     const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * at.y + i % 4;

@@ -2,7 +2,7 @@
 // Products of matrices of 16-bit numbers by the matrix instructions of four warps (wgmma), which
 // only compute capability 9.0 has, sums in f32: a block computes 128 x 256 results, each of its two
 // groups of four warps 64 x 256. The host launches it only there. On the processor the
-// instruction is imitated, so that tests see where operands lie.
+// instruction is imitated, so that tests check where operands are.
 #if defined(__AMDGCN__)
 #error "matrix instructions of four warps are NVIDIA's"
 #endif
@@ -56,7 +56,7 @@ inline __device__ uint64_t descriptor(uint32_t address) {
 
 #if defined(__CUDA__) || defined(__CUDACC__)
 
-// What this thread wrote to shared memory is for matrix instructions of all.
+// Makes what this thread wrote to shared memory visible to the matrix instructions of all threads.
 template <unsigned later>
 inline __device__ void await_part() {
   await_own_copies<later>();
@@ -79,7 +79,7 @@ inline __device__ void await_products() {
 #define HIPTOOL_ALL_SUMS \
   HIPTOOL_SUMS_8(0), HIPTOOL_SUMS_8(8), HIPTOOL_SUMS_8(16), HIPTOOL_SUMS_8(24)
 
-// The sums are there for what follows.
+// The sums are complete from here on.
 inline __device__ void await_sums(Sums& c) {
   await_products<0>();
   asm volatile("" : HIPTOOL_ALL_SUMS::"memory");
@@ -161,8 +161,8 @@ inline __device__ void multiply_add(Stored, Sums& c, uint64_t a, uint64_t b) {
 
 #endif
 
-// What a block does with the parts of a tile's pieces one after the other. Of halves the copies
-// have more time than of whole pieces; lines of b that are along k would be too short for them.
+// What a block does with the parts of a tile's pieces one after the other. Copies of halves have
+// more time than copies of whole pieces; lines of b that are along k would be too short for them.
 template <class Stored, bool a_across, bool b_across>
 struct GroupLoop {
   enum : unsigned {
@@ -225,7 +225,7 @@ struct GroupLoop {
     for (unsigned to = 0; to < ahead; ++to) copy_next<false>(to);
   }
 
-  // The descriptor of the part that is next.
+  // The descriptor of the next part.
   template <class Tile>
   __forceinline__ __device__ uint64_t next_of(uint32_t shared) const {
     constexpr unsigned part_bytes = Tile::depth / step * Tile::step_bytes;
@@ -237,7 +237,7 @@ struct GroupLoop {
     await_part<ahead - 1>();
     const uint64_t a = next_of<TileA>(shared_a);
     const uint64_t b = next_of<TileB>(shared_b);
-    // A group has one instruction for all its warps; those that are imitated save their work.
+    // A group has one instruction for all its warps; an imitation skips unused rows.
     const bool is_used = !is_imitation || threadIdx.x / 32 * 16 < of_a.rest;
     begin_products();
 #pragma unroll
@@ -265,7 +265,8 @@ struct GroupLoop {
   }
 };
 
-// Of neighbouring threads `bit` apart the first one's second word for the second one's first word.
+// Of two threads `bit` apart, exchanges the second word of the first one and the first word of the
+// second one.
 inline __device__ void exchange(uint32_t& first, uint32_t& second, unsigned bit) {
   const uint32_t words[2] = {first, second};
   const bool is_second = (threadIdx.x & bit) != 0;
@@ -275,8 +276,8 @@ inline __device__ void exchange(uint32_t& first, uint32_t& second, unsigned bit)
   second = is_second ? words[1] : received;
 }
 
-// The results of a thread inside the tensor, where they become nothing but narrower: four threads,
-// which have two neighbours of every eight, give each other theirs, so that each stores eight.
+// The results of a thread inside the tensor, where they are only narrowed: four threads, which have
+// two neighbours of every eight, exchange them, so that each stores eight.
 template <class Stored>
 __forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t stride, Sums& sum) {
   to += threadIdx.x % 4 * 8;
@@ -299,7 +300,7 @@ __forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t str
       move_bytes<16>(to + 8 * k * stride, &unit);
     }
     to += 32;
-    // The next sums move to the front, so that the code is there once.
+    // The next sums move to the front, so that there is one copy of the code.
 #pragma unroll
     for (unsigned j = 4; j < 32; ++j) {
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products of matrices of 16-bit numbers by matrix instructions, sums in f32: a block computes 128
 // x 256 results, each of its eight warps 64 x 64. The host launches it only on devices that have
-// them. On the processor NVIDIA's are imitated, so that tests see where operands lie.
+// them. On the processor NVIDIA's are imitated, so that tests check where operands are.
 #if defined(__AMDGCN__)
 #include "hiptool_units_amd.h"
 #else
@@ -146,7 +146,7 @@ struct UnitOperands {
     // Places of the lane's line in 16 x 16, where the second matrix of 8 x 8 is below the first...
     const unsigned below = lane % 16;
     const unsigned right = lane / 16;
-    // ...or beside it.
+    // ...or to its right.
     const unsigned line = lane / 16 * 8 + lane % 8;
     const unsigned beside = lane / 8 % 2;
 #pragma unroll
@@ -176,7 +176,7 @@ struct UnitOperands {
   }
 };
 
-// The results of a warp inside the tensor, where they become nothing but narrower.
+// The results of a warp inside the tensor, where they are only narrowed.
 template <class Stored>
 __forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t stride,
                                            float (&sum)[4][8][4]) {
@@ -193,7 +193,7 @@ __forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t str
       }
     }
     to += 16 * stride;
-    // The next sums move to the front, so that the code is there once.
+    // The next sums move to the front, so that there is one copy of the code.
 #pragma unroll
     for (unsigned next = 1; next < 4; ++next) {
 #pragma unroll
@@ -237,7 +237,7 @@ __forceinline__ __device__ void finish_sums(const Matmul& all, const TilePlace& 
 }
 
 // What a warp does with the pieces of a tile one after the other. Loads the operands of the next
-// step while those of this one are multiplied, which saves a quarter of the time.
+// step while this step is multiplied, which saves a quarter of the time.
 template <class Stored, bool a_across, bool b_across>
 struct UnitLoop {
   using TileA = UnitTile<UnitPlaces<tile_rows, a_across>>;
@@ -315,7 +315,7 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
   const uint64_t first_column = place.column * tile_columns;
   const uint64_t begin = place.chunk * all.chunk;
   const uint64_t count = all.k - begin < all.chunk ? all.k - begin : all.chunk;
-  // Warps beyond the result could save their work; to ask costs the others more.
+  // Warps beyond the result could skip their work, but the test costs the others more.
   const bool is_used =
       !is_imitation || (first_row + row < all.a.size && first_column + column < all.b.size);
   Loop loop = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Softmax and normalisation of rows. Rows of up to 512 elements have 32 threads, longer ones a
-// block of 256. Elements go in runs of 16 bytes to the threads by turns, each thread adds its
+// block of 256. Elements go in runs of 16 bytes to the threads in turn, each thread adds its
 // elements in order, and the threads are joined by join_32 or join_block: the order of a sum
 // follows from the row's width and type alone. A row that fits shared memory is read once.
 #include <hip/hip_runtime.h>

@@ -86,7 +86,7 @@ __forceinline__ __device__ void softmax_whole(const Rows& all, const Stored* in,
       }
     }
     sum = row.template join<hiptool_device::Sum>(sum);
-    // Beside an infinity every share is NaN, and of nothing but -infinity too.
+    // Every share is NaN if the largest element is infinite: +infinity, or -infinity if all are.
     const bool is_finite = hiptool_math::absolute(most) < hiptool_math::infinity<float>();
     const float factor = is_finite ? 1 / sum : hiptool_math::not_a_number<float>();
 #pragma unroll

@@ -7,8 +7,7 @@
 
 namespace hiptool_ops {
 
-// What the elements of a window are added in. The sum of a column of the window follows that of
-// the one before it, row by row.
+// The type in which the elements of a window are added, row by row.
 template <class Stored>
 struct WindowSum {
   using Value = typename Element<Stored>::Value;
@@ -48,7 +47,7 @@ inline __device__ bool is_positive_zero(Value) {
   return false;
 }
 
-// NaN stays: nothing but another one takes its place. Of the two zeros the positive one is larger.
+// NaN stays: only another NaN replaces it. The positive zero is larger than the negative one.
 template <class Value>
 inline __device__ bool comes_after(Value x, Value best) {
   return x > best || x != x || (x == best && is_positive_zero(x));

@@ -2,7 +2,7 @@
 // Products of many tokens with the matrices of model files, in f32, in the order of
 // hiptool_file_rows.h: a block computes 128 rows of 64 tokens, one lane of that order after the
 // other, and keeps sums that wait for others in shared memory. Four warps decode the next pieces
-// while eight multiply. The host launches it only where a block may have as much of that.
+// while eight multiply. The host launches it only where a block may have that much shared memory.
 #if defined(__AMDGCN__)
 #error "blocks of AMD's GPUs have less shared memory"
 #endif
@@ -99,7 +99,7 @@ struct Decoder {
       if (all.x_pieces != 0) {
         load_piece<quarter>(x[t] + k, of_tokens[t]);
       } else {
-        // -0 behind the end, so that the product with 0 changes no sum.
+        // -0 past the end, so that the product with 0 changes no sum.
 #pragma unroll
         for (unsigned j = 0; j < quarter; ++j) {
           of_tokens[t][j] = k + j < all.matrix.columns ? x[t][k + j] : -0.0F;
@@ -169,8 +169,8 @@ struct Multiplier {
     end_products();
   }
 
-  // LLVM moves the loads of all unrolled steps in front of the first one, and products behind later
-  // branches, where the numbers do not fit the registers any more.
+  // LLVM moves the loads of all unrolled steps in front of the first one, and products after later
+  // branches, where there are too few registers for all the numbers.
   static __forceinline__ __device__ void end_step() {
 #if defined(__clang__) && defined(__NVPTX__)
     asm volatile("" ::: "memory");
@@ -208,7 +208,7 @@ struct Multiplier {
 
   __forceinline__ __device__ void store(const FileProduct& all, uint64_t first_row,
                                         uint64_t first_token, float* out) {
-    // The other half of the sums moves to the front, so that the code is there once.
+    // The other half of the sums moves to the front, so that there is one copy of the code.
 #pragma unroll 1
     for (unsigned half = 0; half < many_rows; half += many_rows / 2) {
 #pragma unroll
@@ -243,7 +243,7 @@ __forceinline__ __device__ void multiply_tile(uint32_t pieces, const Decoder& de
       multiplier.add(buffers[(filled - 1) % 2]);
       const uint32_t turn = order.turn;
       order.step();
-      // Of lanes without pieces the sums are 0.
+      // The sums of lanes without pieces are 0.
 #pragma unroll 1
       for (uint32_t lane = turn; lane < order.turn; ++lane) multiplier.end_lane(lane, waiting);
     }

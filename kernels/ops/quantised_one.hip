@@ -93,7 +93,7 @@ struct StagedVector {
   }
 };
 
-// Adds so many pieces of a lane, from the first on, to the sums of its rows.
+// Adds `pieces` pieces of a lane, from the first on, to the sums of its rows.
 template <class Row, unsigned rows, unsigned pieces, class Vector>
 __forceinline__ __device__ void add_pieces(const uint8_t* const* lines, const uint16_t* grids,
                                            const Vector& x, uint32_t first, float* sums) {
@@ -300,8 +300,8 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
   }
 }
 
-// In stretches: threads of a row join their sums without shared memory, so that those of other rows
-// need not wait for them.
+// In stretches: threads of a row join their sums without shared memory, so that threads of other
+// rows need not wait for them.
 template <class Row, unsigned rows>
 __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams, rows>& tiles,
                                                    const float* x, const float* norm_weights) {
@@ -332,7 +332,7 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) joined[r] = join_stretches<Row>(sums[r]);
     if (tiles.is_gated) {
-      // The row beside a gate's is this team's second one, or the next team's.
+      // The partner of a gate's row is this team's second row, or the next team's.
       const float beside = rows > 1 ? joined[rows - 1] : __shfl_xor(joined[0], stretch_threads);
       const float both[2] = {joined[0], beside};
       if (own == 0 && team * rows % 2 == 0) tiles.store_gated(matrix, team * rows / 2, both);

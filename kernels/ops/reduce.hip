@@ -7,7 +7,7 @@
 // The order of a sum follows from the number of elements and their type alone. Up to 4096 elements
 // are one chunk; more are cut into chunks of the least multiple of 256 that is at least 1024 and
 // gives at most 4096 chunks (src/ops/reduce.cpp). Elements of a chunk go in runs (16 bytes of them,
-// at most 8) to 32 lanes by turns. Each lane adds its elements in order, starting from 0; the lanes
+// at most 8) to 32 lanes in turn. Each lane adds its elements in order, starting from 0; the lanes
 // are joined by the tree of join_32. The chunks' sums, in f32 or f64 for floating point, are then
 // summed by the same rule, and the result is rounded once. A sum is never -0.
 #include <hip/hip_runtime.h>
@@ -79,7 +79,7 @@ struct Runs {
     if (!is_inside) return;
 #if defined(__clang__) && defined(__NVPTX__)
     if constexpr (words == 4) {
-      // Of loads at addresses that follow from each other LLVM does not make one again.
+      // LLVM does not join loads whose addresses are computed from each other.
       asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(at[part][0]), "=r"(at[part][1]), "=r"(at[part][2]), "=r"(at[part][3])
                    : "l"(from)
@@ -178,7 +178,7 @@ __forceinline__ __device__ void write_f32(SumResult result, void* out, uint64_t 
   }
 }
 
-// `earlier` has the places that the input's elements stand for, where they are results of chunks.
+// `earlier` has the places of the input's elements, where these are results of chunks.
 template <ReduceKind kind, class Stored>
 __forceinline__ __device__ void write(const Reduction& all, const Found<kind, Stored>& found,
                                       uint64_t place, const uint32_t* earlier, void* out,

@@ -81,7 +81,7 @@ __forceinline__ __device__ void rotate(const Rotation& all, const Stored* in, co
   }
 }
 
-// The elements behind the rotated ones stay as they are, bit for bit.
+// The elements after the rotated ones stay as they are, bit for bit.
 template <class Stored>
 __forceinline__ __device__ void copy_rest(const Operands<2>& all, const Stored* in, Stored* out) {
   const uint64_t stride = hiptool_device::unit_stride();
@@ -92,7 +92,7 @@ __forceinline__ __device__ void copy_rest(const Operands<2>& all, const Stored* 
   }
 }
 
-// Angles in f64: of long contexts f32 would keep few of an angle's digits.
+// Angles in f64: for long contexts f32 would keep few of an angle's digits.
 inline __device__ void make_tables(const RopeTable& all, const double* frequencies,
                                    const uint32_t* positions, float* cosines, float* sines) {
   const uint64_t stride = hiptool_device::unit_stride();

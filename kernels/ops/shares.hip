@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Experts of a token by their shares, in f32. What a token gets depends on nothing but that token:
+// Experts of a token by their shares, in f32. The result of a token depends on that token only:
 // * a share is the sigmoid of the score, or e^(score - highest score) over the sum of these terms
 //   in the order of the experts;
 // * what chooses is the share plus the bias. A group is as good as its highest one, or as the sum

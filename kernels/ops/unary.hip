@@ -227,7 +227,7 @@ __forceinline__ __device__ void apply(const Operation& operation, Type type, uns
   InMemory<Value>::visit(type, Store<Value, Place>{place, values, out});
 }
 
-// The loops have no bodies that are lambdas, which compilers would not inline: too long.
+// The bodies of the loops are not lambdas: compilers would not inline such long ones.
 template <class Value, class Operation>
 __forceinline__ __device__ void apply_packed(const Operation& operation, Type type, uint64_t count,
                                              const void* in, void* out) {

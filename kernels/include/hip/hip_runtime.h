@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Stands in for HIP's own header, so that one source compiles without ROCm and CUDA for every
-// target: AMD and NVIDIA by clang alone, NVIDIA by nvcc, both by their run-time compilers, and the
+// Replaces HIP's own header, so that one source compiles without ROCm and CUDA for every target:
+// AMD and NVIDIA by clang alone, NVIDIA by nvcc, both by their run-time compilers, and the
 // processor. It has what the kernels use and no more; with the real header they compile as well.
 #pragma once
 
 #if defined(__NVCC__) || defined(__CUDACC_RTC__)
 
-// nvcc and NVRTC bring CUDA's words; these are the ones that HIP has in addition.
+// nvcc and NVRTC define CUDA's names; HIP has these in addition.
 
 #if defined(__CUDACC_RTC__)
 typedef signed char int8_t;
@@ -53,8 +53,8 @@ inline __device__ unsigned long atomicOr(unsigned long* address, unsigned long v
 
 #elif defined(__HIPCC_RTC__)
 
-// hipRTC has HIP's words built in. Which of these types it has, and as what, depends on its
-// release: macros serve with all of them.
+// hipRTC defines HIP's names itself. Which of these types it defines, and how, depends on its
+// release; macros work with all of them.
 #define int8_t __INT8_TYPE__
 #define uint8_t __UINT8_TYPE__
 #define uint16_t __UINT16_TYPE__
