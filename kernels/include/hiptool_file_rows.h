@@ -180,6 +180,24 @@ inline __device__ float join_lanes(const float* sums) {
   return joined[0];
 }
 
+// On the processor one thread of a block does the work of all, lane by lane: to switch between
+// threads that wait for each other's sums takes longer than what each of them computes. Compiled as
+// if for NVIDIA's GPUs, threads share the work as on a device.
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__) || defined(HIPTOOL_AS_NVIDIA)
+enum : bool { works_alone = false };
+#else
+enum : bool { works_alone = true };
+#endif
+// From one result to the next one of the same thread.
+constexpr unsigned result_step = works_alone ? 1 : unsigned{layer_threads};
+
+// Whether another thread does the work of this one.
+inline __device__ bool is_idle() { return works_alone && threadIdx.x != 0; }
+
+inline __device__ void wait_for_block() {
+  if constexpr (!works_alone) __syncthreads();
+}
+
 // Calls store(result, sum) once for each of the results of a block, whose lanes' sums are in shared
 // memory.
 template <unsigned results, class Store>
@@ -197,8 +215,9 @@ __forceinline__ __device__ void join_results(const float* sums, Store store) {
     if (lane == 0) store(result, sum);
   }
 #else
-  // Threads of the processor wait too long for each other's values.
-  if (threadIdx.x < results) store(threadIdx.x, join_lanes(sums + threadIdx.x * dot_pitch));
+  for (unsigned result = threadIdx.x; result < results; result += result_step) {
+    store(result, join_lanes(sums + result * dot_pitch));
+  }
 #endif
 }
 
@@ -261,6 +280,36 @@ struct Tile {
         first_token(token),
         team(threadIdx.x / dot_lanes),
         lane(threadIdx.x % dot_lanes) {
+    clear();
+  }
+
+  // Calls load(lines, piece, numbers) for each piece.
+  template <class Load>
+  __forceinline__ __device__ void add(const FileProduct& all, const uint8_t* weights,
+                                      const float* x, Load load) {
+    if constexpr (works_alone) {
+      for (team = 0; team < dot_teams && first_row + team * rows < all.matrix.rows; ++team) {
+        for (lane = 0; lane < dot_lanes; ++lane) {
+          clear();
+          add_lane(all, weights, x, load);
+          keep();
+        }
+      }
+    } else {
+      add_lane(all, weights, x, load);
+    }
+  }
+
+  // Joins the lanes and calls store(result, sum) for each result.
+  template <class Store>
+  __forceinline__ __device__ void finish(Store store) const {
+    if constexpr (!works_alone) keep();
+    wait_for_block();
+    join_results<dot_teams * rows * width>(reinterpret_cast<const float*>(dynamic_shared()), store);
+  }
+
+ private:
+  __forceinline__ __device__ void clear() {
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
 #pragma unroll
@@ -268,10 +317,10 @@ struct Tile {
     }
   }
 
-  // Calls load(lines, piece, numbers) for each piece of this lane.
+  // All pieces of this lane.
   template <class Load>
-  __forceinline__ __device__ void add(const FileProduct& all, const uint8_t* weights,
-                                      const float* x, Load load) {
+  __forceinline__ __device__ void add_lane(const FileProduct& all, const uint8_t* weights,
+                                           const float* x, Load load) {
     const FileMatrix& matrix = all.matrix;
     const uint64_t left = all.tokens - first_token;
     const uint64_t row = first_row + team * rows;
@@ -304,9 +353,8 @@ struct Tile {
     }
   }
 
-  // Joins the lanes and calls store(result, sum) for each result.
-  template <class Store>
-  __forceinline__ __device__ void finish(Store store) const {
+  // The lane's sums go into shared memory.
+  __forceinline__ __device__ void keep() const {
     float* const shared = reinterpret_cast<float*>(dynamic_shared());
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
@@ -315,8 +363,6 @@ struct Tile {
         shared[((team * rows + r) * width + w) * dot_pitch + lane] = sums[r][w];
       }
     }
-    __syncthreads();
-    join_results<dot_teams * rows * width>(shared, store);
   }
 };
 

@@ -109,11 +109,12 @@ __forceinline__ __device__ void multiply_experts(const ExpertProduct& all,
                                                  const float* bias, float* out) {
   constexpr unsigned tile_rows = dot_teams * dot_rows_of_one;
   const uint64_t row_tiles = (all.rows + tile_rows - 1) / tile_rows;
+  if (is_idle()) return;
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < row_tiles * all.slots; work += gridDim.x) {
     const uint64_t slot = work % all.slots;
     const uint32_t id = ids[slot];
-    if (work != blockIdx.x) __syncthreads();
+    if (work != blockIdx.x) wait_for_block();
     if (id >= all.experts) continue;
     const ExpertMatrix expert = experts[id];
     const uint64_t first_row = work / all.slots * tile_rows;

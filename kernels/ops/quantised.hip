@@ -17,12 +17,13 @@ __forceinline__ __device__ void multiply_file(const FileProduct& all, const uint
   constexpr unsigned tile_rows = dot_teams * rows;
   const uint64_t row_tiles = (all.matrix.rows + tile_rows - 1) / tile_rows;
   const uint64_t token_tiles = (all.tokens + width - 1) / width;
+  if (is_idle()) return;
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < row_tiles * token_tiles; work += gridDim.x) {
     Tile<rows, width> tile(work / token_tiles * tile_rows, work % token_tiles * width);
     tile.add(all, weights, x, LoadRows<rows>{all.matrix, grids});
     tile.finish(StoreResult<width>{all, tile.first_row, tile.first_token, out});
-    if (work + gridDim.x < row_tiles * token_tiles) __syncthreads();
+    if (work + gridDim.x < row_tiles * token_tiles) wait_for_block();
   }
 }
 

@@ -175,10 +175,9 @@ template <class Row, unsigned rows>
 __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t count,
                                           const uint16_t* grids, const float* x,
                                           [[maybe_unused]] const TokenNorm& norm,
-                                          [[maybe_unused]] bool is_first, float* shared) {
+                                          [[maybe_unused]] bool is_first, unsigned team,
+                                          unsigned lane, float* shared) {
   static_assert(rows == dot_rows_of_one, "the memory of the sums");
-  const unsigned team = threadIdx.x / dot_lanes;
-  const unsigned lane = threadIdx.x % dot_lanes;
   float sums[rows];
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) sums[r] = 0;
@@ -200,7 +199,6 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
   }
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) shared[(team * rows + r) * dot_pitch + lane] = sums[r];
-  __syncthreads();
 }
 
 // The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
@@ -237,8 +235,8 @@ struct TokenTiles {
     return Matrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
   }
 
-  __forceinline__ __device__ void find_lines(const Matrix& matrix, const uint8_t** lines) const {
-    const unsigned team = threadIdx.x / (layer_threads / teams);
+  __forceinline__ __device__ void find_lines(const Matrix& matrix, unsigned team,
+                                             const uint8_t** lines) const {
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
       const unsigned place = team * rows + r;
@@ -277,6 +275,7 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
   float* const shared = reinterpret_cast<float*>(dynamic_shared());
   float* const joined = shared + sums_size;
+  if (is_idle()) return;
   hiptool_device::let_next_start();
   hiptool_device::wait_for_inputs();
   const TokenNorm norm =
@@ -284,19 +283,32 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
 #pragma unroll 1
   for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
     const auto matrix = tiles.matrix_of(tile);
+    const bool is_first = tile == blockIdx.x;
     const uint8_t* lines[rows];
-    tiles.find_lines(matrix, lines);
-    add_lines<Row, rows>(lines, count, grids, x, norm, tile == blockIdx.x, shared);
+    if constexpr (works_alone) {
+      for (unsigned team = 0; team < dot_teams; ++team) {
+        tiles.find_lines(matrix, team, lines);
+        for (unsigned lane = 0; lane < dot_lanes; ++lane) {
+          add_lines<Row, rows>(lines, count, grids, x, norm, is_first, team, lane, shared);
+        }
+      }
+    } else {
+      const unsigned team = threadIdx.x / dot_lanes;
+      tiles.find_lines(matrix, team, lines);
+      add_lines<Row, rows>(lines, count, grids, x, norm, is_first, team, threadIdx.x % dot_lanes,
+                           shared);
+    }
+    wait_for_block();
     if (tiles.is_gated) {
       join_results<joined_size>(shared, [&](unsigned result, float sum) { joined[result] = sum; });
-      __syncthreads();
-      if (threadIdx.x < joined_size / 2) {
-        tiles.store_gated(matrix, threadIdx.x, joined + 2 * threadIdx.x);
+      wait_for_block();
+      for (unsigned row = threadIdx.x; row < joined_size / 2; row += result_step) {
+        tiles.store_gated(matrix, row, joined + 2 * row);
       }
     } else {
       join_results<joined_size>(shared, matrix);
     }
-    if (tile + gridDim.x < tiles.three) __syncthreads();
+    if (tile + gridDim.x < tiles.three) wait_for_block();
   }
 }
 
@@ -315,7 +327,7 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
   for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
     const auto matrix = tiles.matrix_of(tile);
     const uint8_t* lines[rows];
-    tiles.find_lines(matrix, lines);
+    tiles.find_lines(matrix, team, lines);
     float sums[rows][stretch_pieces] = {};
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count; begin += dot_staged) {
