@@ -110,8 +110,7 @@ TEST_CASE("doctor: libraries with their versions, and GPUs that they have no ker
         std::vector<std::string>{
             "warn rocBLAS 5.1.0 has no kernels for gfx1152 (amd:0) in it: /lib/librocblas.so.5",
             "warn OpenBLAS cannot be used: reports version 9.1",
-            "info hipBLASLt: /lib/libhipblaslt.so.1",
-            "info no MIOpen was found",
+            "info hipBLASLt: /lib/libhipblaslt.so.1", "info no MIOpen was found",
             "info MIOpen cannot be used: libMIOpen.so.1: cannot open shared object file"});
 }
 
