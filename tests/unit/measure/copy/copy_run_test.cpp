@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -103,10 +104,17 @@ TEST_CASE("copy run: a gate keeps the time of queueing out of the copy's") {
   ToolBox tools;
   devices.table().delay("hipMemcpyAsync", 60ms);
   CopyRun gated(cell_of(CopyKind::h2d, devices.all()), tools, {});
-  const CopySample sample = gated.run();
-  CHECK(sample.is_gated);
-  CHECK(sample.span_s < 0.04);
-  CHECK(sample.wall_s < 0.04);
+  // A busy machine only adds time, so the shortest of five has none of the queueing.
+  double span_s = 1;
+  double wall_s = 1;
+  for (int i = 0; i < 5; ++i) {
+    const CopySample sample = gated.run();
+    CHECK(sample.is_gated);
+    span_s = std::min(span_s, sample.span_s);
+    wall_s = std::min(wall_s, sample.wall_s);
+  }
+  CHECK(span_s < 0.04);
+  CHECK(wall_s < 0.04);
   CopySpec pageable = cell_of(CopyKind::h2d, devices.all());
   pageable.memory = HostKind::pageable;
   CopyRun open(pageable, tools, {});
