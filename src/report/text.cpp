@@ -88,18 +88,20 @@ bool is_plain_number(std::string_view word) {
          word.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// Whether that blank is part of "55.3 GB/s", "8 tokens" or "1 024".
-bool is_after_number(std::string_view text, std::size_t blank) {
+// Whether that blank is part of "55.3 GB/s", "8 tokens", "1 024" or "< 20".
+bool is_inside_quantity(std::string_view text, std::size_t blank) {
   const std::size_t start = text.find_last_of(' ', blank - 1) + 1;
+  const std::string_view word = text.substr(start, blank - start);
   const std::string_view next = text.substr(blank + 1, text.find(' ', blank + 1) - blank - 1);
-  if (next.empty() || !is_plain_number(text.substr(start, blank - start))) return false;
-  return !is_plain_number(next) || next.size() == 3;
+  if (next.empty()) return false;
+  if (word == "<" || word == "<=" || word == ">" || word == ">=") return true;
+  return is_plain_number(word) && (!is_plain_number(next) || next.size() == 3);
 }
 
-// That blank, or an earlier one where it would part a number from its unit.
+// That blank, or an earlier one where it would part a number from its unit or its sign.
 std::size_t place_to_break(std::string_view text, std::size_t blank, std::size_t start) {
   std::size_t place = blank;
-  while (is_after_number(text, place)) {
+  while (is_inside_quantity(text, place)) {
     place = text.find_last_of(' ', place - 1);
     if (place == std::string_view::npos || place <= start) return blank;
   }

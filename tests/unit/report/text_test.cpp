@@ -84,6 +84,7 @@ TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no
   CHECK(wrap("tail   ", 10, 0) == Lines{"tail"});
   CHECK(wrap("median 11.4 GB/s and", 14, 0) == Lines{"median", "11.4 GB/s and"});
   CHECK(wrap("up to 1 024 of", 8, 0) == Lines{"up to", "1 024 of"});
+  CHECK(wrap("11.4 GB/s < 20 GB/s", 12, 0) == Lines{"11.4 GB/s", "< 20 GB/s"});
   CHECK(wrap("0 1 0 1", 3, 0) == Lines{"0 1", "0 1"});
   CHECK(wrap("100 200 300", 8, 0) == Lines{"100 200", "300"});
   CHECK(wrap("12345 tokens", 6, 0) == Lines{"12345", "tokens"});
