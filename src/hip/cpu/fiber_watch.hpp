@@ -5,7 +5,6 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HIPTOOL_ADDRESS_SANITIZER
@@ -114,22 +113,8 @@ class FiberWatch {
 #elif defined(HIPTOOL_THREAD_SANITIZER)
 class FiberWatch {
  public:
-  void starts(const std::byte*, std::size_t) {
-    if (unused().empty()) {
-      own_ = __tsan_create_fiber(0);
-    } else {
-      own_ = unused().back();
-      unused().pop_back();
-    }
-  }
-  /// One that was not parked has calls that never returned.
-  void ends(bool is_parked) {
-    if (is_parked) {
-      unused().push_back(own_);
-    } else {
-      __tsan_destroy_fiber(own_);
-    }
-  }
+  void starts(const std::byte*, std::size_t) { own_ = __tsan_create_fiber(0); }
+  void ends(bool) { __tsan_destroy_fiber(own_); }
   void before_switch(FiberWatch& next) {
     own_ = __tsan_get_current_fiber();  // a worker was not made by starts()
     __tsan_switch_to_fiber(next.own_, __tsan_switch_to_fiber_no_sync);
@@ -137,13 +122,6 @@ class FiberWatch {
   void after_switch() {}
 
  private:
-  /// To make one takes longer than most kernels. Blocks run one by one, and each begins when all
-  /// threads of the one before have ended, so that the same fiber for two of them hides no race.
-  static std::vector<void*>& unused() {
-    static auto* const fibers = new std::vector<void*>;
-    return *fibers;
-  }
-
   void* own_ = nullptr;
 };
 #else
