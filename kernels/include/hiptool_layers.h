@@ -50,9 +50,10 @@ enum : unsigned {
 // Plain types have the numbers that ggml gives them.
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
-// Q8_0 in a matrix whose size is no multiple of 16 bytes: the last of the units by which NVIDIA's
-// kernels load others would end behind its memory, so they load numbers of 16 bits. Q6_K needs no
-// such type, because scales follow in the block what is loaded so. The number is behind ggml's.
+// Q8_0 in a matrix whose size is not a multiple of 16 bytes: NVIDIA's kernels load others by units,
+// of which the last would end past its memory, so these they load by numbers of 16 bits. Q6_K needs
+// none, because in its blocks scales follow the bytes that are loaded so. Larger than ggml's
+// numbers.
 enum : uint32_t { apart_q8_0 = 63 };
 HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) {
   return type == 8 && bytes % 16 != 0 ? apart_q8_0 : type;

@@ -67,7 +67,7 @@ struct Request {
   bool is_whole = false;             ///< help with the details of every option
 };
 
-/// What a word that is no command may have meant: a command, or a value of one. `next` is the word
+/// What an unknown command may have meant: a command, or a value of one. `next` is the word
 /// that follows it, or empty. Empty if nothing is known.
 std::string hint_for_word(CLI::App& root, const std::string& word, const std::string& next);
 

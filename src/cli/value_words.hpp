@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A word that is no command but a value of one, such as the name of a kernel.
+/// Values of options and arguments where a command stands, such as the name of a kernel.
 #pragma once
 #include <string>
 #include <string_view>

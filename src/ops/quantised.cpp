@@ -326,8 +326,8 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
     outs[i] = products[i].out->address();
     type = std::max(type, all.each[i].matrix.type);
   }
-  // All by one kernel, that of apart_q8_0 where one needs it: the number is larger than that of
-  // Q8_0.
+  // One kernel computes all of them: if any matrix needs apart_q8_0, whose number is the largest,
+  // the others can be read by it too.
   for (hiptool_ops::FileProduct& one : all.each) one.matrix.type = type;
   const hiptool_ops::FileMatrix& matrix = all.each[0].matrix;
   const bool is_gated = gate != hiptool_ops::ProductGate::none;

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "base/utf8.hpp"
@@ -88,6 +89,14 @@ bool is_plain_number(std::string_view word) {
          word.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
+// Whether a number counts or measures in that word: not so in "Xid 121 to" and "1 of 2".
+bool is_unit(std::string_view word) {
+  constexpr std::string_view others[] = {"and",  "are",  "as",  "at", "but", "by",   "for",
+                                         "from", "in",   "is",  "of", "on",  "or",   "so",
+                                         "than", "that", "the", "to", "was", "were", "with"};
+  return std::find(std::begin(others), std::end(others), word) == std::end(others);
+}
+
 // Whether that blank is part of "55.3 GB/s", "8 tokens", "1 024" or "< 20".
 bool is_inside_quantity(std::string_view text, std::size_t blank) {
   const std::size_t start = text.find_last_of(' ', blank - 1) + 1;
@@ -95,7 +104,7 @@ bool is_inside_quantity(std::string_view text, std::size_t blank) {
   const std::string_view next = text.substr(blank + 1, text.find(' ', blank + 1) - blank - 1);
   if (next.empty()) return false;
   if (word == "<" || word == "<=" || word == ">" || word == ">=") return true;
-  return is_plain_number(word) && (!is_plain_number(next) || next.size() == 3);
+  return is_plain_number(word) && (is_plain_number(next) ? next.size() == 3 : is_unit(next));
 }
 
 // That blank, or an earlier one where it would part a number from its unit or its sign.

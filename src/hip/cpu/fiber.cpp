@@ -16,7 +16,7 @@ constexpr std::size_t stack_bytes = (has_address_sanitizer ? 256 : 64) * 1024;
 /// than most frames, which may skip the bytes between.
 constexpr std::size_t guard_bytes = 64 * 1024;
 /// Tops of stacks at distances of a power of two would all need the same few lines of each cache.
-/// They are spread over so many bytes, each by an odd number of lines from the one before.
+/// They are spread over this range, each an odd number of lines further than the one before.
 constexpr std::size_t spread_bytes = 64 * 1024;
 constexpr std::size_t spread_step_bytes = 65 * 64;
 constexpr std::size_t slot_bytes = guard_bytes + stack_bytes + spread_bytes;

@@ -83,6 +83,8 @@ TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no
   CHECK(wrap("  indented text", 10, 4) == Lines{"  indented", "    text"});
   CHECK(wrap("tail   ", 10, 0) == Lines{"tail"});
   CHECK(wrap("median 11.4 GB/s and", 14, 0) == Lines{"median", "11.4 GB/s and"});
+  CHECK(wrap("took 1.5 s, then", 9, 0) == Lines{"took", "1.5 s,", "then"});
+  CHECK(wrap("wrote Xid 121 to the", 14, 0) == Lines{"wrote Xid 121", "to the"});
   CHECK(wrap("up to 1 024 of", 8, 0) == Lines{"up to", "1 024 of"});
   CHECK(wrap("11.4 GB/s < 20 GB/s", 12, 0) == Lines{"11.4 GB/s", "< 20 GB/s"});
   CHECK(wrap("0 1 0 1", 3, 0) == Lines{"0 1", "0 1"});
