@@ -12,9 +12,10 @@ namespace hiptool_ops {
 
 using namespace hiptool_device;
 
-// The elements of a piece of a row, as f32; those past its end are 0.
+// The elements of a piece of a row, as f32; those past its end are 0. For a type apart nothing is
+// specialised (see type_of_memory).
 template <unsigned values, unsigned bytes,
-          void (*four_values)(const hiptool_blocks::Place&, float*)>
+          void (*four_values)(const hiptool_blocks::Place&, float*), bool is_apart = false>
 struct BlockRow {
   static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t* grids,
                                                     uint32_t piece, float* numbers) {
@@ -128,12 +129,6 @@ __forceinline__ __device__ void BlockRow<32, 34, hiptool_blocks::q8_0_values>::l
 }
 #endif
 
-// Of the type apart_q8_0, for which nothing is specialised.
-inline __device__ void apart_q8_0_values(const hiptool_blocks::Place& place, float* four) {
-  hiptool_blocks::q8_0_values(place, four);
-}
-using ApartRow = BlockRow<32, 34, apart_q8_0_values>;
-
 inline __device__ float to_single(float value) { return value; }
 inline __device__ float to_single(double value) { return static_cast<float>(value); }
 
@@ -221,18 +216,23 @@ __forceinline__ __device__ void join_results(const float* sums, Store store) {
 #endif
 }
 
-// Calls body with the type of rows that has that number; nothing for others.
+// Calls body with the type of rows that has that number; nothing for others. Of types apart only
+// Q8_0 differs: pieces of the others take no units.
 template <class Body>
 __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
+#if !defined(__AMDGCN__)
+  if (type == hiptool_blocks::q8_0 + apart) {
+    body(BlockRow<32, 34, hiptool_blocks::q8_0_values, true>());
+    return;
+  }
+  type &= ~apart;
+#endif
   switch (type) {
 #define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)   \
   case hiptool_blocks::name:                                        \
     body(BlockRow<values, bytes, hiptool_blocks::name##_values>()); \
     break;
 #include "hiptool_quantised.def"
-#if !defined(__AMDGCN__)
-    case apart_q8_0: body(ApartRow()); break;
-#endif
     case static_cast<uint32_t>(PlainType::f32): body(PlainRow<float>()); break;
     case static_cast<uint32_t>(PlainType::f16): body(PlainRow<F16>()); break;
     case static_cast<uint32_t>(PlainType::bf16): body(PlainRow<Bf16>()); break;

@@ -50,18 +50,19 @@ enum : unsigned {
 // Plain types have the numbers that ggml gives them.
 enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
-// Q8_0 in a matrix whose size is not a multiple of 16 bytes: NVIDIA's kernels load others by units,
-// of which the last would end past its memory, so these they load by numbers of 16 bits. Q6_K needs
-// none, because in its blocks scales follow the bytes that are loaded so. Larger than ggml's
-// numbers.
-enum : uint32_t { apart_q8_0 = 63 };
-HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) {
-  return type == 8 && bytes % 16 != 0 ? apart_q8_0 : type;
-}
-
 // ggml's numbers of the types that hiptool_stretches.h reads.
 HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
   return type == 8 || (type >= 12 && type <= 14);
+}
+
+// NVIDIA's kernels load stretches by aligned units of 16 bytes. Where the numbers of a type end its
+// blocks, the last unit would end behind a matrix whose size is no multiple of 16: kernels take
+// such a matrix as of a type apart, with the same bits, and load nothing behind a block. Q4_K and
+// Q5_K have blocks of whole units, and in those of Q6_K scales follow the numbers.
+constexpr uint32_t apart = 64;  // added to ggml's numbers, which are smaller
+HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) {
+  const bool is_of_k = type >= 12 && type <= 14;
+  return has_stretches(type) && !is_of_k && bytes % 16 != 0 ? type + apart : type;
 }
 
 // Dynamic shared memory of a block for products with one token, which is staged or not: first the
@@ -86,7 +87,7 @@ struct FileMatrix {
   uint64_t rows;
   uint64_t columns;
   uint64_t row_bytes;
-  uint32_t type;        // ggml's number, or apart_q8_0
+  uint32_t type;        // ggml's number, or that of a type apart
   uint32_t has_pieces;  // rows consist of whole pieces, plain ones at multiples of 16 bytes
 };
 

@@ -41,7 +41,7 @@ inline __device__ EightWords words_of(uint4 low, uint4 high) {
 }
 
 // 32 bytes at an even address, by the two or three aligned units that have some of them: up to 14
-// bytes behind them are read too, which belong to the block but for Q8_0 (see apart_q8_0).
+// bytes behind them are read too, which belong to the block but for Q8_0 (see type_of_memory).
 struct EvenBytes {
   uint4 units[3];
   uint32_t past;

@@ -397,5 +397,8 @@ HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
       "the host launches as many blocks as there are tiles");
 #include "hiptool_quantised.def"
 #if !defined(__AMDGCN__)
-HIPTOOL_KERNEL(apart_q8_0, hiptool_ops::ApartRow);
+#define HIPTOOL_APART_KERNEL(name, values, bytes) \
+  HIPTOOL_KERNEL(apart_##name,                    \
+                 hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values, true>)
+HIPTOOL_APART_KERNEL(q8_0, 32, 34);
 #endif

@@ -86,12 +86,12 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
   refuse(operation, "the output " + describe(out) + " overlaps the weights");
 }
 
-/// "q4_k": kernels have the names of types in small letters.
+/// "q4_k", "apart_q8_0": kernels have the names of types in small letters.
 std::string kernel_name_of(const hiptool_ops::FileMatrix& matrix, ElementType type) {
-  if (matrix.type == hiptool_ops::apart_q8_0) return "apart_q8_0";
-  std::string name(type.name());
-  for (char& letter : name) {
+  std::string name(matrix.type >= hiptool_ops::apart ? "apart_" : "");
+  for (char letter : type.name()) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    name += letter;
   }
   return name;
 }
@@ -326,8 +326,8 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
     outs[i] = products[i].out->address();
     type = std::max(type, all.each[i].matrix.type);
   }
-  // One kernel computes all of them: if any matrix needs apart_q8_0, whose number is the largest,
-  // the others can be read by it too.
+  // One kernel computes all of them: if any matrix needs the type apart, whose number is the
+  // largest, the others can be read by it too.
   for (hiptool_ops::FileProduct& one : all.each) one.matrix.type = type;
   const hiptool_ops::FileMatrix& matrix = all.each[0].matrix;
   const bool is_gated = gate != hiptool_ops::ProductGate::none;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fakes/cuda/reads.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "hiptool_experts.h"
 
@@ -11,6 +13,9 @@ namespace hiptool::fake {
 namespace {
 
 constexpr std::uint32_t q8_0 = 8;
+constexpr std::string_view kernel_of_a_token = "hiptool_quantised_matmul_1_";
+/// Whose numbers end a block, and which that kernel loads by units of 16 bytes.
+constexpr std::string_view types_by_units[] = {"q8_0"};
 
 struct KnownMemory {
   std::mutex mutex;
@@ -80,7 +85,9 @@ bool reads_behind_memory(const std::string& kernel, void** arguments) {
     const auto& all = *static_cast<const hiptool_ops::FileProduct*>(arguments[0]);
     return has_part_of_eight(all.matrix, arguments[1]);
   }
-  if (kernel != "hiptool_quantised_matmul_1_q8_0") return false;
+  if (!kernel.starts_with(kernel_of_a_token)) return false;
+  const std::string type = kernel.substr(kernel_of_a_token.size());
+  if (std::ranges::find(types_by_units, type) == std::end(types_by_units)) return false;
   const auto& all = *static_cast<const hiptool_ops::TokenProducts*>(arguments[0]);
   for (std::uint32_t i = 0; i < all.count; ++i) {
     if (has_part_of_unit(all.each[i].matrix, arguments[1 + i], 16)) return true;

@@ -10,8 +10,8 @@ namespace hiptool::fake {
 void add_memory(const void* first, std::size_t bytes);
 void remove_memory(const void* first);
 
-/// Whether a GPU's kernel would read behind the allocation of its weights: it loads Q8_0 by aligned
-/// units of 8 or 16 bytes, of which a matrix's last one may not be all there.
+/// Whether a GPU's kernel would read behind the allocation of its weights: it loads some types
+/// by aligned units of 8 or 16 bytes, of which a matrix's last one may not be all there.
 bool reads_behind_memory(const std::string& kernel, void** arguments);
 
 }  // namespace hiptool::fake
