@@ -67,13 +67,15 @@ inline __device__ uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t se
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(low), "r"(high), "r"(selector));
   return chosen;
 }
-#elif defined(HIPTOOL_AS_NVIDIA)
-// The same where no nibble has its fourth bit set.
-inline uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+#else
+inline __device__ uint32_t chosen_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
   uint32_t chosen = 0;
+#pragma unroll
   for (uint32_t k = 0; k < 4; ++k) {
-    chosen |= static_cast<uint32_t>(both >> (selector >> 4 * k & 7U) * 8 & 255U) << 8 * k;
+    const uint32_t place = selector >> (4 * k);
+    const auto byte = static_cast<uint32_t>(both >> (place % 8 * 8)) & 255U;
+    chosen |= ((place & 8U) != 0 ? (byte >> 7) * 255U : byte) << (8 * k);
   }
   return chosen;
 }
@@ -308,14 +310,17 @@ inline __device__ void mxfp4_values(const Place& p, float* four) {
   scale_fp4(halves<1>(p.block + 1, p.i), half_of_exponent(p.block[0]), four);
 }
 
-inline __device__ void nvfp4_values(const Place& p, float* four) {
-  const uint32_t code = p.block[p.i / 16];
+// Half of a scale of NVFP4.
+inline __device__ float half_of_ue4m3(uint32_t code) {
   const uint32_t exponent = code >> 3 & 15U;
   const uint32_t fraction = code & 7U;
   // Normal numbers have the bits of a binary32 whose exponent is 120 larger; one less for the half.
   float scale = __uint_as_float((exponent + 119) << 23 | fraction << 20);
   if (exponent == 0) scale = number(fraction) * 0x1p-10F;
-  if (code == 0x7FU) scale = 0;
+  return code == 0x7FU ? 0 : scale;
+}
+inline __device__ void nvfp4_values(const Place& p, float* four) {
+  const float scale = half_of_ue4m3(p.block[p.i / 16]);
   const uint32_t k = p.i % 16;
   const uint32_t word = word_at<4>(p.block + 4 + p.i / 16 * 8 + k % 8);
   scale_fp4(word >> (k / 8 * 4) & 0x0F0F0F0FU, scale, four);

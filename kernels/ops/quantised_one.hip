@@ -6,7 +6,7 @@
 
 #include "hiptool_early.h"
 #include "hiptool_math_erf.h"
-#include "hiptool_stretches.h"
+#include "hiptool_stretches_32.h"
 #include "hiptool_token_norm.h"
 
 namespace hiptool_ops {
@@ -401,4 +401,6 @@ HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
   HIPTOOL_KERNEL(apart_##name,                    \
                  hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values, true>)
 HIPTOOL_APART_KERNEL(q8_0, 32, 34);
+HIPTOOL_APART_KERNEL(mxfp4, 32, 17);
+HIPTOOL_APART_KERNEL(nvfp4, 64, 36);
 #endif

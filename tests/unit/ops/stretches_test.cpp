@@ -25,21 +25,23 @@ using test::next_number;
 
 namespace {
 
-/// A type with small scales: the byte of its blocks that holds the upper bits of each half.
+/// A type with small scales: the byte of its blocks that holds the upper bits of each one.
 struct PackedType {
   std::string_view name;
-  std::size_t scale;    ///< byte of a block
-  std::size_t minimum;  ///< the same, or 0
+  int scale;    ///< byte of a block
+  int minimum;  ///< the same, or `none`
 };
-constexpr PackedType packed_types[] = {
-    {"Q4_K", 1, 3}, {"Q5_K", 1, 3}, {"Q6_K", 209, 0}, {"Q8_0", 1, 0}, {"Q4_0", 1, 0}};
+constexpr int none = -1;
+constexpr PackedType packed_types[] = {{"Q4_K", 1, 3},    {"Q5_K", 1, 3},    {"Q6_K", 209, none},
+                                       {"Q8_0", 1, none}, {"Q5_0", 1, none}, {"MXFP4", 0, none},
+                                       {"NVFP4", 0, none}};
 
 QuantisedTensor random_weights(const Backend& backend, const PackedType& packed, std::uint64_t rows,
                                std::uint64_t columns, std::uint32_t seed) {
   // Finite numbers of either sign and of many sizes.
   const auto make_finite = [&](std::uint8_t* block) {
-    for (const std::size_t half : {packed.scale, packed.minimum}) {
-      if (half != 0) block[half] &= 0xBF;
+    for (const int half : {packed.scale, packed.minimum}) {
+      if (half != none) block[half] &= 0xBF;
     }
   };
   return test::random_blocks(backend, element_type(packed.name), rows, columns, seed, make_finite);
@@ -212,7 +214,8 @@ TEST_CASE("a token's products with blocks of any bits have the bits of those of 
   const Inputs x(memory, columns);
   for (const PackedType& packed : packed_types) {
     CAPTURE(packed.name);
-    const QuantisedTensor weights = random_weights(backend, {packed.name, 0, 0}, 96, columns, 9);
+    const QuantisedTensor weights =
+        random_weights(backend, {packed.name, none, none}, 96, columns, 9);
     CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
           float_bits(backend, product_of(backend, weights, x)));
   }
