@@ -6,11 +6,12 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  row_threads = 256,      // of a block
-  short_row = 512,        // elements up to which 32 threads share a row
-  column_lanes = 32,      // that share the elements of a column
-  stash_pieces_most = 8,  // pieces of 16 bytes that a thread keeps of its row
-  join_bytes = 128,       // shared memory in front of the stash
+  row_threads = 256,         // of a block
+  short_row = 512,           // elements up to which 32 threads share a row
+  column_lanes = 32,         // that share the elements of a column
+  stash_pieces_most = 8,     // pieces of 16 bytes that a thread keeps of its row
+  join_bytes = 128,          // shared memory in front of the stash
+  whole_pieces_at_once = 8,  // of norm_whole.hip: a thread's pieces by blocks of a multiprocessor
 };
 
 // What a kernel computes; `least` serves min and max, `place_of_least` argmin and argmax.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -81,17 +82,31 @@ struct RowLaunch {
   LaunchConfig config;
 };
 
-/// The kernel of norm_whole.hip that serves, by its name without the function; empty: none does.
-std::string whole_kernel(const RowLaunch& work, DType dtype, unsigned operands) {
+/// The kernel of norm_whole.hip that serves: pieces of 16 bytes that a thread has of a row, or 0.
+unsigned whole_pieces(const RowLaunch& work, DType dtype, unsigned operands) {
   const unsigned all_pieces = (1u << operands) - 1;
-  if (dtype != DType::f16 && dtype != DType::bf16) return {};
+  if (dtype != DType::f16 && dtype != DType::bf16) return 0;
   const std::uint64_t turn = std::uint64_t{hiptool_ops::row_threads} * run_of(dtype);
   if (work.all.group != hiptool_ops::row_threads || work.all.width > 4 * turn ||
       (work.all.pieces & all_pieces) != all_pieces) {
-    return {};
+    return 0;
   }
-  return std::string("_whole_") + (work.all.width <= 2 * turn ? "2_" : "4_") +
+  return work.all.width <= 2 * turn ? 2 : 4;
+}
+
+std::string whole_kernel(std::string_view function, unsigned pieces, DType dtype) {
+  return "hiptool_" + std::string(function) + "_whole_" + std::to_string(pieces) + "_" +
          std::string(to_string(dtype));
+}
+
+/// Norms by a kernel of norm_whole.hip keep weights and biases in shared memory for all rows of a
+/// block: as many blocks as a multiprocessor's registers take at once.
+void keep_weights(const Backend& backend, RowLaunch& work, unsigned pieces, unsigned operands) {
+  const std::uint64_t blocks =
+      hiptool_ops::whole_pieces_at_once / pieces * state_of(backend).multiprocessors;
+  work.config.grid.x = static_cast<std::uint32_t>(std::min(work.all.rows.count, blocks));
+  work.config.shared_bytes =
+      hiptool_ops::join_bytes + operands * pieces * hiptool_ops::row_threads * 16;
 }
 
 void run_softmax(const Backend& backend, std::string_view name, bool is_log, const Tensor& x,
@@ -103,11 +118,12 @@ void run_softmax(const Backend& backend, std::string_view name, bool is_log, con
   require_output(name, std::span(tensors).first(1), out, x.dtype(), x.dims());
   if (x.element_count() == 0) return;
   RowLaunch work(x, along, out);
-  const std::string whole = is_log ? std::string() : whole_kernel(work, x.dtype(), 2);
-  if (!whole.empty()) {
+  const unsigned pieces = is_log ? 0 : whole_pieces(work, x.dtype(), 2);
+  if (pieces != 0) {
     work.config.shared_bytes = hiptool_ops::join_bytes;
-    launch(state_of(backend).kernel("ops_norm_whole", "hiptool_softmax" + whole), work.config,
-           backend.stream(), work.all, x.address(), out.address());
+    const std::string whole = whole_kernel("softmax", pieces, x.dtype());
+    launch(state_of(backend).kernel("ops_norm_whole", whole), work.config, backend.stream(),
+           work.all, x.address(), out.address());
     return;
   }
   const std::string type(to_string(x.dtype()));
@@ -160,11 +176,12 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
     work.add_weights(*bias, 3);
     bias_address = bias->address();
   }
-  const std::string whole = whole_kernel(work, x.dtype(), bias != nullptr ? 4 : 3);
-  if (!whole.empty()) {
-    work.config.shared_bytes = hiptool_ops::join_bytes;
-    const Kernel kernel = state_of(backend).kernel(
-        "ops_norm_whole", std::string("hiptool_") + (is_centred ? "layernorm" : "rmsnorm") + whole);
+  const unsigned operands = bias != nullptr ? 2 : 1;
+  const unsigned pieces = whole_pieces(work, x.dtype(), 2 + operands);
+  if (pieces != 0) {
+    keep_weights(backend, work, pieces, operands);
+    const std::string whole = whole_kernel(is_centred ? "layernorm" : "rmsnorm", pieces, x.dtype());
+    const Kernel kernel = state_of(backend).kernel("ops_norm_whole", whole);
     if (is_centred) {
       launch(kernel, work.config, backend.stream(), work.all, epsilon, x.address(),
              weight.address(), bias_address, out.address());

@@ -2,6 +2,7 @@
 #include "reference/ops/rows.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "hiptool/error.hpp"
 #include "unit/ops/check_operation.hpp"
@@ -172,6 +173,40 @@ TEST_CASE("a single row is normalised to the bits that it has among others") {
       CHECK(numbers(ops::rmsnorm(backend, one, weight, 1e-5)) == expected);
       ops::rmsnorm_into(backend, one, one, weight, 1e-5);
       CHECK(numbers(one) == expected);
+    }
+  }
+}
+
+// Blocks take several rows by turns: of a GPU with 132 multiprocessors some blocks take three.
+TEST_CASE("packed rows of halves are normalised to the bits of rows of other layouts") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const auto infinity = std::numeric_limits<long double>::infinity();
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const std::uint64_t width : {520u, 2056u, 4096u, 4104u, 8192u}) {
+      CAPTURE(width);
+      const std::uint64_t rows = width == 520 ? 1100 : 37;
+      Values values = reals(dtype, {rows, width}, 33, -3, 5);
+      values.at[5 * width + 17] = std::nanl("");
+      values.at[6 * width] = infinity;
+      for (std::uint64_t i = 0; i < width; ++i) values.at[7 * width + i] = 2;
+      Values weights = reals(dtype, {width}, 34, -2, 2);
+      weights.at[3] = infinity;
+      weights.at[width - 1] = std::nanl("");
+      const Tensor bias = row_tensor(backend, dtype, reals(dtype, {width}, 35, -1, 1));
+      const Tensor weight = row_tensor(backend, dtype, weights);
+      const Tensor x = row_tensor(backend, dtype, values);
+      const Tensor apart = row_tensor(backend, dtype, values, Placement::spread);
+      const auto same = [&](const Tensor& packed, const Tensor& other) {
+        CHECK((test::read(backend, packed) == test::read(backend, other)));
+      };
+      same(ops::rmsnorm(backend, x, weight, 1e-5), ops::rmsnorm(backend, apart, weight, 1e-5));
+      same(ops::layernorm(backend, x, weight, 1e-5), ops::layernorm(backend, apart, weight, 1e-5));
+      const Tensor expected = ops::layernorm(backend, apart, weight, bias, 1e-5);
+      same(ops::layernorm(backend, x, weight, bias, 1e-5), expected);
+      Tensor in_place = x;
+      ops::layernorm_into(backend, in_place, x, weight, bias, 1e-5);
+      same(in_place, expected);
     }
   }
 }
