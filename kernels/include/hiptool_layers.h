@@ -52,7 +52,8 @@ enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
 
 // ggml's numbers of the types that hiptool_stretches.h and hiptool_stretches_32.h read.
 HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
-  return type == 8 || (type >= 12 && type <= 14) || type == 39 || type == 40;
+  return type == 2 || type == 3 || (type >= 6 && type <= 8) || (type >= 12 && type <= 14) ||
+         type == 20 || type == 39 || type == 40;
 }
 
 // NVIDIA's kernels load stretches by aligned units of 16 bytes. Where the numbers of a type end its

@@ -48,6 +48,11 @@ __forceinline__ __device__ uint32_t nibble_signs(uint32_t nibbles, unsigned half
   return hiptool_blocks::chosen_bytes(nibbles << 4, nibbles, half == 0 ? 0x5140U : 0x7362U);
 }
 
+// The same bit in all of them.
+__forceinline__ __device__ uint32_t nibble_masks(uint32_t nibbles, unsigned half) {
+  return hiptool_blocks::chosen_bytes(nibbles << 4, nibbles, half == 0 ? 0xD9C8U : 0xFBEAU);
+}
+
 // E2M1, doubled, as the upper bytes of f16: 0 1 2 3 4 6 8 12, and the same below 0.
 __forceinline__ __device__ NibbleBytes fp4_bytes(uint32_t nibbles) {
   const uint32_t places = nibbles & 0x77777777U;
@@ -72,8 +77,8 @@ __forceinline__ __device__ void fp4_numbers(const NibbleBytes& bytes, uint32_t r
   }
 }
 
-// What the stretches below need of a type: the bytes of its scale, and the numbers of a word's
-// lower or upper nibbles.
+// What stretches of two blocks need of a type: what is in front of its nibbles, and the numbers of
+// four columns from `place` on, which are in a word's lower or upper nibbles.
 struct Mxfp4Scale {
   uint8_t exponent;
   using Opened = float;
@@ -83,11 +88,106 @@ struct Mxfp4Scale {
     return hiptool_blocks::half_of_exponent(exponent);
   }
   // What is added makes 0 of -0, and changes no other product.
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t run, Opened scale,
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
                                                 float* four) {
-    fp4_numbers(fp4_bytes(nibbles), run, four);
+    fp4_numbers(fp4_bytes(nibbles), place / 16, four);
 #pragma unroll
     for (unsigned k = 0; k < 4; ++k) four[k] = __fmaf_rn(four[k], scale, 0.0F);
+  }
+};
+
+__forceinline__ __device__ uint32_t nibbles_at(uint32_t nibbles, uint32_t place) {
+  return nibbles >> (place / 16 * 4) & 0x0F0F0F0FU;
+}
+
+struct HalfScale {
+  uint16_t bits;
+  using Opened = float;
+  __forceinline__ __device__ void load(const uint8_t* block) {
+    bits = hiptool_blocks::bits_16(block);
+  }
+  __forceinline__ __device__ Opened open() const { return f16_to_value(bits); }
+};
+
+struct Q4_0Scale : HalfScale {
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
+                                                float* four) {
+    hiptool_blocks::scale_bytes(nibbles_at(nibbles, place), scale, 8, four);
+  }
+};
+
+// Places in a table of 16 bytes, which are 128 more than the numbers of scale_iq4.
+struct Iq4NlScale : HalfScale {
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
+                                                float* four) {
+    const uint32_t places = nibbles & 0x77777777U;
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
+      const uint32_t own = places >> (16 * half);
+      const uint32_t low = hiptool_blocks::chosen_bytes(0x3F2D1801U, 0x766A5D4FU, own);
+      const uint32_t high = hiptool_blocks::chosen_bytes(0xA6998D81U, 0xF1D9C5B5U, own);
+      const uint32_t is_high = nibble_masks(nibbles, half);
+      const uint32_t chosen = (high & is_high) | (low & ~is_high);
+#pragma unroll
+      for (unsigned k = 0; k < 2; ++k) {
+        four[2 * half + k] =
+            scale * hiptool_blocks::number_of_byte(chosen, 2 * k + place / 16, 128);
+      }
+    }
+  }
+};
+
+struct HalfScaleAndAddend {
+  uint32_t bits;
+  struct Opened {
+    float scale;
+    float added;
+  };
+  __forceinline__ __device__ void load(const uint8_t* block) {
+    bits = hiptool_blocks::word_at<4>(block);
+  }
+  __forceinline__ __device__ Opened open() const {
+    return {f16_to_value(static_cast<uint16_t>(bits)),
+            f16_to_value(static_cast<uint16_t>(bits >> 16))};
+  }
+};
+
+struct Q4_1Scale : HalfScaleAndAddend {
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
+                                                float* four) {
+    hiptool_blocks::scale_and_add(nibbles_at(nibbles, place), own.scale, own.added, four);
+  }
+};
+
+// With a fifth bit of each column in the word behind the scale.
+template <class Scale, unsigned at>
+struct FifthBits {
+  Scale scale;
+  uint32_t bits;
+  struct Opened {
+    typename Scale::Opened scale;
+    uint32_t bits;
+    __forceinline__ __device__ uint32_t numbers(uint32_t nibbles, uint32_t place) const {
+      return nibbles_at(nibbles, place) | hiptool_blocks::spread_bits(bits >> place) << 4;
+    }
+  };
+  __forceinline__ __device__ void load(const uint8_t* block) {
+    scale.load(block);
+    bits = hiptool_blocks::word_at<at>(block + at);
+  }
+  __forceinline__ __device__ Opened open() const { return {scale.open(), bits}; }
+};
+struct Q5_0Scale : FifthBits<HalfScale, 2> {
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
+                                                float* four) {
+    hiptool_blocks::scale_bytes(own.numbers(nibbles, place), own.scale, 16, four);
+  }
+};
+struct Q5_1Scale : FifthBits<HalfScaleAndAddend, 4> {
+  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
+                                                float* four) {
+    hiptool_blocks::scale_and_add(own.numbers(nibbles, place), own.scale.scale, own.scale.added,
+                                  four);
   }
 };
 
@@ -104,7 +204,7 @@ struct NibbleStretch : NeighbouringPieces {
     typename Scale::Opened scales[2];
     uint32_t words[2][4];
     __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      Scale::values(words[unit / 8][unit % 4], unit % 8 / 4, scales[unit / 8], four);
+      Scale::values(words[unit / 8][unit % 4], unit % 8 * 4, scales[unit / 8], four);
     }
   };
 
@@ -131,6 +231,17 @@ struct NibbleStretch : NeighbouringPieces {
 template <>
 struct Stretch<BlockRow<32, 17, hiptool_blocks::mxfp4_values>> : NibbleStretch<17, 1, Mxfp4Scale> {
 };
+template <>
+struct Stretch<BlockRow<32, 18, hiptool_blocks::q4_0_values>> : NibbleStretch<18, 2, Q4_0Scale> {};
+template <>
+struct Stretch<BlockRow<32, 18, hiptool_blocks::iq4_nl_values>> : NibbleStretch<18, 2, Iq4NlScale> {
+};
+template <>
+struct Stretch<BlockRow<32, 20, hiptool_blocks::q4_1_values>> : NibbleStretch<20, 4, Q4_1Scale> {};
+template <>
+struct Stretch<BlockRow<32, 22, hiptool_blocks::q5_0_values>> : NibbleStretch<22, 6, Q5_0Scale> {};
+template <>
+struct Stretch<BlockRow<32, 24, hiptool_blocks::q5_1_values>> : NibbleStretch<24, 8, Q5_1Scale> {};
 
 // A block: four scales, and of each piece first all lower nibbles of its 8 bytes.
 template <>

@@ -400,7 +400,12 @@ HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
 #define HIPTOOL_APART_KERNEL(name, values, bytes) \
   HIPTOOL_KERNEL(apart_##name,                    \
                  hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values, true>)
+HIPTOOL_APART_KERNEL(q4_0, 32, 18);
+HIPTOOL_APART_KERNEL(q4_1, 32, 20);
+HIPTOOL_APART_KERNEL(q5_0, 32, 22);
+HIPTOOL_APART_KERNEL(q5_1, 32, 24);
 HIPTOOL_APART_KERNEL(q8_0, 32, 34);
+HIPTOOL_APART_KERNEL(iq4_nl, 32, 18);
 HIPTOOL_APART_KERNEL(mxfp4, 32, 17);
 HIPTOOL_APART_KERNEL(nvfp4, 64, 36);
 #endif

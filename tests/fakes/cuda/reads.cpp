@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t q8_0 = 8;
 constexpr std::string_view kernel_of_a_token = "hiptool_quantised_matmul_1_";
 /// Whose numbers end a block, and which that kernel loads by units of 16 bytes.
-constexpr std::string_view types_by_units[] = {"q8_0", "mxfp4", "nvfp4"};
+constexpr std::string_view types_by_units[] = {"q4_0", "q4_1",   "q5_0",  "q5_1",
+                                               "q8_0", "iq4_nl", "mxfp4", "nvfp4"};
 
 struct KnownMemory {
   std::mutex mutex;

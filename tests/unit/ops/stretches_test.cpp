@@ -32,9 +32,10 @@ struct PackedType {
   int minimum;  ///< the same, or `none`
 };
 constexpr int none = -1;
-constexpr PackedType packed_types[] = {{"Q4_K", 1, 3},    {"Q5_K", 1, 3},    {"Q6_K", 209, none},
-                                       {"Q8_0", 1, none}, {"Q5_0", 1, none}, {"MXFP4", 0, none},
-                                       {"NVFP4", 0, none}};
+constexpr PackedType packed_types[] = {{"Q4_K", 1, 3},     {"Q5_K", 1, 3},     {"Q6_K", 209, none},
+                                       {"Q8_0", 1, none},  {"Q4_0", 1, none},  {"Q4_1", 1, 3},
+                                       {"Q5_0", 1, none},  {"Q5_1", 1, 3},     {"IQ4_NL", 1, none},
+                                       {"MXFP4", 0, none}, {"NVFP4", 0, none}, {"Q3_K", 109, none}};
 
 QuantisedTensor random_weights(const Backend& backend, const PackedType& packed, std::uint64_t rows,
                                std::uint64_t columns, std::uint32_t seed) {
