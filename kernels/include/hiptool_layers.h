@@ -66,6 +66,16 @@ HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) 
   return has_stretches(type) && !is_of_k && bytes % 16 != 0 ? type + apart : type;
 }
 
+// Blocks of one token that a multiprocessor takes at the same time, to which compilers limit their
+// registers and the host the blocks of a launch: later ones would find it nearly idle. Types apart
+// are read piece by piece.
+HIPTOOL_SHARED constexpr uint32_t token_blocks(uint32_t type) {
+  const bool is_plain = type == static_cast<uint32_t>(PlainType::f32) ||
+                        type == static_cast<uint32_t>(PlainType::f16) ||
+                        type == static_cast<uint32_t>(PlainType::bf16);
+  return has_stretches(type) ? 2 : is_plain ? 4 : 3;
+}
+
 // Dynamic shared memory of a block for products with one token, which is staged or not: first the
 // sums of the lanes and the joined ones, which stretches do not need.
 HIPTOOL_SHARED constexpr uint32_t token_sums_floats() {

@@ -373,23 +373,28 @@ __forceinline__ __device__ void multiply_one(const TokenProducts& all,
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNEL(type, ...)                                                      \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_quantised_matmul_1_##type( \
-      hiptool_ops::TokenProducts all, const uint8_t* first, const uint8_t* second,     \
-      const uint8_t* third, const uint16_t* grids, const float* x, const float* norm,  \
-      const float* added, float* first_out, float* second_out, float* third_out) {     \
-    const uint8_t* const weights[] = {first, second, third};                           \
-    float* const outs[] = {first_out, second_out, third_out};                          \
-    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, norm, added, outs); \
-  }                                                                                    \
+#define HIPTOOL_KERNEL(type, number, ...)                                                 \
+  extern "C" __global__ void __launch_bounds__(256, hiptool_ops::token_blocks(number))    \
+      hiptool_quantised_matmul_1_##type(                                                  \
+          hiptool_ops::TokenProducts all, const uint8_t* first, const uint8_t* second,    \
+          const uint8_t* third, const uint16_t* grids, const float* x, const float* norm, \
+          const float* added, float* first_out, float* second_out, float* third_out) {    \
+    const uint8_t* const weights[] = {first, second, third};                              \
+    float* const outs[] = {first_out, second_out, third_out};                             \
+    hiptool_ops::multiply_one<__VA_ARGS__>(all, weights, grids, x, norm, added, outs);    \
+  }                                                                                       \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_##type)
+#define HIPTOOL_PLAIN_KERNEL(type, ...)                                     \
+  HIPTOOL_KERNEL(type, static_cast<uint32_t>(hiptool_ops::PlainType::type), \
+                 hiptool_ops::PlainRow<__VA_ARGS__>)
 
-HIPTOOL_KERNEL(f32, hiptool_ops::PlainRow<float>);
-HIPTOOL_KERNEL(f16, hiptool_ops::PlainRow<hiptool_ops::F16>);
-HIPTOOL_KERNEL(bf16, hiptool_ops::PlainRow<hiptool_ops::Bf16>);
-HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
+HIPTOOL_PLAIN_KERNEL(f32, float);
+HIPTOOL_PLAIN_KERNEL(f16, hiptool_ops::F16);
+HIPTOOL_PLAIN_KERNEL(bf16, hiptool_ops::Bf16);
+HIPTOOL_PLAIN_KERNEL(f64, double);
 #define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)                             \
-  HIPTOOL_KERNEL(name, hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>);  \
+  HIPTOOL_KERNEL(name, number,                                                                \
+                 hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>);        \
   static_assert(                                                                              \
       hiptool_ops::has_stretches(number) ==                                                   \
           hiptool_ops::Stretch<                                                               \
@@ -397,8 +402,8 @@ HIPTOOL_KERNEL(f64, hiptool_ops::PlainRow<double>);
       "the host launches as many blocks as there are tiles");
 #include "hiptool_quantised.def"
 #if !defined(__AMDGCN__)
-#define HIPTOOL_APART_KERNEL(name, values, bytes) \
-  HIPTOOL_KERNEL(apart_##name,                    \
+#define HIPTOOL_APART_KERNEL(name, values, bytes)                         \
+  HIPTOOL_KERNEL(apart_##name, hiptool_blocks::name + hiptool_ops::apart, \
                  hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values, true>)
 HIPTOOL_APART_KERNEL(q4_0, 32, 18);
 HIPTOOL_APART_KERNEL(q4_1, 32, 20);

@@ -237,11 +237,6 @@ LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64
   return config;
 }
 
-/// Of a multiprocessor, as many blocks of one token as its registers take.
-std::uint64_t blocks_at_once(const hiptool_ops::FileMatrix& matrix) {
-  return hiptool_ops::has_stretches(matrix.type) ? 2 : 4;
-}
-
 /// Of one token, which NVIDIA's kernels stage in shared memory: blocks that are there at the same
 /// time do so once for all of their tiles.
 LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
@@ -252,7 +247,7 @@ LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
       matrix.type, matrix.columns / hiptool_ops::dot_piece, is_staged);
   if (!is_staged) return config;
   config.grid.x = static_cast<std::uint32_t>(
-      std::min(tiles, blocks_at_once(matrix) * state_of(backend).multiprocessors));
+      std::min(tiles, hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors));
   return config;
 }
 
@@ -336,7 +331,7 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   std::uint64_t tiles = tiles_of(products, rows, is_gated);
   // Where not all blocks would have a tile, smaller ones keep more of them busy.
   if (is_staged && hiptool_ops::has_stretches(matrix.type) &&
-      tiles < blocks_at_once(matrix) * state_of(backend).multiprocessors) {
+      tiles < hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors) {
     tiles = tiles_of(products, rows / all.team_rows, is_gated);
     all.team_rows = 1;
   }
