@@ -239,12 +239,25 @@ struct TokenTiles {
                                              const uint8_t** lines) const {
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
-      const unsigned place = team * rows + r;
-      const uint64_t own =
-          is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
-      const uint8_t* const from = is_gated && place % 2 == 1 ? weights[1] : matrix.weights;
-      lines[r] = from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
+      lines[r] = line_of(matrix, team * rows + r);
     }
+  }
+  // That row of a tile; behind the last one of the matrix the last one.
+  const __forceinline__ __device__ uint8_t* line_of(const Matrix& matrix, unsigned place) const {
+    const uint64_t own =
+        is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
+    const uint8_t* const from = is_gated && place % 2 == 1 ? weights[1] : matrix.weights;
+    return from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
+  }
+
+  // Of a block's first tile the rows' beginnings, which no kernel in front writes: they come from
+  // memory while that kernel ends. All blocks together ask for less than half of the cache.
+  __forceinline__ __device__ void prefetch_first() const {
+    constexpr uint64_t most_bytes = 32768 / tile_rows;
+    if (blockIdx.x >= three || threadIdx.x >= tile_rows) return;
+    const Matrix matrix = matrix_of(blockIdx.x);
+    hiptool_device::prefetch_bytes(line_of(matrix, threadIdx.x),
+                                   matrix.row_bytes < most_bytes ? matrix.row_bytes : most_bytes);
   }
 
   // Of a gate: row `result` of the tile, from the joined sums of both matrices.
@@ -277,6 +290,7 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
   float* const joined = shared + sums_size;
   if (is_idle()) return;
   hiptool_device::let_next_start();
+  tiles.prefetch_first();
   hiptool_device::wait_for_inputs();
   const TokenNorm norm =
       norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
