@@ -105,6 +105,16 @@ inline __device__ float number_of_byte(uint32_t q, uint32_t k, float offset = 0)
 #endif
 }
 
+// Byte k of q, of at most 7 bits, and 128: bits of a binary32 without an instruction but the
+// choice.
+inline __device__ float number_from_128(uint32_t q, uint32_t k) {
+  return __uint_as_float(chosen_bytes(q, 0x43000000U, 0x7044U | k << 8));
+}
+// Byte k of q, of 8 bits, and 32768.
+inline __device__ float number_from_32768(uint32_t q, uint32_t k) {
+  return __uint_as_float(chosen_bytes(q, 0x47000000U, 0x7404U | k << 4));
+}
+
 // The bytes of q minus a whole offset, times a scale.
 inline __device__ void scale_bytes(uint32_t q, float scale, float offset, float* four) {
 #pragma unroll

@@ -129,6 +129,13 @@ __forceinline__ __device__ void BlockRow<32, 34, hiptool_blocks::q8_0_values>::l
 }
 #endif
 
+// NVIDIA's assembler delays loads until their bytes are needed, but not across a barrier.
+inline __device__ void keep_loads_before() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#endif
+}
+
 inline __device__ float to_single(float value) { return value; }
 inline __device__ float to_single(double value) { return static_cast<float>(value); }
 
@@ -185,6 +192,10 @@ enum : bool { works_alone = true };
 #endif
 // From one result to the next one of the same thread.
 constexpr unsigned result_step = works_alone ? 1 : unsigned{layer_threads};
+
+// A row's product. Numbers that are unpacked in different ways may differ in the sign of a 0, and
+// so may sums of products that are too small: a product has none.
+inline __device__ float product_of(float sum) { return canonical(sum + 0.0F); }
 
 // Whether another thread does the work of this one.
 inline __device__ bool is_idle() { return works_alone && threadIdx.x != 0; }
@@ -262,7 +273,7 @@ struct StoreResult {
     const uint64_t row = first_row + result / width;
     const uint64_t token = first_token + result % width;
     if (row >= all.matrix.rows || token >= all.tokens) return;
-    out[token * all.out_stride + row * all.out_step] = canonical(sum);
+    out[token * all.out_stride + row * all.out_step] = product_of(sum);
   }
 };
 

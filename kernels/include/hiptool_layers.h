@@ -66,14 +66,24 @@ HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) 
   return has_stretches(type) && !is_of_k && bytes % 16 != 0 ? type + apart : type;
 }
 
+// f16 and bf16 are read there by 32 threads a row, each of which has two lanes.
+enum : unsigned {
+  warp_threads = 32,
+  warp_lanes = dot_lanes / warp_threads,
+  warp_teams = layer_threads / warp_threads,  // in a block
+  warp_depth = 4,                             // pieces that a thread has loaded ahead
+};
+HIPTOOL_SHARED constexpr bool has_warp_rows(uint32_t type) {
+  return type == static_cast<uint32_t>(PlainType::f16) ||
+         type == static_cast<uint32_t>(PlainType::bf16);
+}
+
 // Blocks of one token that a multiprocessor takes at the same time, to which compilers limit their
 // registers and the host the blocks of a launch: later ones would find it nearly idle. Types apart
 // are read piece by piece.
 HIPTOOL_SHARED constexpr uint32_t token_blocks(uint32_t type) {
-  const bool is_plain = type == static_cast<uint32_t>(PlainType::f32) ||
-                        type == static_cast<uint32_t>(PlainType::f16) ||
-                        type == static_cast<uint32_t>(PlainType::bf16);
-  return has_stretches(type) ? 2 : is_plain ? 4 : 3;
+  if (has_stretches(type) || has_warp_rows(type)) return 2;
+  return type == static_cast<uint32_t>(PlainType::f32) ? 4 : 3;
 }
 
 // Dynamic shared memory of a block for products with one token, which is staged or not: first the
@@ -85,12 +95,14 @@ HIPTOOL_SHARED constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pie
                                                      bool is_staged) {
   if (!is_staged) return token_sums_floats() * 4;
   if (has_stretches(type)) return stretch_units * stretch_pitch * 16;
+  if (has_warp_rows(type)) return 4 * staged_pitch(pieces) * 16;
   return token_sums_floats() * 4 + 4 * staged_pitch(pieces) * 16;
 }
 // Rows of a block; a gate's row and its partner are two.
 HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
+  if (is_staged && has_stretches(type)) return stretch_teams;
   return dot_rows_of_one *
-         (is_staged && has_stretches(type) ? unsigned{stretch_teams} : unsigned{dot_teams});
+         (is_staged && has_warp_rows(type) ? unsigned{warp_teams} : unsigned{dot_teams});
 }
 
 // Rows of a matrix as they are in a model file.

@@ -18,7 +18,7 @@ struct Stretch {
 // Where unit `i` of the vector is in shared memory, from where neighbouring threads take the same
 // unit of neighbouring stretches. An odd pitch lets them be stored without conflicts of banks, too.
 struct NeighbouringPieces {
-  enum : bool { is_split = false, is_whole = true };
+  enum : bool { is_split = false, is_whole = true, has_shifted = false };
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return i % stretch_units * pitch + i / stretch_units;
   }
@@ -26,7 +26,7 @@ struct NeighbouringPieces {
 
 // Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
 struct SplitPieces {
-  enum : bool { is_split = true, is_whole = true };
+  enum : bool { is_split = true, is_whole = true, has_shifted = false };
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return (i / 16 % 2 * 8 + i % 8) * pitch + i / 32 * 2 + i / 8 % 2;
   }
@@ -78,6 +78,7 @@ struct EvenBytes {
 struct NibbleScales {
   float steps[2];
   float minima[2];
+  bool can_shift;
 
   NibbleScales() = default;
   // Of stretch `part` of a block. Two scales or minima at a time are neighbouring bytes.
@@ -92,17 +93,29 @@ struct NibbleScales {
         is_late ? (last >> 4 & 0x0F0FU) | (second >> 2 & 0x3030U) : second & 0x3F3FU;
     const float step = f16_to_value(static_cast<uint16_t>(head.x));
     const float minimum = f16_to_value(static_cast<uint16_t>(head.x >> 16));
+    // A scale has 11 bits and its factor 6: 128 steps and a minimum have a sum of 24 bits, unless
+    // the last bit of one is too far below that of the other.
+    const uint32_t place = head.x >> 10 & 31U;
+    const uint32_t above = (head.x >> 26 & 31U) - place;
+    can_shift = place > 0 && place + above < 31 && above <= 14;
 #pragma unroll
     for (uint32_t k = 0; k < 2; ++k) {
       steps[k] = step * hiptool_blocks::number_of_byte(scales, k);
       minima[k] = minimum * hiptool_blocks::number_of_byte(least, k);
     }
   }
+  __forceinline__ __device__ void shifted(uint32_t q, uint32_t run, float* four) const {
+    const float taken = __fmaf_rn(steps[run], 128.0F, minima[run]);
+#pragma unroll
+    for (uint32_t k = 0; k < 4; ++k) {
+      four[k] = __fmaf_rn(steps[run], hiptool_blocks::number_from_128(q, k), -taken);
+    }
+  }
 };
 
 template <>
 struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, is_ahead = true };
+  enum : bool { is_known = true, has_shifted = true };
   uint4 head;
   uint4 low;
   uint4 high;
@@ -110,6 +123,11 @@ struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPi
   struct Opened {
     NibbleScales scales;
     EightWords words;
+    __forceinline__ __device__ bool can_shift() const { return scales.can_shift; }
+    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
+      const uint32_t run = unit / 8;
+      scales.shifted(words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU, run, four);
+    }
     // The upper nibbles stay where they are, as 16 times their numbers.
     __forceinline__ __device__ void values(uint32_t unit, float* four) const {
       const uint32_t run = unit / 8;
@@ -133,7 +151,7 @@ struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPi
 
 template <>
 struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, is_ahead = true };
+  enum : bool { is_known = true, has_shifted = true };
   uint4 head;
   uint4 fifths[2];
   uint4 low;
@@ -143,11 +161,19 @@ struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPi
     NibbleScales scales;
     EightWords words;
     EightWords fifths;  // in bits 4 and 5 of each byte
+    __forceinline__ __device__ bool can_shift() const { return scales.can_shift; }
+    __forceinline__ __device__ uint32_t numbers(uint32_t unit) const {
+      const uint32_t run = unit / 8;
+      return (words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
+             (fifths.at[unit % 8] >> run & 0x10101010U);
+    }
+    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
+      scales.shifted(numbers(unit), unit / 8, four);
+    }
     __forceinline__ __device__ void values(uint32_t unit, float* four) const {
       const uint32_t run = unit / 8;
-      const uint32_t q = words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU;
-      const uint32_t fifth = fifths.at[unit % 8] >> run & 0x10101010U;
-      hiptool_blocks::scale_and_subtract(q | fifth, scales.steps[run], scales.minima[run], four);
+      hiptool_blocks::scale_and_subtract(numbers(unit), scales.steps[run], scales.minima[run],
+                                         four);
     }
   };
 
@@ -173,7 +199,7 @@ struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPi
 // Four bits of each number are in 64 bytes of 128 columns, two in 32 bytes.
 template <>
 struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
-  enum : bool { is_known = true, is_ahead = false };
+  enum : bool { is_known = true, has_shifted = true };
   EvenBytes low;
   EvenBytes high;
   uint16_t scales[2];  // of two neighbouring pieces each
@@ -183,11 +209,24 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
     float scales[4];
     EightWords words;
     EightWords pairs;  // the two bits of each run in its half of a byte
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+    bool is_finite;
+    __forceinline__ __device__ bool can_shift() const { return is_finite; }
+    __forceinline__ __device__ uint32_t numbers(uint32_t unit) const {
       const uint32_t run = unit / 8;
-      const uint32_t q = words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU;
-      const uint32_t upper = pairs.at[unit % 8] << (4 - 4 * run) & 0x30303030U;
-      hiptool_blocks::scale_bytes(q | upper, scales[unit / 4], 32, four);
+      return (words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
+             (pairs.at[unit % 8] << (4 - 4 * run) & 0x30303030U);
+    }
+    // 160 times a scale of 19 bits has 22.
+    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
+      const uint32_t q = numbers(unit);
+      const float scale = scales[unit / 4];
+#pragma unroll
+      for (uint32_t k = 0; k < 4; ++k) {
+        four[k] = __fmaf_rn(scale, hiptool_blocks::number_from_128(q, k), scale * -160.0F);
+      }
+    }
+    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
+      hiptool_blocks::scale_bytes(numbers(unit), scales[unit / 4], 32, four);
     }
   };
 
@@ -203,7 +242,7 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
     step = hiptool_blocks::bits_16(block + 208);
   }
   __forceinline__ __device__ Opened open(uint32_t stretch) const {
-    Opened opened = {{}, low.words(), high.words()};
+    Opened opened = {{}, low.words(), high.words(), (step >> 10 & 31U) != 31};
     const uint32_t four = (scales[0] | static_cast<uint32_t>(scales[1]) << 16) ^ 0x80808080U;
     const float d = f16_to_value(step);
 #pragma unroll
@@ -219,13 +258,24 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
 // Two blocks, of which a row's last stretch may lack the second.
 template <>
 struct Stretch<BlockRow<32, 34, hiptool_blocks::q8_0_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, is_ahead = false, is_whole = false };
+  enum : bool { is_known = true, is_whole = false, has_shifted = true };
   EvenBytes bytes[2];
   uint16_t steps[2];
 
   struct Opened {
     float steps[2];
     EightWords words[2];
+    bool is_finite;
+    __forceinline__ __device__ bool can_shift() const { return is_finite; }
+    // 32896 times a scale of 11 bits has 20.
+    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
+      const uint32_t q = words[unit / 8].at[unit % 8] ^ 0x80808080U;
+      const float scale = steps[unit / 8];
+#pragma unroll
+      for (uint32_t k = 0; k < 4; ++k) {
+        four[k] = __fmaf_rn(scale, hiptool_blocks::number_from_32768(q, k), scale * -32896.0F);
+      }
+    }
     __forceinline__ __device__ void values(uint32_t unit, float* four) const {
       const uint32_t q = words[unit / 8].at[unit % 8] ^ 0x80808080U;
       hiptool_blocks::scale_bytes(q, steps[unit / 8], 128, four);
@@ -242,33 +292,33 @@ struct Stretch<BlockRow<32, 34, hiptool_blocks::q8_0_values>> : NeighbouringPiec
     }
   }
   __forceinline__ __device__ Opened open(uint32_t) const {
-    return {{f16_to_value(steps[0]), f16_to_value(steps[1])}, {bytes[0].words(), bytes[1].words()}};
+    return {{f16_to_value(steps[0]), f16_to_value(steps[1])},
+            {bytes[0].words(), bytes[1].words()},
+            (steps[0] >> 10 & 31U) != 31 && (steps[1] >> 10 & 31U) != 31};
   }
 };
 
-// NVIDIA's assembler delays loads until their bytes are needed, but not across a barrier.
-inline __device__ void keep_loads_before() {
-#if defined(__CUDA_ARCH__)
-  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
-#endif
-}
+// Of 16 threads, each of which takes every 16th stretch of the same row. All threads of a warp go
+// through them together.
+template <class Row>
+struct StretchReader {
+  const uint8_t* line;
+  uint32_t end;  // of the row
+  uint32_t pieces;
+  Stretch<Row> loaded;
 
-// Past the end the last one is loaded again: loads on a condition take more instructions.
-template <class Row, unsigned rows>
-__forceinline__ __device__ void load_stretch(Stretch<Row> (&loaded)[rows],
-                                             const uint8_t* const* lines, uint32_t stretch,
-                                             uint32_t end, uint32_t pieces) {
-  const uint32_t place = stretch < end ? stretch : end - 1;
-#pragma unroll
-  for (unsigned r = 0; r < rows; ++r) loaded[r].load(lines[r], place, pieces);
-  keep_loads_before();
-}
+  // Past the end the last one is loaded again: loads on a condition take more instructions.
+  __forceinline__ __device__ void load(uint32_t stretch) {
+    loaded.load(line, stretch < end ? stretch : end - 1, pieces);
+    keep_loads_before();
+  }
+};
 
-// Adds one stretch to the sums of a thread's rows. `pieces`: end of the rows.
-template <class Row, unsigned rows>
-__forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened* own,
+// Adds one stretch to the sums of a thread, by shifted numbers or not. `pieces`: end of the row.
+template <class Row, bool is_shifted>
+__forceinline__ __device__ void add_numbers(const typename Stretch<Row>::Opened& own,
                                             const uint4* units, uint32_t stretch, uint32_t pieces,
-                                            float (*sums)[stretch_pieces]) {
+                                            float* sums) {
   using Own = Stretch<Row>;
 #pragma unroll
   for (unsigned step = 0; step < stretch_units; ++step) {
@@ -280,39 +330,47 @@ __forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened*
     }
     float vector[4];
     read_unit(units[unit * stretch_pitch], vector);
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) {
-      float four[4];
-      own[r].values(unit, four);
-#pragma unroll
-      for (unsigned j = 0; j < 4; ++j) {
-        sums[r][unit / 4] = __fmaf_rn(four[j], vector[j], sums[r][unit / 4]);
-      }
+    float four[4];
+    if constexpr (is_shifted) {
+      own.shifted(unit, four);
+    } else {
+      own.values(unit, four);
     }
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j) sums[unit / 4] = __fmaf_rn(four[j], vector[j], sums[unit / 4]);
   }
 }
 
-// Adds the stretches of 16 threads from `first` on, of which the own one is `own` further. All
-// threads of a warp go through the loop together. Where registers suffice for it, the bytes of a
-// stretch are on their way while the one before it is added.
-template <class Row, unsigned rows, class Vector>
-__forceinline__ __device__ void add_stretches(const uint8_t* const* lines, const Vector& x,
-                                              uint32_t first, uint32_t own, uint32_t pieces,
-                                              float (*sums)[stretch_pieces]) {
-  const uint32_t end = (pieces + stretch_pieces - 1) / stretch_pieces;
+// Where they are exact, shifted numbers save an instruction for each.
+template <class Row>
+__forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened& own,
+                                            const uint4* units, uint32_t stretch, uint32_t pieces,
+                                            float* sums) {
+  if constexpr (Stretch<Row>::has_shifted) {
+    if (own.can_shift()) {
+      add_numbers<Row, true>(own, units, stretch, pieces, sums);
+      return;
+    }
+  }
+  add_numbers<Row, false>(own, units, stretch, pieces, sums);
+}
+
+// Adds the stretches from `first` on, before `end`, of which the own one is `own` further. The
+// bytes of a stretch are on their way while the one before it is added: turn() makes the reader's
+// line that of the next row when this one has ended, or returns false if there is none.
+template <class Row, class Vector, class Turn>
+__forceinline__ __device__ void add_stretches(StretchReader<Row>& reader, const Vector& x,
+                                              uint32_t first, uint32_t end, uint32_t own, Turn turn,
+                                              float* sums) {
   uint32_t stretch = first + own;
-  Stretch<Row> loaded[rows];
-  if constexpr (Stretch<Row>::is_ahead) load_stretch(loaded, lines, stretch, end, pieces);
 #pragma unroll 1
   for (uint32_t group = first; group < end; group += stretch_threads) {
-    if constexpr (!Stretch<Row>::is_ahead) load_stretch(loaded, lines, stretch, end, pieces);
-    typename Stretch<Row>::Opened opened[rows];
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) opened[r] = loaded[r].open(stretch);
+    const typename Stretch<Row>::Opened opened = reader.loaded.open(stretch);
     const uint32_t next = stretch + stretch_threads;
-    if constexpr (Stretch<Row>::is_ahead) load_stretch(loaded, lines, next, end, pieces);
+    const bool has_ended = group + stretch_threads >= reader.end;
+    if (!has_ended || turn()) reader.load(has_ended ? own : next);
     if (stretch < end) {
-      add_stretch<Row, rows>(opened, x.units_of(stretch), stretch, pieces, sums);
+      add_stretch<Row>(opened, x.units_of(stretch), stretch, reader.pieces, sums);
     }
     stretch = next;
   }

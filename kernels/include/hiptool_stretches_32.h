@@ -195,7 +195,7 @@ struct Q5_1Scale : FifthBits<HalfScaleAndAddend, 4> {
 // 16 bytes from byte `at` of a block on, first all lower nibbles.
 template <unsigned bytes, unsigned at, class Scale>
 struct NibbleStretch : NeighbouringPieces {
-  enum : bool { is_known = true, is_ahead = false, is_whole = false };
+  enum : bool { is_known = true, is_whole = false };
   enum : unsigned { align = bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1 };
   PlacedBytes<align> nibbles[2];
   Scale scales[2];
@@ -246,7 +246,7 @@ struct Stretch<BlockRow<32, 24, hiptool_blocks::q5_1_values>> : NibbleStretch<24
 // A block: four scales, and of each piece first all lower nibbles of its 8 bytes.
 template <>
 struct Stretch<BlockRow<64, 36, hiptool_blocks::nvfp4_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, is_ahead = false };
+  enum : bool { is_known = true };
   PlacedBytes<4> nibbles[2];
   uint32_t scales;
 

@@ -21,6 +21,22 @@ struct TokenNorm {
   }
 };
 
+__forceinline__ __device__ float add_squares(float sum, const float* four) {
+#pragma unroll
+  for (unsigned k = 0; k < 4; ++k) sum = sum + four[k] * four[k];
+  return sum;
+}
+
+// From each thread's sum of squares, as find_norm has them.
+__forceinline__ __device__ TokenNorm norm_of_sum(float sum, uint64_t width, const float* weights,
+                                                 float epsilon, float* shared) {
+  // For a short row each group of 32 threads has the whole sum.
+  sum = width <= short_row
+            ? hiptool_device::join_32<hiptool_device::Sum>(sum)
+            : hiptool_device::join_block<hiptool_device::Sum, row_threads>(sum, shared);
+  return {weights, 1 / __fsqrt_rn(sum / static_cast<float>(width) + epsilon)};
+}
+
 // All threads of the block call it; the row consists of whole pieces of four. `shared` has memory
 // for a value of each group of 32 threads, free again afterwards.
 __forceinline__ __device__ TokenNorm find_norm(const float* x, uint64_t width, const float* weights,
@@ -41,14 +57,10 @@ __forceinline__ __device__ TokenNorm find_norm(const float* x, uint64_t width, c
 #pragma unroll
     for (unsigned turn = 0; turn < norm_turns; ++turn) {
       if (first + turn * step >= width) break;
-#pragma unroll
-      for (unsigned k = 0; k < 4; ++k) sum = sum + runs[turn][k] * runs[turn][k];
+      sum = add_squares(sum, runs[turn]);
     }
   }
-  // For a short row each group of 32 threads has the whole sum.
-  sum = group == 32 ? hiptool_device::join_32<hiptool_device::Sum>(sum)
-                    : hiptool_device::join_block<hiptool_device::Sum, row_threads>(sum, shared);
-  return {weights, 1 / __fsqrt_rn(sum / static_cast<float>(width) + epsilon)};
+  return norm_of_sum(sum, width, weights, epsilon, shared);
 }
 
 }  // namespace hiptool_ops

@@ -96,7 +96,7 @@ struct StoreWithBias {
   __forceinline__ __device__ void operator()(unsigned result, float sum) const {
     const uint64_t row = first_row + result;
     if (row >= rows) return;
-    const float product = canonical(sum);
+    const float product = product_of(sum);
     out[row] = bias == nullptr ? product : canonical(product + bias[row * bias_step]);
   }
 };

@@ -218,7 +218,7 @@ struct Multiplier {
         for (unsigned j = 0; j < token_side; ++j) {
           const uint64_t own_token = first_token + token + j;
           if (own_row < all.matrix.rows && own_token < all.tokens) {
-            out[own_token * all.out_stride + own_row * all.out_step] = canonical(sum[i][j]);
+            out[own_token * all.out_stride + own_row * all.out_step] = product_of(sum[i][j]);
           }
           sum[i][j] = sum[i + 4][j];
         }

@@ -4,92 +4,17 @@
 // together. Rows and the vector consist of whole pieces at aligned places.
 #include <hip/hip_runtime.h>
 
-#include "hiptool_early.h"
-#include "hiptool_math_erf.h"
 #include "hiptool_stretches_32.h"
-#include "hiptool_token_norm.h"
+#include "hiptool_token_tiles.h"
+#include "hiptool_warp_rows.h"
 
 namespace hiptool_ops {
-
-// NVIDIA's kernels stage the token in shared memory and read some types in stretches. Tests compile
-// this source for the processor as if it were for them.
-#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
-enum : bool { is_staged = true };
-#else
-enum : bool { is_staged = false };
-#endif
 
 // The token's elements as they are in memory.
 struct PlainVector {
   const float* x;
   __forceinline__ __device__ void load(uint32_t piece, float* to) const {
     load_piece<dot_piece>(x + static_cast<uint64_t>(piece) * dot_piece, to);
-  }
-};
-
-// Neighbouring threads find their quarters of a piece next to each other in shared memory: in
-// memory these are 64 bytes apart, which takes four times as long.
-struct QuartersOfPieces {
-  static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
-    return i % 4 * pitch + i / 4;
-  }
-};
-
-// A run of its pieces in shared memory, whose units of four elements are where `Layout` says.
-template <class Layout>
-struct StagedVector {
-  uint4* units;
-  uint32_t pitch;
-  uint32_t begin;
-
-  // By QuartersOfPieces.
-  __forceinline__ __device__ void load(uint32_t piece, float* to) const {
-#pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
-      move_bytes<16>(to + 4 * k, units + k * pitch + (piece - begin));
-    }
-  }
-  // By layouts of stretches: the first unit of one, from which the others are `pitch` apart.
-  const __forceinline__ __device__ uint4* units_of(uint32_t stretch) const {
-    return units + (stretch - begin / stretch_pieces);
-  }
-  __forceinline__ __device__ void stage(const float* x, uint32_t end) const {
-    const auto* const from = reinterpret_cast<const uint4*>(x) + static_cast<uint64_t>(begin) * 4;
-    for (uint32_t i = threadIdx.x; i < (end - begin) * 4; i += layer_threads) {
-      units[Layout::place(i, pitch)] = from[i];
-    }
-  }
-  __forceinline__ __device__ void stage(const float* x, const TokenNorm& norm, uint32_t end) const {
-    if (norm.weights != nullptr) {
-      stage_normed(x, norm, end);
-    } else {
-      stage(x, end);
-    }
-  }
-  __forceinline__ __device__ void stage_normed(const float* x, const TokenNorm& norm,
-                                               uint32_t end) const {
-    const float* const own = x + static_cast<uint64_t>(begin) * dot_piece;
-    const float* const own_weights = norm.weights + static_cast<uint64_t>(begin) * dot_piece;
-    const uint32_t count = (end - begin) * 4;
-#pragma unroll 1
-    for (uint32_t first = threadIdx.x; first < count; first += norm_turns * layer_threads) {
-      float runs[norm_turns][4];
-      float weights[norm_turns][4];
-#pragma unroll
-      for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        const uint32_t i = first + turn * layer_threads;
-        if (i >= count) break;
-        load_piece<4>(own + i * 4, runs[turn]);
-        load_piece<4>(own_weights + i * 4, weights[turn]);
-      }
-#pragma unroll
-      for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        const uint32_t i = first + turn * layer_threads;
-        if (i >= count) break;
-        norm.apply(weights[turn], runs[turn]);
-        move_bytes<16>(units + Layout::place(i, pitch), runs[turn]);
-      }
-    }
   }
 };
 
@@ -135,36 +60,6 @@ __forceinline__ __device__ void add_run(const uint8_t* const* lines, const uint1
   }
 }
 
-// One of several matrices, and the tile of its rows.
-template <unsigned tile_rows>
-struct OneMatrix {
-  uint64_t rows;
-  uint64_t row_bytes;
-  uint64_t out_step;
-  uint64_t tile;
-  const uint8_t* weights;
-  const float* added;  // null: nothing
-  float* out;
-
-  __device__ OneMatrix(const FileProduct& product, uint64_t of_tile, const uint8_t* from,
-                       const float* also, float* to)
-      : rows(product.matrix.rows),
-        row_bytes(product.matrix.row_bytes),
-        out_step(product.out_step),
-        tile(of_tile),
-        weights(from),
-        added(also),
-        out(to) {}
-
-  // Stores what the lanes have joined.
-  __forceinline__ __device__ void operator()(unsigned result, float sum) const {
-    const uint64_t row = tile * tile_rows + result;
-    if (row >= rows) return;
-    const float product = canonical(sum);
-    out[row * out_step] = added == nullptr ? product : canonical(added[row * out_step] + product);
-  }
-};
-
 // Of pieces: shared memory holds the sums of lanes, the joined ones, and pieces of the token.
 constexpr unsigned sums_size = dot_teams * dot_rows_of_one * dot_pitch;
 constexpr unsigned joined_size = dot_teams * dot_rows_of_one;
@@ -200,77 +95,6 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
 #pragma unroll
   for (unsigned r = 0; r < rows; ++r) shared[(team * rows + r) * dot_pitch + lane] = sums[r];
 }
-
-// The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
-// Each team of a block takes `rows` rows of a tile.
-template <unsigned teams, unsigned rows_ = dot_rows_of_one>
-struct TokenTiles {
-  enum : unsigned { rows = rows_, tile_rows = teams * rows_, gated_tile_rows = tile_rows / 2 };
-  using Matrix = OneMatrix<tile_rows>;
-  const TokenProducts& all;
-  const uint8_t* const* weights;
-  const float* added;  // to the first product; null: nothing
-  float* const* outs;
-  bool is_gated;
-  uint64_t one;
-  uint64_t two;
-  uint64_t three;
-
-  __device__ TokenTiles(const TokenProducts& products, const uint8_t* const* from,
-                        const float* also, float* const* to)
-      : all(products), weights(from), added(also), outs(to) {
-    is_gated = all.gate != ProductGate::none;
-    one = tiles_of(all.each[0], is_gated ? gated_tile_rows : tile_rows);
-    two = one + (!is_gated && all.count > 1 ? tiles_of(all.each[1], tile_rows) : 0);
-    three = two + (all.count > 2 ? tiles_of(all.each[2], tile_rows) : 0);
-  }
-
-  static __device__ uint64_t tiles_of(const FileProduct& product, unsigned of_tile) {
-    return (product.matrix.rows + of_tile - 1) / of_tile;
-  }
-
-  __forceinline__ __device__ Matrix matrix_of(uint64_t tile) const {
-    if (tile < one) return Matrix(all.each[0], tile, weights[0], added, outs[0]);
-    if (tile < two) return Matrix(all.each[1], tile - one, weights[1], nullptr, outs[1]);
-    return Matrix(all.each[2], tile - two, weights[2], nullptr, outs[2]);
-  }
-
-  __forceinline__ __device__ void find_lines(const Matrix& matrix, unsigned team,
-                                             const uint8_t** lines) const {
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) {
-      lines[r] = line_of(matrix, team * rows + r);
-    }
-  }
-  // That row of a tile; behind the last one of the matrix the last one.
-  const __forceinline__ __device__ uint8_t* line_of(const Matrix& matrix, unsigned place) const {
-    const uint64_t own =
-        is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
-    const uint8_t* const from = is_gated && place % 2 == 1 ? weights[1] : matrix.weights;
-    return from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
-  }
-
-  // Of a block's first tile the rows' beginnings, which no kernel in front writes: they come from
-  // memory while that kernel ends. All blocks together ask for less than half of the cache.
-  __forceinline__ __device__ void prefetch_first() const {
-    constexpr uint64_t most_bytes = 32768 / tile_rows;
-    if (blockIdx.x >= three || threadIdx.x >= tile_rows) return;
-    const Matrix matrix = matrix_of(blockIdx.x);
-    hiptool_device::prefetch_bytes(line_of(matrix, threadIdx.x),
-                                   matrix.row_bytes < most_bytes ? matrix.row_bytes : most_bytes);
-  }
-
-  // Of a gate: row `result` of the tile, from the joined sums of both matrices.
-  __forceinline__ __device__ void store_gated(const Matrix& matrix, unsigned result,
-                                              const float* joined) const {
-    const uint64_t row = matrix.tile * gated_tile_rows + result;
-    if (row >= matrix.rows) return;
-    const float gate = canonical(joined[0]);
-    const float opened =
-        all.gate == ProductGate::silu ? hiptool_math::silu(gate) : hiptool_math::gelu_tanh(gate);
-    matrix.out[row * matrix.out_step] = canonical(opened * canonical(joined[1]));
-  }
-};
 
 // The norm in front; only where the token is staged the host leaves it to the products.
 __forceinline__ __device__ TokenNorm norm_of_token(const float* x, uint64_t width,
@@ -328,44 +152,113 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
 
 // In stretches: threads of a row join their sums without shared memory, so that threads of other
 // rows need not wait for them.
-template <class Row, unsigned rows>
-__forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams, rows>& tiles,
+template <class Row>
+__forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_teams, 1>& tiles,
                                                    const float* x, const float* norm_weights) {
   const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
-  hiptool_device::wait_for_inputs();
-  const TokenNorm norm =
-      norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
   const unsigned team = threadIdx.x / stretch_threads;
   const unsigned own = threadIdx.x % stretch_threads;
+  hiptool_device::let_next_start();
+  tiles.prefetch_first();
+  uint64_t tile = blockIdx.x;
+  auto matrix = tiles.matrix_of(tile);
+  StretchReader<Row> reader{
+      tiles.line_of(matrix, team), (count + stretch_pieces - 1) / stretch_pieces, count, {}};
+  hiptool_device::wait_for_inputs();
+  reader.load(own);
+  const TokenNorm norm = stage_first(StagedVector<Stretch<Row>>{dynamic_shared(), stretch_pitch, 0},
+                                     x, count, norm_weights, tiles.all.epsilon);
+  __syncthreads();
 #pragma unroll 1
-  for (uint64_t tile = blockIdx.x; tile < tiles.three; tile += gridDim.x) {
-    const auto matrix = tiles.matrix_of(tile);
-    const uint8_t* lines[rows];
-    tiles.find_lines(matrix, team, lines);
-    float sums[rows][stretch_pieces] = {};
+  while (tile < tiles.three) {
+    const uint64_t next_tile = tile + gridDim.x;
+    const auto turn = [&] {
+      if (next_tile >= tiles.three) return false;
+      reader.line = tiles.line_of(tiles.matrix_of(next_tile), team);
+      return true;
+    };
+    float sums[stretch_pieces] = {};
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count; begin += dot_staged) {
       const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
       const StagedVector<Stretch<Row>> vector{dynamic_shared(), stretch_pitch, begin};
-      if (tile == blockIdx.x || count > dot_staged) {
-        if (tile != blockIdx.x || begin > 0) __syncthreads();
+      if (count > dot_staged && (tile != blockIdx.x || begin > 0)) {
+        __syncthreads();
         vector.stage(x, norm, end);
         __syncthreads();
       }
-      add_stretches<Row, rows>(lines, vector, begin / stretch_pieces, own, end, sums);
+      add_stretches(reader, vector, begin / stretch_pieces,
+                    (end + stretch_pieces - 1) / stretch_pieces, own, turn, sums);
+    }
+    const float joined = join_stretches<Row>(sums);
+    if (tiles.is_gated) {
+      const float both[2] = {joined, __shfl_xor(joined, stretch_threads)};
+      if (own == 0 && team % 2 == 0) tiles.store_gated(matrix, team / 2, both);
+    } else if (own == 0) {
+      matrix(team, joined);
+    }
+    tile = next_tile;
+    matrix = tiles.matrix_of(tile);
+  }
+}
+
+// In rows of 32 threads.
+template <class Row, unsigned rows>
+__forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, rows>& tiles,
+                                                   const float* x, const float* norm_weights) {
+  const auto count = static_cast<uint32_t>(tiles.all.each[0].matrix.columns / dot_piece);
+  const unsigned team = threadIdx.x / warp_threads;
+  const unsigned own = threadIdx.x % warp_threads;
+  hiptool_device::let_next_start();
+  tiles.prefetch_first();
+  const uint8_t* lines[rows];
+  uint64_t tile = blockIdx.x;
+  auto matrix = tiles.matrix_of(tile);
+  tiles.find_lines(matrix, team, lines);
+  hiptool_device::wait_for_inputs();
+  LanePieces<typename WarpRow<Row>::Stored, rows> ahead;
+  ahead.load(lines, 0, own, count);
+  const uint32_t pitch = staged_pitch(count);
+  const TokenNorm norm = stage_first(StagedVector<QuartersOfPieces>{dynamic_shared(), pitch, 0}, x,
+                                     count, norm_weights, tiles.all.epsilon);
+  __syncthreads();
+#pragma unroll 1
+  while (tile < tiles.three) {
+    const uint64_t next_tile = tile + gridDim.x;
+    float sums[rows][warp_lanes] = {};
+#pragma unroll 1
+    for (uint32_t begin = 0; begin < count; begin += dot_staged) {
+      const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
+      const StagedVector<QuartersOfPieces> vector{dynamic_shared(), pitch, begin};
+      if (count > dot_staged && (tile != blockIdx.x || begin > 0)) {
+        __syncthreads();
+        vector.stage(x, norm, end);
+        __syncthreads();
+      }
+#pragma unroll 1
+      for (uint32_t group = begin; group < end; group += ahead.step) {
+        uint32_t next = group + ahead.step;
+        if (next >= count) {
+          // Nothing follows the last tile.
+          next = next_tile < tiles.three ? 0 : count;
+          if (next == 0) tiles.find_lines(tiles.matrix_of(next_tile), team, lines);
+        }
+        ahead.add(vector, group, end, own, lines, next, count, sums);
+      }
     }
     float joined[rows];
 #pragma unroll
-    for (unsigned r = 0; r < rows; ++r) joined[r] = join_stretches<Row>(sums[r]);
-    if (tiles.is_gated) {
-      // The partner of a gate's row is this team's second row, or the next team's.
-      const float beside = rows > 1 ? joined[rows - 1] : __shfl_xor(joined[0], stretch_threads);
-      const float both[2] = {joined[0], beside};
-      if (own == 0 && team * rows % 2 == 0) tiles.store_gated(matrix, team * rows / 2, both);
-    } else if (own == 0) {
+    for (unsigned r = 0; r < rows; ++r) joined[r] = join_warp(sums[r]);
+    if (own == 0) {
+      if (tiles.is_gated) {
+        tiles.store_gated(matrix, team, joined);
+      } else {
 #pragma unroll
-      for (unsigned r = 0; r < rows; ++r) matrix(team * rows + r, joined[r]);
+        for (unsigned r = 0; r < rows; ++r) matrix(team * rows + r, joined[r]);
+      }
     }
+    tile = next_tile;
+    matrix = tiles.matrix_of(tile);
   }
 }
 
@@ -375,10 +268,12 @@ __forceinline__ __device__ void multiply_one(const TokenProducts& all,
                                              const float* x, const float* norm, const float* added,
                                              float* const* outs) {
   if constexpr (is_staged && Stretch<Row>::is_known) {
+    multiply_stretches<Row>({all, weights, added, outs}, x, norm);
+  } else if constexpr (is_staged && WarpRow<Row>::is_known) {
     if (all.team_rows == 1) {
-      multiply_stretches<Row, 1>({all, weights, added, outs}, x, norm);
+      multiply_warp_rows<Row, 1>({all, weights, added, outs}, x, norm);
     } else {
-      multiply_stretches<Row, dot_rows_of_one>({all, weights, added, outs}, x, norm);
+      multiply_warp_rows<Row, dot_rows_of_one>({all, weights, added, outs}, x, norm);
     }
   } else {
     multiply_pieces<Row>({all, weights, added, outs}, grids, x, norm);

@@ -329,11 +329,15 @@ void launch_token_products(const Backend& backend, std::span<const WeightsProduc
   const std::uint64_t rows = hiptool_ops::token_rows(matrix.type, is_staged);
   all.team_rows = hiptool_ops::dot_rows_of_one;
   std::uint64_t tiles = tiles_of(products, rows, is_gated);
-  // Where not all blocks would have a tile, smaller ones keep more of them busy.
-  if (is_staged && hiptool_ops::has_stretches(matrix.type) &&
-      tiles < hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors) {
-    tiles = tiles_of(products, rows / all.team_rows, is_gated);
-    all.team_rows = 1;
+  if (is_staged && hiptool_ops::has_warp_rows(matrix.type) && !is_gated) {
+    // Half as many rows, where the blocks with most tiles then have fewer rows.
+    const std::uint64_t blocks =
+        hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors;
+    const std::uint64_t smaller = tiles_of(products, rows / all.team_rows, is_gated);
+    if (ceil_divide(smaller, blocks) < all.team_rows * ceil_divide(tiles, blocks)) {
+      tiles = smaller;
+      all.team_rows = 1;
+    }
   }
   all.count = static_cast<std::uint32_t>(products.size());
   all.gate = gate;

@@ -35,7 +35,8 @@ constexpr int none = -1;
 constexpr PackedType packed_types[] = {{"Q4_K", 1, 3},     {"Q5_K", 1, 3},     {"Q6_K", 209, none},
                                        {"Q8_0", 1, none},  {"Q4_0", 1, none},  {"Q4_1", 1, 3},
                                        {"Q5_0", 1, none},  {"Q5_1", 1, 3},     {"IQ4_NL", 1, none},
-                                       {"MXFP4", 0, none}, {"NVFP4", 0, none}, {"Q3_K", 109, none}};
+                                       {"MXFP4", 0, none}, {"NVFP4", 0, none}, {"Q3_K", 109, none},
+                                       {"F16", 1, none},   {"BF16", 1, none}};
 
 QuantisedTensor random_weights(const Backend& backend, const PackedType& packed, std::uint64_t rows,
                                std::uint64_t columns, std::uint32_t seed) {
@@ -219,6 +220,81 @@ TEST_CASE("a token's products with blocks of any bits have the bits of those of 
         random_weights(backend, {packed.name, none, none}, 96, columns, 9);
     CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
           float_bits(backend, product_of(backend, weights, x)));
+  }
+}
+
+// Where the sum of 128 steps and a minimum has 24 bits, which is exact, and where it has more.
+TEST_CASE("numbers of a token's products are exact for scales of any two sizes") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  constexpr std::uint64_t columns = 512;
+  const Inputs x(memory, columns);
+  for (const std::string_view name : {"Q4_K", "Q5_K"}) {
+    CAPTURE(name);
+    for (const std::uint32_t step : {0u, 1u, 9u, 30u, 31u}) {
+      for (std::uint32_t minimum = 0; minimum < 32; ++minimum) {
+        CAPTURE(step);
+        CAPTURE(minimum);
+        // The most bits that scales, minima and their factors have.
+        const auto make_longest = [&](std::uint8_t* block) {
+          const std::uint32_t halves[] = {step << 10 | 1023, minimum << 10 | 1023};
+          for (int i = 0; i < 4; ++i)
+            block[i] = static_cast<std::uint8_t>(halves[i / 2] >> i % 2 * 8);
+          std::fill_n(block + 4, 12, std::uint8_t{0xFF});
+        };
+        const QuantisedTensor weights =
+            test::random_blocks(backend, element_type(name), 17, columns, 3, make_longest);
+        CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
+              float_bits(backend, product_of(backend, weights, x)));
+      }
+    }
+  }
+}
+
+/// All weights of a type are this scale times the same number.
+struct EqualWeights {
+  std::string_view name;
+  int scale;  ///< the first byte of the scale, a binary16
+  std::uint8_t byte;
+};
+constexpr EqualWeights equal_weights[] = {
+    {"Q8_0", 0, 0xFF}, {"Q8_0", 0, 1}, {"Q6_K", 208, 0x11}, {"Q4_0", 0, 0x11}, {"F16", 0, 0}};
+
+Tensor product_of_equal(const Backend& backend, const EqualWeights& equal, std::uint32_t scale,
+                        std::uint64_t tokens, float element) {
+  constexpr std::uint64_t columns = 2048;  // some for each lane
+  const ElementType type = element_type(equal.name);
+  const auto make_equal = [&](std::uint8_t* block) {
+    std::fill_n(block, type.block_bits() / 8, equal.byte);
+    block[equal.scale] = static_cast<std::uint8_t>(scale);
+    block[equal.scale + 1] = static_cast<std::uint8_t>(scale >> 8);
+  };
+  const QuantisedTensor weights = test::random_blocks(backend, type, 17, columns, 1, make_equal);
+  const std::vector<float> elements(tokens * columns, element);
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  return ops::quantised_matmul(backend, weights,
+                               Tensor::from_host(memory, elements, {tokens, columns}));
+}
+
+TEST_CASE("a product that is too small has no sign, and one with infinite weights is infinite") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const EqualWeights& equal : equal_weights) {
+    CAPTURE(equal.name);
+    for (const std::uint64_t tokens : {1u, 2u, 64u}) {
+      CAPTURE(tokens);
+      for (const std::uint32_t sign : {0u, 0x8000U}) {
+        for (const std::uint32_t bits :
+             float_bits(backend, product_of_equal(backend, equal, 0x0400 | sign, tokens, 1e-45F))) {
+          REQUIRE(bits == 0);
+        }
+        for (const std::uint32_t bits :
+             float_bits(backend, product_of_equal(backend, equal, 0x7C00 | sign, tokens, 1))) {
+          REQUIRE((bits & 0x7FFFFFFFU) == 0x7F800000U);
+        }
+      }
+    }
   }
 }
 

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// What all kernels for products of one token share: the token in shared memory, and the tiles of
+// rows that blocks take.
+#pragma once
+#include "hiptool_early.h"
+#include "hiptool_file_rows.h"
+#include "hiptool_math_erf.h"
+#include "hiptool_token_norm.h"
+
+namespace hiptool_ops {
+
+// NVIDIA's kernels stage the token in shared memory. Tests compile their sources for the processor
+// as if they were for them.
+#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
+enum : bool { is_staged = true };
+#else
+enum : bool { is_staged = false };
+#endif
+
+// Neighbouring threads find their quarters of a piece next to each other in shared memory: in
+// memory these are 64 bytes apart, which takes four times as long.
+struct QuartersOfPieces {
+  static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
+    return i % 4 * pitch + i / 4;
+  }
+};
+
+// A run of its pieces in shared memory, whose units of four elements are where `Layout` says.
+template <class Layout>
+struct StagedVector {
+  uint4* units;
+  uint32_t pitch;
+  uint32_t begin;
+
+  // By QuartersOfPieces.
+  __forceinline__ __device__ void load(uint32_t piece, float* to) const {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      move_bytes<16>(to + 4 * k, units + k * pitch + (piece - begin));
+    }
+  }
+  // By layouts of stretches: the first unit of one, from which the others are `pitch` apart.
+  const __forceinline__ __device__ uint4* units_of(uint32_t stretch) const {
+    return units + (stretch - begin / stretch_pieces);
+  }
+  __forceinline__ __device__ void stage(const float* x, const TokenNorm& norm, uint32_t end) const {
+    const float* const own = x + static_cast<uint64_t>(begin) * dot_piece;
+    const float* const own_weights = norm.weights + static_cast<uint64_t>(begin) * dot_piece;
+    const uint32_t count = (end - begin) * 4;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < count; first += norm_turns * layer_threads) {
+      float runs[norm_turns][4];
+      float weights[norm_turns][4];
+#pragma unroll
+      for (unsigned turn = 0; turn < norm_turns; ++turn) {
+        const uint32_t i = first + turn * layer_threads;
+        if (i >= count) break;
+        load_piece<4>(own + i * 4, runs[turn]);
+        if (norm.weights != nullptr) load_piece<4>(own_weights + i * 4, weights[turn]);
+      }
+#pragma unroll
+      for (unsigned turn = 0; turn < norm_turns; ++turn) {
+        const uint32_t i = first + turn * layer_threads;
+        if (i >= count) break;
+        if (norm.weights != nullptr) norm.apply(weights[turn], runs[turn]);
+        move_bytes<16>(units + Layout::place(i, pitch), runs[turn]);
+      }
+    }
+  }
+};
+
+// Stages the first part of the token and returns its norm. The norm of a token of few elements is
+// found from what is staged: the blocks of a launch wait for memory most.
+template <class Layout>
+__forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vector, const float* x,
+                                                 uint32_t count, const float* weights,
+                                                 float epsilon) {
+  const uint64_t width = static_cast<uint64_t>(count) * dot_piece;
+  auto* const shared = reinterpret_cast<float*>(dynamic_shared());
+  if (weights == nullptr || width <= short_row || width > norm_turns * layer_threads * 4) {
+    const TokenNorm norm = find_norm(x, width, weights, epsilon, shared);
+    vector.stage(x, norm, count < dot_staged ? count : unsigned{dot_staged});
+    return norm;
+  }
+  float runs[norm_turns][4];
+  float scales[norm_turns][4];
+#pragma unroll
+  for (unsigned turn = 0; turn < norm_turns; ++turn) {
+    const uint32_t i = threadIdx.x + turn * layer_threads;
+    if (i >= count * 4) break;
+    load_piece<4>(x + i * 4, runs[turn]);
+    load_piece<4>(weights + i * 4, scales[turn]);
+  }
+  float sum = 0;
+#pragma unroll
+  for (unsigned turn = 0; turn < norm_turns; ++turn) {
+    if (threadIdx.x + turn * layer_threads >= count * 4) break;
+    sum = add_squares(sum, runs[turn]);
+  }
+  const TokenNorm norm = norm_of_sum(sum, width, weights, epsilon, shared);
+#pragma unroll
+  for (unsigned turn = 0; turn < norm_turns; ++turn) {
+    const uint32_t i = threadIdx.x + turn * layer_threads;
+    if (i >= count * 4) break;
+    norm.apply(scales[turn], runs[turn]);
+    move_bytes<16>(vector.units + Layout::place(i, vector.pitch), runs[turn]);
+  }
+  return norm;
+}
+
+// One of several matrices, and the tile of its rows.
+template <unsigned tile_rows>
+struct OneMatrix {
+  uint64_t rows;
+  uint64_t row_bytes;
+  uint64_t out_step;
+  uint64_t tile;
+  const uint8_t* weights;
+  const float* added;  // null: nothing
+  float* out;
+
+  __device__ OneMatrix(const FileProduct& product, uint64_t of_tile, const uint8_t* from,
+                       const float* also, float* to)
+      : rows(product.matrix.rows),
+        row_bytes(product.matrix.row_bytes),
+        out_step(product.out_step),
+        tile(of_tile),
+        weights(from),
+        added(also),
+        out(to) {}
+
+  // Stores what the lanes have joined.
+  __forceinline__ __device__ void operator()(unsigned result, float sum) const {
+    const uint64_t row = tile * tile_rows + result;
+    if (row >= rows) return;
+    const float product = product_of(sum);
+    out[row * out_step] = added == nullptr ? product : canonical(added[row * out_step] + product);
+  }
+};
+
+// The tiles of all matrices, one after the other; of a gate, tiles of half as many rows of both.
+// Each team of a block takes `rows` rows of a tile.
+template <unsigned teams, unsigned rows_ = dot_rows_of_one>
+struct TokenTiles {
+  enum : unsigned { rows = rows_, tile_rows = teams * rows_, gated_tile_rows = tile_rows / 2 };
+  using Matrix = OneMatrix<tile_rows>;
+  // Not as arrays, which compilers would keep in memory.
+  const TokenProducts& all;
+  const uint8_t* first;
+  const uint8_t* second;
+  const uint8_t* third;
+  const float* added;  // to the first product; null: nothing
+  float* first_out;
+  float* second_out;
+  float* third_out;
+  bool is_gated;
+  uint64_t one;
+  uint64_t two;
+  uint64_t three;
+
+  __device__ TokenTiles(const TokenProducts& products, const uint8_t* const* from,
+                        const float* also, float* const* to)
+      : all(products),
+        first(from[0]),
+        second(from[1]),
+        third(from[2]),
+        added(also),
+        first_out(to[0]),
+        second_out(to[1]),
+        third_out(to[2]) {
+    is_gated = all.gate != ProductGate::none;
+    one = tiles_of(all.each[0], is_gated ? gated_tile_rows : tile_rows);
+    two = one + (!is_gated && all.count > 1 ? tiles_of(all.each[1], tile_rows) : 0);
+    three = two + (all.count > 2 ? tiles_of(all.each[2], tile_rows) : 0);
+  }
+
+  static __device__ uint64_t tiles_of(const FileProduct& product, unsigned of_tile) {
+    return (product.matrix.rows + of_tile - 1) / of_tile;
+  }
+
+  __forceinline__ __device__ Matrix matrix_of(uint64_t tile) const {
+    const uint8_t* const from[] = {first, second, third};
+    float* const to[] = {first_out, second_out, third_out};
+    const float* const also = added;
+    if (tile < one) return Matrix(all.each[0], tile, from[0], also, to[0]);
+    if (tile < two) return Matrix(all.each[1], tile - one, from[1], nullptr, to[1]);
+    return Matrix(all.each[2], tile - two, from[2], nullptr, to[2]);
+  }
+
+  __forceinline__ __device__ void find_lines(const Matrix& matrix, unsigned team,
+                                             const uint8_t** lines) const {
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) {
+      lines[r] = line_of(matrix, team * rows + r);
+    }
+  }
+  // That row of a tile; behind the last one of the matrix the last one.
+  const __forceinline__ __device__ uint8_t* line_of(const Matrix& matrix, unsigned place) const {
+    const uint64_t own =
+        is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
+    const uint8_t* const partner = second;
+    const uint8_t* const from = is_gated && place % 2 == 1 ? partner : matrix.weights;
+    return from + (own < matrix.rows ? own : matrix.rows - 1) * matrix.row_bytes;
+  }
+
+  // Of a block's first tile the rows' beginnings, which no kernel in front writes: they come from
+  // memory while that kernel ends. All blocks together ask for less than half of the cache.
+  __forceinline__ __device__ void prefetch_first() const {
+    constexpr uint64_t most_bytes = 32768 / tile_rows;
+    if (blockIdx.x >= three || threadIdx.x >= tile_rows) return;
+    const Matrix matrix = matrix_of(blockIdx.x);
+    hiptool_device::prefetch_bytes(line_of(matrix, threadIdx.x),
+                                   matrix.row_bytes < most_bytes ? matrix.row_bytes : most_bytes);
+  }
+
+  // Of a gate: row `result` of the tile, from the joined sums of both matrices.
+  __forceinline__ __device__ void store_gated(const Matrix& matrix, unsigned result,
+                                              const float* joined) const {
+    const uint64_t row = matrix.tile * gated_tile_rows + result;
+    if (row >= matrix.rows) return;
+    const float gate = product_of(joined[0]);
+    const float opened =
+        all.gate == ProductGate::silu ? hiptool_math::silu(gate) : hiptool_math::gelu_tanh(gate);
+    matrix.out[row * matrix.out_step] = canonical(opened * product_of(joined[1]));
+  }
+};
+
+}  // namespace hiptool_ops
