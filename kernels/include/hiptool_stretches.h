@@ -9,7 +9,9 @@
 namespace hiptool_ops {
 
 // Types that have stretches specialise this: load() takes the packed bytes of one, and open() finds
-// its scales and returns an object with the numbers of its units.
+// its scales and returns an object with the numbers of its units: values() are a scale times a
+// whole number, shifted() the same numbers by one fused multiply-add for each, of the whole number
+// and a power of two, from which as many scales are taken. can_shift(): that this is exact.
 template <class Row>
 struct Stretch {
   enum : bool { is_known = false };

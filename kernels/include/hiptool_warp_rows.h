@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rows of f16 and bf16 that 32 threads share: a thread has two lanes of hiptool_file_rows.h, 32
-// apart, and the bytes of its next pieces are on their way while it adds those before them, also
-// from one tile to the next. NVIDIA's GPUs alone are known to gain by it.
+// Rows of f16 and bf16 that 32 threads share on NVIDIA GPUs: a thread has two lanes of
+// hiptool_file_rows.h, 32 apart, and loads its next pieces while it adds those before them, also
+// those of its next tile.
 #pragma once
 #include "hiptool_file_rows.h"
 
@@ -22,7 +22,7 @@ struct WarpRow<PlainRow<Bf16>> {
   using Stored = Bf16;
 };
 
-// The next pieces of a thread's two lanes, alternately, of `rows` rows: each is replaced by a later
+// The next pieces of a thread's two lanes, alternately, of `rows` rows. Each is replaced by a later
 // one as soon as it has been added.
 template <class Stored, unsigned rows>
 struct LanePieces {
