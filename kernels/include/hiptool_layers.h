@@ -57,8 +57,8 @@ HIPTOOL_SHARED constexpr bool has_stretches(uint32_t type) {
 }
 
 // NVIDIA's kernels load stretches by aligned units of 16 bytes. Where the numbers of a type end its
-// blocks, the last unit would end behind a matrix whose size is no multiple of 16: kernels take
-// such a matrix as of a type apart, with the same bits, and load nothing behind a block. Q4_K and
+// blocks, the last unit would end past a matrix whose size is not a multiple of 16: kernels take
+// such a matrix as of a type apart, with the same bits, and load nothing past a block. Q4_K and
 // Q5_K have blocks of whole units, and in those of Q6_K scales follow the numbers.
 constexpr uint32_t apart = 64;  // added to ggml's numbers, which are smaller
 HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) {
@@ -110,7 +110,7 @@ struct FileMatrix {
   uint64_t rows;
   uint64_t columns;
   uint64_t row_bytes;
-  uint32_t type;        // ggml's number, or that of a type apart
+  uint32_t type;        // ggml's number, or a type apart's
   uint32_t has_pieces;  // rows consist of whole pieces, plain ones at multiples of 16 bytes
 };
 

@@ -43,7 +43,7 @@ inline __device__ EightWords words_of(uint4 low, uint4 high) {
 }
 
 // 32 bytes at an even address, by the two or three aligned units that have some of them: up to 14
-// bytes behind them are read too, which belong to the block but for Q8_0 (see type_of_memory).
+// bytes past them are read too, which belong to the block except with Q8_0 (see type_of_memory).
 struct EvenBytes {
   uint4 units[3];
   uint32_t past;
@@ -96,7 +96,7 @@ struct NibbleScales {
     const float step = f16_to_value(static_cast<uint16_t>(head.x));
     const float minimum = f16_to_value(static_cast<uint16_t>(head.x >> 16));
     // A scale has 11 bits and its factor 6: 128 steps and a minimum have a sum of 24 bits, unless
-    // the last bit of one is too far below that of the other.
+    // the last bit of one is too far below the other's.
     const uint32_t place = head.x >> 10 & 31U;
     const uint32_t above = (head.x >> 26 & 31U) - place;
     can_shift = place > 0 && place + above < 31 && above <= 14;
@@ -359,7 +359,7 @@ __forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened&
 
 // Adds the stretches from `first` on, before `end`, of which the own one is `own` further. The
 // bytes of a stretch are on their way while the one before it is added: turn() makes the reader's
-// line that of the next row when this one has ended, or returns false if there is none.
+// line the next row's when this one has ended, or returns false if there is none.
 template <class Row, class Vector, class Turn>
 __forceinline__ __device__ void add_stretches(StretchReader<Row>& reader, const Vector& x,
                                               uint32_t first, uint32_t end, uint32_t own, Turn turn,

@@ -7,7 +7,7 @@
 namespace hiptool_ops {
 
 // 16 bytes at a multiple of `align`, by the one or two aligned units that have some of them: up to
-// 15 bytes behind them are read too (see type_of_memory).
+// 15 bytes past them are read too (see type_of_memory).
 template <unsigned align>
 struct PlacedBytes {
   uint4 units[2];
@@ -37,8 +37,8 @@ struct PlacedBytes {
   }
 };
 
-// Of a word's eight nibbles a byte each, four in a word: first that of the lower nibble of a byte,
-// then that of the upper one.
+// A byte for each of a word's eight nibbles, four in a word: first those that were lower nibbles of
+// a byte, then those that were upper ones.
 struct NibbleBytes {
   uint32_t words[2];
 };

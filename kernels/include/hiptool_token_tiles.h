@@ -194,7 +194,7 @@ struct TokenTiles {
       lines[r] = line_of(matrix, team * rows + r);
     }
   }
-  // That row of a tile; behind the last one of the matrix the last one.
+  // That row of a tile; past the end of the matrix its last one.
   const __forceinline__ __device__ uint8_t* line_of(const Matrix& matrix, unsigned place) const {
     const uint64_t own =
         is_gated ? matrix.tile * gated_tile_rows + place / 2 : matrix.tile * tile_rows + place;
