@@ -27,8 +27,8 @@ struct WarpRow<PlainRow<Bf16>> {
 template <class Stored, unsigned rows>
 struct LanePieces {
   enum : unsigned { depth = warp_depth, step = depth * warp_threads };
-  static_assert(dot_staged % step == 0, "a step ends no later than a part of the token");
-  static_assert(depth % warp_lanes == 0, "places belong to the same lane in each step");
+  static_assert(unsigned{dot_staged} % step == 0, "a step ends no later than a part of the token");
+  static_assert(depth % unsigned{warp_lanes} == 0, "places belong to the same lane in each step");
   uint4 units[depth][rows][2];
 
   // Of a row of `count` pieces, those from `first` on, which is that of the first thread.
