@@ -205,10 +205,9 @@ struct TokenTiles {
 
   // Of a block's first tile the rows' beginnings, which no kernel in front writes: they come from
   // memory while that kernel ends. All blocks together ask for less than half of the cache.
-  __forceinline__ __device__ void prefetch_first() const {
+  __forceinline__ __device__ void prefetch(const Matrix& matrix) const {
     constexpr uint64_t most_bytes = 32768 / tile_rows;
-    if (blockIdx.x >= three || threadIdx.x >= tile_rows) return;
-    const Matrix matrix = matrix_of(blockIdx.x);
+    if (threadIdx.x >= tile_rows) return;
     hiptool_device::prefetch_bytes(line_of(matrix, threadIdx.x),
                                    matrix.row_bytes < most_bytes ? matrix.row_bytes : most_bytes);
   }

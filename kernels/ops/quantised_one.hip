@@ -114,7 +114,7 @@ __forceinline__ __device__ void multiply_pieces(const TokenTiles<dot_teams>& til
   float* const joined = shared + sums_size;
   if (is_idle()) return;
   hiptool_device::let_next_start();
-  tiles.prefetch_first();
+  if (blockIdx.x < tiles.three) tiles.prefetch(tiles.matrix_of(blockIdx.x));
   hiptool_device::wait_for_inputs();
   const TokenNorm norm =
       norm_of_token(x, tiles.all.each[0].matrix.columns, norm_weights, tiles.all.epsilon);
@@ -159,9 +159,9 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
   const unsigned team = threadIdx.x / stretch_threads;
   const unsigned own = threadIdx.x % stretch_threads;
   hiptool_device::let_next_start();
-  tiles.prefetch_first();
   uint64_t tile = blockIdx.x;
   auto matrix = tiles.matrix_of(tile);
+  tiles.prefetch(matrix);
   StretchReader<Row> reader{
       tiles.line_of(matrix, team), (count + stretch_pieces - 1) / stretch_pieces, count, {}};
   hiptool_device::wait_for_inputs();
@@ -210,10 +210,10 @@ __forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, 
   const unsigned team = threadIdx.x / warp_threads;
   const unsigned own = threadIdx.x % warp_threads;
   hiptool_device::let_next_start();
-  tiles.prefetch_first();
   const uint8_t* lines[rows];
   uint64_t tile = blockIdx.x;
   auto matrix = tiles.matrix_of(tile);
+  tiles.prefetch(matrix);
   tiles.find_lines(matrix, team, lines);
   hiptool_device::wait_for_inputs();
   LanePieces<typename WarpRow<Row>::Stored, rows> ahead;

@@ -6,14 +6,15 @@ Usage: early_kernels.py IMAGES_BIN
 
 Reads the embedded PTX: in a module that has hiptool_starts_early each kernel gives its way free and
 waits (griddepcontrol) before the first access to memory of the device, on the only way to it; in
-all other modules nothing does.
+all other modules nothing does. Prefetches into the second cache are no access: they are hints, and
+that cache sees later writes.
 """
 import re
 import sys
 
 from kernel_images import finish, images
 
-ACCESS = re.compile(r"\s(?:ld|st|atom|red)\.(?!param|shared)|\scp\.async")
+ACCESS = re.compile(r"\s(?:ld|st|atom|red)\.(?!param|shared)|\scp\.async(?!\.bulk\.prefetch\.L2)")
 
 
 def kernels_of(text):
