@@ -134,7 +134,8 @@ class thread_block_tile : public hiptool_warp_group {
         rank_(other.meta_group_rank()),
         count_(other.meta_group_size()) {}
   explicit thread_block_tile(const thread_group& parent)
-      : hiptool_warp_group(((std::uint64_t{1} << Size) - 1) << hiptool_cpu::first_lane(Size)),
+      : hiptool_warp_group(((std::uint64_t{1} << Size) - 1)
+                           << hiptool_cpu::first_lane(hiptool_cpu::lane(), Size)),
         rank_(parent.thread_rank() / Size),
         count_((parent.size() + Size - 1) / Size) {}
 
@@ -167,7 +168,8 @@ thread_block_tile<Size> tiled_partition(const thread_group& parent) {
 /// Of a power of two of at most 32 threads.
 inline thread_group tiled_partition(const thread_group&, unsigned size) {
   const int width = static_cast<int>(size);
-  return coalesced_group(((std::uint64_t{1} << size) - 1) << hiptool_cpu::first_lane(width));
+  return coalesced_group(((std::uint64_t{1} << size) - 1)
+                         << hiptool_cpu::first_lane(hiptool_cpu::lane(), width));
 }
 
 template <class Group, class Label>

@@ -122,8 +122,10 @@ Value exchange_value(Value value, unsigned source_lane, int line) {
   return value;
 }
 
-/// First lane of the part of the warp, `width` lanes wide (a power of 2), that the own lane is in.
-inline unsigned first_lane(int width) { return lane() & ~(static_cast<unsigned>(width) - 1); }
+/// First lane of the part of the warp, `width` lanes wide (a power of 2), that the lane is in.
+inline unsigned first_lane(unsigned lane, int width) {
+  return lane & ~(static_cast<unsigned>(width) - 1);
+}
 
 /// Replaces *place by change(*place) atomically and returns the old value.
 template <class Value, class Change>
@@ -167,27 +169,28 @@ inline void __syncthreads(int line = __builtin_LINE()) { hiptool_cpu::wait_at_ba
 template <class Value>
 Value __shfl(Value value, int source_lane, int width = warpSize, int line = __builtin_LINE()) {
   const unsigned inside = static_cast<unsigned>(source_lane) & (static_cast<unsigned>(width) - 1);
-  return hiptool_cpu::exchange_value(value, hiptool_cpu::first_lane(width) + inside, line);
+  const unsigned first = hiptool_cpu::first_lane(hiptool_cpu::lane(), width);
+  return hiptool_cpu::exchange_value(value, first + inside, line);
 }
 
 template <class Value>
 Value __shfl_up(Value value, unsigned delta, int width = warpSize, int line = __builtin_LINE()) {
   const unsigned own = hiptool_cpu::lane();
-  const bool has_source = delta <= own - hiptool_cpu::first_lane(width);
+  const bool has_source = delta <= own - hiptool_cpu::first_lane(own, width);
   return hiptool_cpu::exchange_value(value, has_source ? own - delta : own, line);
 }
 
 template <class Value>
 Value __shfl_down(Value value, unsigned delta, int width = warpSize, int line = __builtin_LINE()) {
   const unsigned own = hiptool_cpu::lane();
-  const unsigned after = hiptool_cpu::first_lane(width) + static_cast<unsigned>(width) - own;
+  const unsigned after = hiptool_cpu::first_lane(own, width) + static_cast<unsigned>(width) - own;
   return hiptool_cpu::exchange_value(value, delta < after ? own + delta : own, line);
 }
 
 template <class Value>
 Value __shfl_xor(Value value, int mask, int width = warpSize, int line = __builtin_LINE()) {
   const unsigned own = hiptool_cpu::lane();
-  const unsigned end = hiptool_cpu::first_lane(width) + static_cast<unsigned>(width);
+  const unsigned end = hiptool_cpu::first_lane(own, width) + static_cast<unsigned>(width);
   const unsigned source = own ^ static_cast<unsigned>(mask);
   return hiptool_cpu::exchange_value(value, source < end ? source : own, line);
 }

@@ -38,7 +38,7 @@ class BlockScheduler {
   // What a kernel calls, on its fiber.
   void wait_at_barrier(int line);
   std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line);
-  unsigned lane() const { return current_ % launch_->warp_size; }
+  unsigned lane() const { return current_ & (launch_->warp_size - 1); }
   void* dynamic_shared() const { return shared_.get(); }
 
   bool is_stack_overflow(const void* address) const noexcept {
