@@ -300,13 +300,14 @@ class Shapes(Products):
         words = ("--samples", "1", "--lib", "openblas", *CPU)
         if run("run-kernel", "matmul", "--shape", "2x2x2", *words, environment=real).returncode:
             self.skipTest("no OpenBLAS on this machine")
-        one = self.results("--shape", "20000x3000x300", *words, environment=real)["openblas"]
+        m, n, k = 6000, 3000, 1000
+        one = self.results("--shape", f"{m}x{n}x{k}", *words, environment=real)["openblas"]
         share = one["judged_share"]
         # At least 4 rows and columns, and up to 64 for which 5 s are enough.
-        lines = min(max(5 * one["judging_terms_per_s"] / (23000 * 300), 4), 64)
-        self.assertGreater(share, 0.95 * lines * (1 / 20000 + 1 / 3000))
-        self.assertEqual(one["checked"], round(20000 * 3000 * (1 + share)))
-        terms_s = 20000 * 3000 * 300 / one["judging_terms_per_s"]
+        lines = min(max(5 * one["judging_terms_per_s"] / ((m + n) * k), 4), 64)
+        self.assertGreater(share, 0.95 * lines * (1 / m + 1 / n))
+        self.assertEqual(one["checked"], round(m * n * (1 + share)))
+        terms_s = m * n * k / one["judging_terms_per_s"]
         self.assertEqual(share < 1, terms_s > 5, (share, terms_s))
 
 
