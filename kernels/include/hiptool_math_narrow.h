@@ -41,7 +41,8 @@ inline __device__ float reciprocal(float x) {
 
 // Ends: below `exp_low` e^x is 0 in the type, above `exp_high` infinite. `one_high`: from there on
 // 1 - sigmoid(x) is less than half a unit, and so is x - silu(x). Below `silu_low` and `gelu_low`
-// the functions are -0. From `tanh_end` on tanh(x) is 1.
+// the functions are -0. From `tanh_end` on tanh(x) is 1. All are numbers of the type. `scale` keeps
+// both terms of a quotient normal numbers.
 template <class Narrow>
 struct Format;
 template <>
@@ -52,8 +53,9 @@ struct Format<F16> {
   static constexpr float silu_low = -22.0F;
   static constexpr float gelu_low = -5.5F;
   static constexpr float gelu_high = 5.5F;
-  static constexpr float tanh_end = 4.53F;
+  static constexpr float tanh_end = 4.53125F;
   static constexpr float power = 1.0F;
+  static constexpr float scale = 1.0F;
 };
 template <>
 struct Format<Bf16> {
@@ -62,9 +64,10 @@ struct Format<Bf16> {
   static constexpr float one_high = 40.0F;
   static constexpr float silu_low = -98.0F;
   static constexpr float gelu_low = -10.5F;
-  static constexpr float gelu_high = 9.0F;
+  static constexpr float gelu_high = 5.5F;
   static constexpr float tanh_end = 3.5F;
   static constexpr float power = 0.5F;
+  static constexpr float scale = 0x1p40F;
 };
 
 // Of a factor that the result is multiplied with: from an end on it is 0 even before numbers as
@@ -132,19 +135,6 @@ template <class Narrow>
 inline __device__ float squared(float root) {
   return Format<Narrow>::power == 1.0F ? root : root * root;
 }
-// x y times the square.
-template <class Narrow>
-inline __device__ float by_square(float root, float x, float y) {
-  const float product = root * y * x;
-  return Format<Narrow>::power == 1.0F ? product : product * root;
-}
-
-template <class Narrow>
-inline __device__ float exponential(float x) {
-  typedef Format<Narrow> F;
-  const float inside = at_most(at_least(x, F::exp_low), F::exp_high);
-  return squared<Narrow>(exp2_root<Narrow>(inside, log2_e));
-}
 
 /// e^x for x <= 0, as a term of a sum.
 template <class Narrow>
@@ -153,38 +143,89 @@ inline __device__ float exponential_term(float x) {
   return squared<Term<Narrow>>(exp2_root<Term<Narrow>>(inside, log2_e));
 }
 
-/// e^x / (e^x + 1).
+// 2^(x factor) / (2^(x factor) + 1). For |f| <= 1/2 2^f is (f^2 + b f + c) / (f^2 - b f + c) within
+// 2^-21, so that one division is enough.
 template <class Narrow>
-inline __device__ float sigmoid(float x) {
-  typedef Format<Narrow> F;
+inline __device__ float share(float x, float factor) {
+  constexpr float scale = Format<Narrow>::scale;
+  constexpr float b = 8.677837F * scale;
+  constexpr float c = 25.0391F * scale;
+  const Split parts = split(x, factor);
+  const float f = parts.rest;
+  const float upper = __fmaf_rn(f, __fmaf_rn(f, scale, b), c);
+  const float lower = __fmaf_rn(f, -2.0F * b, upper);
+  const float power = __uint_as_float(__float_as_uint(upper) + parts.shifted);
+  return power * reciprocal(power + lower);
+}
+
+/// e^x / (e^x + 1), as a factor.
+template <class Narrow>
+inline __device__ float sigmoid_factor(float x) {
+  typedef Factor<Narrow> Own;
+  typedef Format<Own> F;
   const float inside = at_most(at_least(x, F::exp_low), F::one_high);
-  const float power = squared<Narrow>(exp2_root<Narrow>(inside, log2_e));
+  const float power = squared<Own>(exp2_root<Own>(inside, log2_e));
   return power * reciprocal(power + 1.0F);
 }
 
-// x 2^(y factor) / (2^(y factor) + 1).
+/// x e^x / (e^x + 1), as a factor.
 template <class Narrow>
-inline __device__ float by_sigmoid(float x, float y, float factor) {
-  const float root = exp2_root<Narrow>(y, factor);
-  return by_square<Narrow>(root, x, reciprocal(squared<Narrow>(root) + 1.0F));
+inline __device__ float silu_factor(float x) {
+  typedef Factor<Narrow> Own;
+  typedef Format<Own> F;
+  const float inside = at_least(x, F::silu_low);
+  const float root = exp2_root<Own>(at_most(inside, F::one_high), log2_e);
+  return root * reciprocal(squared<Own>(root) + 1.0F) * inside * root;
+}
+
+// A function: `at(x)` for x not below `low` and, if it has an end there, not above `high`. Callers
+// bring x there by `inside` or in another way with the same results.
+template <class Function>
+inline __device__ float inside(float x) {
+  const float above = at_least(x, Function::low);
+  return Function::has_high ? at_most(above, Function::high) : above;
 }
 
 template <class Narrow>
-inline __device__ float silu(float x) {
+struct Exponential {
   typedef Format<Narrow> F;
-  const float inside = at_least(x, F::silu_low);
-  return by_sigmoid<Narrow>(inside, at_most(inside, F::one_high), log2_e);
-}
+  static constexpr float low = F::exp_low;
+  static constexpr float high = F::exp_high;
+  static constexpr bool has_high = true;
+  static __device__ float at(float x) { return squared<Narrow>(exp2_root<Narrow>(x, log2_e)); }
+};
+
+/// e^x / (e^x + 1).
+template <class Narrow>
+struct Sigmoid {
+  typedef Format<Narrow> F;
+  static constexpr float low = F::exp_low;
+  static constexpr float high = F::one_high;
+  static constexpr bool has_high = true;
+  static __device__ float at(float x) { return share<Narrow>(x, log2_e); }
+};
+
+template <class Narrow>
+struct Silu {
+  typedef Format<Narrow> F;
+  static constexpr float low = F::silu_low;
+  static constexpr float high = F::one_high;
+  static constexpr bool has_high = false;
+  static __device__ float at(float x) { return x * share<Narrow>(at_most(x, high), log2_e); }
+};
 
 /// x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <class Narrow>
-inline __device__ float gelu_tanh(float x) {
+struct GeluTanh {
   typedef Format<Narrow> F;
-  const float inside = at_least(x, F::gelu_low);
-  const float near = at_most(inside, F::gelu_high);
-  const float factor = __fmaf_rn(near * near, 0.10294324F, 2.3022082F);
-  return by_sigmoid<Narrow>(inside, near, factor);
-}
+  static constexpr float low = F::gelu_low;
+  static constexpr float high = F::gelu_high;
+  static constexpr bool has_high = false;
+  static __device__ float at(float x) {
+    const float near = at_most(x, high);
+    return x * share<Narrow>(near, __fmaf_rn(near * near, 0.10294324F, 2.3022082F));
+  }
+};
 
 // tanh(x) = x upper / lower, of polynomials in x^2 up to `tanh_end`: by least squares whose weights
 // made all largest errors equal, 2^-25 (F16) and 2^-17.5 (Bf16) of the function.
@@ -206,11 +247,14 @@ inline __device__ float tanh_lower(Bf16, float square) {
 }
 
 template <class Narrow>
-inline __device__ float hyperbolic_tangent(float x) {
-  constexpr float end = Format<Narrow>::tanh_end;
-  const float inside = at_most(at_least(x, -end), end);
-  const float square = inside * inside;
-  return inside * tanh_upper(Narrow(), square) * reciprocal(tanh_lower(Narrow(), square));
-}
+struct HyperbolicTangent {
+  static constexpr float high = Format<Narrow>::tanh_end;
+  static constexpr float low = -high;
+  static constexpr bool has_high = true;
+  static __device__ float at(float x) {
+    const float square = x * x;
+    return x * tanh_upper(Narrow(), square) * reciprocal(tanh_lower(Narrow(), square));
+  }
+};
 
 }  // namespace hiptool_narrow

@@ -16,6 +16,12 @@ enum class NarrowOp : uint32_t {
 #undef HIPTOOL_NARROW
 };
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define HIPTOOL_PAIRS 1  // instructions on words of two elements
+#else
+#define HIPTOOL_PAIRS 0
+#endif
+
 // A pair is a word of two elements. NaN leads to no certain result.
 template <class Stored>
 struct Halves;
@@ -26,85 +32,169 @@ struct Halves<F16> {
   static __device__ uint32_t pair(float low, float high) {
     return hiptool_device::numbers_to_f16(low, high);
   }
+#if HIPTOOL_PAIRS
+  static __device__ uint32_t bits_of(float number) { return hiptool_device::to_f16(number); }
+  static __device__ uint32_t at_least(uint32_t x, uint32_t end) {
+    asm("max.f16x2 %0, %0, %1;" : "+r"(x) : "r"(end));
+    return x;
+  }
+  static __device__ uint32_t at_most(uint32_t x, uint32_t end) {
+    asm("min.f16x2 %0, %0, %1;" : "+r"(x) : "r"(end));
+    return x;
+  }
+  static __device__ uint32_t largest_or_nan(uint32_t x, uint32_t y) {
+    asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+    return x;
+  }
+#endif
 };
 template <>
 struct Halves<Bf16> {
   using Format = hiptool_device::Bf16;
   enum : uint32_t { below_nan = 0x007F };
-  // Of two equally near ones the larger: the functions' results are not halfway between elements.
   static __device__ uint32_t pair(float low, float high) {
-    const uint32_t upper = __float_as_uint(high) + 0x8000U;
-    return (__float_as_uint(low) + 0x8000U) >> 16 | (upper & 0xFFFF0000U);
+#if HIPTOOL_PAIRS
+    uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    return rounded(low) >> 16 | (rounded(high) & 0xFFFF0000U);
+#endif
   }
+#if !HIPTOOL_PAIRS
+  // The upper half is the nearest element, of two equally near ones the even one.
+  static __device__ uint32_t rounded(float number) {
+    const uint32_t bits = __float_as_uint(number);
+    return bits + 0x7FFFU + (bits >> 16 & 1U);
+  }
+#else
+  static __device__ uint32_t bits_of(float number) { return __float_as_uint(number) >> 16; }
+  static __device__ uint32_t at_least(uint32_t x, uint32_t end) {
+    asm("max.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(end));
+    return x;
+  }
+  static __device__ uint32_t at_most(uint32_t x, uint32_t end) {
+    asm("min.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(end));
+    return x;
+  }
+  static __device__ uint32_t largest_or_nan(uint32_t x, uint32_t y) {
+    asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+    return x;
+  }
+#endif
 };
 
 template <NarrowOp operation, class Format>
-__forceinline__ __device__ float function_of(float x) {
+struct FunctionOf;
 #define HIPTOOL_NARROW(name, ...) \
-  if constexpr (operation == NarrowOp::name) return __VA_ARGS__;
+  template <class Format>         \
+  struct FunctionOf<NarrowOp::name, Format> : __VA_ARGS__ {};
 #include "hiptool/operations.def"
 #undef HIPTOOL_NARROW
-}
 
 template <NarrowOp operation, class Stored>
 __forceinline__ __device__ Stored apply_one(Stored in) {
   using Own = Halves<Stored>;
+  using Function = FunctionOf<operation, typename Own::Format>;
   const float x = Element<Stored>::widen(in);
-  const uint32_t result = Own::pair(function_of<operation, typename Own::Format>(x), 0);
+  const uint32_t result = Own::pair(Function::at(hiptool_narrow::inside<Function>(x)), 0);
   return {static_cast<uint16_t>(x != x ? static_cast<uint32_t>(Own::Format::nan) : result)};
 }
 
-// Four words of two elements. NaN is looked for in all of them at once.
+// The function at both elements of a word.
 template <NarrowOp operation, class Stored>
-__forceinline__ __device__ void apply_words(const uint32_t* in, uint32_t* out) {
+__forceinline__ __device__ uint32_t apply_word(uint32_t in) {
   using Own = Halves<Stored>;
-  float values[8];
+  using Function = FunctionOf<operation, typename Own::Format>;
+#if HIPTOOL_PAIRS
+  in = Own::at_least(in, Own::bits_of(Function::low) * 0x00010001U);
+  if (Function::has_high) in = Own::at_most(in, Own::bits_of(Function::high) * 0x00010001U);
+#endif
+  float values[2];
 #pragma unroll
-  for (unsigned k = 0; k < 8; ++k) {
-    const Stored stored = {static_cast<uint16_t>(in[k / 2] >> k % 2 * 16)};
-    values[k] = function_of<operation, typename Own::Format>(Element<Stored>::widen(stored));
+  for (unsigned k = 0; k < 2; ++k) {
+    const Stored stored = {static_cast<uint16_t>(in >> k * 16)};
+    const float x = Element<Stored>::widen(stored);
+#if HIPTOOL_PAIRS
+    values[k] = Function::at(x);
+#else
+    values[k] = Function::at(hiptool_narrow::inside<Function>(x));
+#endif
   }
-  const uint32_t below_nan = Own::below_nan * 0x00010001U;
-  uint32_t sums[4];
+  return Own::pair(values[0], values[1]);
+}
+
+// The bits 15 and 31 of the result say which of the elements are NaN.
+template <class Stored>
+__forceinline__ __device__ uint32_t mark_nan(uint32_t word) {
+  return (word & 0x7FFF7FFFU) + Halves<Stored>::below_nan * 0x00010001U;
+}
+
+// A piece is four words of two elements.
+template <NarrowOp operation, class Stored>
+__forceinline__ __device__ uint4 apply_piece(uint4 in) {
+  return hiptool_device::make_unit(
+      apply_word<operation, Stored>(in.x), apply_word<operation, Stored>(in.y),
+      apply_word<operation, Stored>(in.z), apply_word<operation, Stored>(in.w));
+}
+
+// Not 0 where one of the words has NaN.
+template <class Stored>
+__forceinline__ __device__ uint32_t find_nan(const uint32_t (&words)[8]) {
+#if HIPTOOL_PAIRS
+  uint32_t largest = words[0];
 #pragma unroll
-  for (unsigned k = 0; k < 4; ++k) {
-    out[k] = Own::pair(values[2 * k], values[2 * k + 1]);
-    sums[k] = (in[k] & 0x7FFF7FFFU) + below_nan;
-  }
-  if (((sums[0] | sums[1] | sums[2] | sums[3]) & 0x80008000U) == 0) return;
+  for (unsigned k = 1; k < 8; ++k) largest = Halves<Stored>::largest_or_nan(largest, words[k]);
+  const uint32_t marks = mark_nan<Stored>(largest);
+#else
+  uint32_t marks = 0;
 #pragma unroll
-  for (unsigned k = 0; k < 4; ++k) {
-    const uint32_t is_nan = sums[k] >> 15 & 0x00010001U;
-    out[k] = (out[k] & ~(is_nan * 0xFFFFU)) | is_nan * Own::Format::nan;
+  for (unsigned k = 0; k < 8; ++k) marks |= mark_nan<Stored>(words[k]);
+#endif
+  return marks & 0x80008000U;
+}
+
+// One after the other, where some are NaN.
+template <NarrowOp operation, class Stored>
+__forceinline__ __device__ void apply_slowly(const Stored* in, Stored* out, uint64_t bytes_before) {
+  const uint64_t first = bytes_before / sizeof(Stored);
+#pragma unroll 1
+  for (unsigned k = 0; k < Run<Stored>::length; ++k) {
+    out[first + k] = apply_one<operation>(in[first + k]);
   }
 }
 
+// A thread has two pieces at a time. The last one with work may have no second: its first takes
+// that place too. NaN is looked for before anything else, so that both loads are under way at once.
 template <NarrowOp operation, class Stored>
 __forceinline__ __device__ void apply_packed(uint64_t count, const Stored* in, Stored* out) {
   constexpr unsigned length = Run<Stored>::length;
   const uint64_t pieces = count / length;
   const unsigned threads = blockDim.x;
-  const uint64_t stride = 2 * hiptool_device::unit_stride();
-  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * threads * 2 + threadIdx.x; i < pieces;
-       i += stride) {
-    const auto* const from = reinterpret_cast<const uint4*>(in) + i;
-    auto* to = reinterpret_cast<uint4*>(out) + i;
-    const bool has_second = pieces - i > threads;
-    const uint4 first = load_unit(from);
-    const uint4 second = load_unit(from + (has_second ? threads : 0));
-    uint32_t words[4] = {first.x, first.y, first.z, first.w};
-    // One copy of the functions' code.
-#pragma unroll 1
-    for (unsigned left = has_second ? 2 : 1; left > 0; --left) {
-      uint32_t results[4];
-      apply_words<operation, Stored>(words, results);
-      *to = hiptool_device::make_unit(results[0], results[1], results[2], results[3]);
-      to += threads;
-      words[0] = second.x;
-      words[1] = second.y;
-      words[2] = second.z;
-      words[3] = second.w;
+  const uint64_t first_piece = static_cast<uint64_t>(blockIdx.x) * threads * 2 + threadIdx.x;
+  const auto stride = static_cast<int64_t>(2 * hiptool_device::unit_stride());
+  uint64_t bytes_before = first_piece * sizeof(uint4);
+  for (auto left = static_cast<int64_t>(pieces - first_piece); left > 0; left -= stride) {
+    const auto* const from = reinterpret_cast<const char*>(in) + bytes_before;
+    auto* const to = reinterpret_cast<char*>(out) + bytes_before;
+    const uint32_t apart =
+        left > static_cast<int64_t>(threads) ? threads * static_cast<uint32_t>(sizeof(uint4)) : 0;
+    const uint4 first = load_unit(reinterpret_cast<const uint4*>(from));
+    const uint4 second = load_unit(reinterpret_cast<const uint4*>(from + apart));
+    const uint32_t words[8] = {first.x,  first.y,  first.z,  first.w,
+                               second.x, second.y, second.z, second.w};
+    if (find_nan<Stored>(words) == 0) {
+      *reinterpret_cast<uint4*>(to) = apply_piece<operation, Stored>(first);
+      *reinterpret_cast<uint4*>(to + apart) = apply_piece<operation, Stored>(second);
+    } else {
+      uint64_t place = bytes_before;
+#if defined(__CUDA_ARCH__)
+      asm volatile("" : "+l"(place));  // else each round advances addresses for this rare path
+#endif
+      apply_slowly<operation>(in, out, place);
+      if (apart != 0) apply_slowly<operation>(in, out, place + apart);
     }
+    bytes_before += static_cast<uint64_t>(stride) * sizeof(uint4);
   }
   const uint64_t rest = count % length;
   const uint64_t unit = hiptool_device::first_unit();
@@ -149,11 +239,11 @@ __forceinline__ __device__ void apply_anywhere(NarrowOp operation, const Operand
 
 template <GateKind kind, class Stored>
 __forceinline__ __device__ Stored gate_one(Stored gate, Stored up) {
-  using Factor = hiptool_narrow::Factor<typename Halves<Stored>::Format>;
+  using Format = typename Halves<Stored>::Format;
   const float x = Element<Stored>::widen(gate);
   const float y = Element<Stored>::widen(up);
-  const float factor =
-      kind == GateKind::silu ? hiptool_narrow::silu<Factor>(x) : hiptool_narrow::sigmoid<Factor>(x);
+  const float factor = kind == GateKind::silu ? hiptool_narrow::silu_factor<Format>(x)
+                                              : hiptool_narrow::sigmoid_factor<Format>(x);
   return Element<Stored>::narrow(x != x ? x : factor * y);
 }
 

@@ -71,6 +71,30 @@ TEST_CASE("functions of f16 and bf16 keep signs, and write one pattern for NaN")
   }
 }
 
+// Half of an odd multiple of the least number is such a result, whatever rounds it.
+TEST_CASE("results of silu and gelu halfway between two elements are the even ones") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  HalfBits in;
+  HalfBits expected;
+  for (std::uint16_t multiple = 1; multiple < 64; multiple += 2) {
+    const auto below = static_cast<std::uint16_t>(multiple / 2);
+    const auto even = static_cast<std::uint16_t>(below + below % 2);
+    for (const unsigned sign : {0U, 0x8000U}) {
+      in.push_back(static_cast<std::uint16_t>(multiple | sign));
+      expected.push_back(static_cast<std::uint16_t>(even | sign));
+    }
+  }
+  std::vector<std::byte> bytes(in.size() * 2);
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  const std::array<std::uint64_t, 1> dims{in.size()};
+  const Tensor x = test::packed_tensor(backend, DType::bf16, bytes, dims);
+  for (const ops::Unary operation : {ops::Unary::silu, ops::Unary::gelu}) {
+    CAPTURE(ops::to_string(operation));
+    CHECK(halves_of(test::bytes_on_host(backend, ops::unary(backend, operation, x))) == expected);
+  }
+}
+
 TEST_CASE("functions of f16 and bf16 have the same bits in every layout and at every length") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
