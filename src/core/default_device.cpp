@@ -28,7 +28,7 @@ std::uint32_t vendor_of(Platform platform) {
 }
 
 bool has_hardware(Platforms& platforms, Platform platform) {
-  return !system::list_gpus(platforms.system_root(), vendor_of(platform)).empty();
+  return !system::identify_gpus(platforms.system_root(), vendor_of(platform)).empty();
 }
 
 void add_candidates(std::vector<Candidate>& candidates, Platforms& platforms, Platform platform) {

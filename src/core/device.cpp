@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <mutex>
 
 #include "core/call.hpp"
 #include "core/device_names.hpp"
@@ -88,6 +89,37 @@ std::string read_name(const Device& device) {
   return text.data();
 }
 
+DeviceInfo read_info(const Device& device, const std::optional<hip::DeviceNames>& names) {
+  DeviceInfo info;
+  info.name = read_name(device);
+  if (names) {
+    if (info.name.empty()) info.name = names->name;
+    info.arch = names->arch;
+  }
+  info.uuid = read_uuid(device, info.name);
+  info.pci_bus_id = read_pci_bus_id(device);
+  std::size_t total_bytes = 0;
+  if (query<&Api::hipDeviceTotalMem>(device, &total_bytes, device.native_handle())) {
+    info.memory_total_bytes = total_bytes;
+  }
+  // On RDNA both counts are WGPs, half of the compute units, unless GPU_ENABLE_WGP_MODE=0 is set.
+  info.compute_units = attribute(device, hip::hipDeviceAttributePhysicalMultiProcessorCount);
+  if (!info.compute_units) {
+    info.compute_units = attribute(device, hip::hipDeviceAttributeMultiprocessorCount);
+  }
+  info.warp_size = attribute(device, hip::hipDeviceAttributeWarpSize);
+  info.clock_hz = kilohertz(device, hip::hipDeviceAttributeClockRate);
+  info.memory_clock_hz = kilohertz(device, hip::hipDeviceAttributeMemoryClockRate);
+  info.memory_bus_width_bits = attribute(device, hip::hipDeviceAttributeMemoryBusWidth);
+  info.l2_cache_bytes = attribute(device, hip::hipDeviceAttributeL2CacheSize);
+  info.max_threads_per_block = attribute(device, hip::hipDeviceAttributeMaxThreadsPerBlock);
+  info.shared_memory_per_block_bytes =
+      attribute(device, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
+  info.integrated = flag(device, hip::hipDeviceAttributeIntegrated);
+  info.ecc_enabled = flag(device, hip::hipDeviceAttributeEccEnabled);
+  return info;
+}
+
 void require_same_platform(const char* operation, const Device& device, const Device& peer) {
   if (device.platform() == peer.platform()) return;
   throw Error(ErrorCode::invalid_argument, operation,
@@ -125,34 +157,15 @@ bool operator==(const Device& left, const Device& right) noexcept {
 
 DeviceInfo Device::info() const {
   core::require_usable(*this);
-  DeviceInfo info;
+  core::KnownDevices& known = *state_->known_devices;
+  const std::lock_guard lock(known.mutex);
+  if (const auto found = known.infos.find(ordinal_); found != known.infos.end()) {
+    return found->second;
+  }
   const auto names = core::read_names(*this);
-  info.name = read_name(*this);
-  if (names) {
-    if (info.name.empty()) info.name = names->name;
-    info.arch = names->arch;
-  }
-  info.uuid = read_uuid(*this, info.name);
-  info.pci_bus_id = read_pci_bus_id(*this);
-  std::size_t total_bytes = 0;
-  if (query<&Api::hipDeviceTotalMem>(*this, &total_bytes, ordinal_)) {
-    info.memory_total_bytes = total_bytes;
-  }
-  // On RDNA both counts are WGPs, half of the compute units, unless GPU_ENABLE_WGP_MODE=0 is set.
-  info.compute_units = attribute(*this, hip::hipDeviceAttributePhysicalMultiProcessorCount);
-  if (!info.compute_units) {
-    info.compute_units = attribute(*this, hip::hipDeviceAttributeMultiprocessorCount);
-  }
-  info.warp_size = attribute(*this, hip::hipDeviceAttributeWarpSize);
-  info.clock_hz = kilohertz(*this, hip::hipDeviceAttributeClockRate);
-  info.memory_clock_hz = kilohertz(*this, hip::hipDeviceAttributeMemoryClockRate);
-  info.memory_bus_width_bits = attribute(*this, hip::hipDeviceAttributeMemoryBusWidth);
-  info.l2_cache_bytes = attribute(*this, hip::hipDeviceAttributeL2CacheSize);
-  info.max_threads_per_block = attribute(*this, hip::hipDeviceAttributeMaxThreadsPerBlock);
-  info.shared_memory_per_block_bytes =
-      attribute(*this, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
-  info.integrated = flag(*this, hip::hipDeviceAttributeIntegrated);
-  info.ecc_enabled = flag(*this, hip::hipDeviceAttributeEccEnabled);
+  DeviceInfo info = read_info(*this, names);
+  // What a runtime did not tell, it may tell the next time.
+  if (names && !core::is_lost(*this)) known.infos.emplace(ordinal_, info);
   return info;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,13 @@ class Module;
 
 namespace hiptool::core {
 
+/// What each device told of itself: some of a driver's answers take half a millisecond each, and no
+/// property changes while a process runs.
+struct KnownDevices {
+  std::mutex mutex;
+  std::map<int, DeviceInfo> infos;  // by the runtime's number
+};
+
 /// State that the devices of one bound platform share. Held by every Device, so it lives as long as
 /// any object made on one.
 struct PlatformState {
@@ -25,6 +34,7 @@ struct PlatformState {
   std::shared_ptr<TraceSink> trace;
   std::vector<int> ordinals = {};  // of the ids; empty: the runtime's
   std::unique_ptr<LostDevices> lost_devices = std::make_unique<LostDevices>(device_count);
+  std::unique_ptr<KnownDevices> known_devices = std::make_unique<KnownDevices>();
 
   void note(std::string_view source, std::string_view text) const noexcept {
     if (trace) trace->note(source, text);

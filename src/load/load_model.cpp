@@ -144,7 +144,7 @@ class ModelLoad {
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
   void touch_staging_memory(std::uint32_t devices) {
-    devices = std::min(devices, static_cast<std::uint32_t>(system::list_gpus("/").size()));
+    devices = std::min(devices, static_cast<std::uint32_t>(system::identify_gpus("/").size()));
     if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
     if (options_.split.kind == SplitKind::replicate) devices = 1;  // only one reads
     const std::uint64_t most_gap_bytes = model_.tensors().size() * tensor_alignment_bytes;

@@ -40,7 +40,8 @@ std::optional<std::uint64_t> read_width(const fs::path& file) {
   return width && *width > 0 && *width <= widest_link ? width : std::nullopt;
 }
 
-std::optional<PciDevice> read_device(const fs::path& folder, std::string bus_id) {
+// What tells a GPU from another device.
+std::optional<PciDevice> identify(const fs::path& folder, std::string bus_id) {
   const auto vendor = read_hex(folder / "vendor");
   const auto device = read_hex(folder / "device");
   const auto class_code = read_hex(folder / "class");
@@ -50,15 +51,19 @@ std::optional<PciDevice> read_device(const fs::path& folder, std::string bus_id)
   found.vendor = *vendor;
   found.device = *device;
   found.class_code = *class_code;
-  std::error_code ignored;
-  found.driver = fs::read_symlink(folder / "driver", ignored).filename().string();
-  const auto node = base::parse_number<int>(base::read_small_file(folder / "numa_node"));
-  if (node && *node >= 0) found.numa_node = node;
-  found.link.speed_gt_s = read_speed(folder / "current_link_speed");
-  found.link.width = read_width(folder / "current_link_width");
-  found.link.max_speed_gt_s = read_speed(folder / "max_link_speed");
-  found.link.max_width = read_width(folder / "max_link_width");
   return found;
+}
+
+// The rest. The kernel asks the device for the state of its link.
+void read_state(const fs::path& folder, PciDevice& device) {
+  std::error_code ignored;
+  device.driver = fs::read_symlink(folder / "driver", ignored).filename().string();
+  const auto node = base::parse_number<int>(base::read_small_file(folder / "numa_node"));
+  if (node && *node >= 0) device.numa_node = node;
+  device.link.speed_gt_s = read_speed(folder / "current_link_speed");
+  device.link.width = read_width(folder / "current_link_width");
+  device.link.max_speed_gt_s = read_speed(folder / "max_link_speed");
+  device.link.max_width = read_width(folder / "max_link_width");
 }
 
 bool is_gpu(const PciDevice& device) {
@@ -82,12 +87,12 @@ std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digi
 
 }  // namespace
 
-std::vector<PciDevice> list_gpus(const fs::path& root, std::optional<std::uint32_t> vendor) {
+std::vector<PciDevice> identify_gpus(const fs::path& root, std::optional<std::uint32_t> vendor) {
   std::vector<PciDevice> gpus;
   for (const fs::path& folder : base::list_folder(root / devices_folder)) {
     std::string bus_id = normalize_bus_id(folder.filename().string());
     if (bus_id.empty()) continue;
-    auto device = read_device(folder, std::move(bus_id));
+    auto device = identify(folder, std::move(bus_id));
     if (!device || !is_gpu(*device) || (vendor && device->vendor != *vendor)) continue;
     gpus.push_back(std::move(*device));
   }
@@ -95,16 +100,24 @@ std::vector<PciDevice> list_gpus(const fs::path& root, std::optional<std::uint32
   return gpus;
 }
 
+std::vector<PciDevice> list_gpus(const fs::path& root, std::optional<std::uint32_t> vendor) {
+  std::vector<PciDevice> gpus = identify_gpus(root, vendor);
+  for (PciDevice& gpu : gpus) read_state(root / devices_folder / gpu.bus_id, gpu);
+  return gpus;
+}
+
 std::string find_gpu(const fs::path& root, std::uint32_t vendor) {
-  const std::vector<PciDevice> gpus = list_gpus(root, vendor);
+  const std::vector<PciDevice> gpus = identify_gpus(root, vendor);
   return gpus.empty() ? std::string() : gpus.front().bus_id;
 }
 
 std::optional<PciDevice> find_pci_device(const fs::path& root, std::string_view bus_id) {
-  std::string name = normalize_bus_id(bus_id);
+  const std::string name = normalize_bus_id(bus_id);
   if (name.empty()) return {};
   const fs::path folder = root / devices_folder / name;
-  return read_device(folder, std::move(name));
+  auto device = identify(folder, name);
+  if (device) read_state(folder, *device);
+  return device;
 }
 
 std::string format_bus_id(std::uint32_t domain, std::uint32_t bus, std::uint32_t device,

@@ -39,6 +39,11 @@ struct PciDevice {
 std::vector<PciDevice> list_gpus(const std::filesystem::path& root,
                                  std::optional<std::uint32_t> vendor = {});
 
+/// The same devices without driver, NUMA node and link: the kernel asks a device for the state of
+/// its link, which takes time.
+std::vector<PciDevice> identify_gpus(const std::filesystem::path& root,
+                                     std::optional<std::uint32_t> vendor = {});
+
 /// Bus id of the vendor's first GPU; empty if there is none.
 std::string find_gpu(const std::filesystem::path& root, std::uint32_t vendor);
 

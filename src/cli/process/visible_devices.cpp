@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 // GPUs of one model have equal memory, and the default is the first of those; among others only
 // the driver knows which has the most.
 bool is_first_the_default(const fs::path& system_root) {
-  const auto gpus = system::list_gpus(system_root, system::vendor_nvidia);
+  const auto gpus = system::identify_gpus(system_root, system::vendor_nvidia);
   return std::all_of(gpus.begin(), gpus.end(), [&](const system::PciDevice& gpu) {
     return gpu.device == gpus.front().device;
   });
@@ -99,7 +99,7 @@ std::optional<VisibleDevices> limit_visible_devices(const machine::DeviceSelecti
                                                     const fs::path& system_root) {
   const auto ordinals = selected_ordinals(selection, system_root);
   if (!ordinals || ordinals->empty()) return std::nullopt;
-  if (!system::list_gpus(system_root, system::vendor_amd).empty()) return std::nullopt;
+  if (!system::identify_gpus(system_root, system::vendor_amd).empty()) return std::nullopt;
   const std::vector<std::string> names = visible_names(visible, system_root);
   if (names.size() <= ordinals->size()) return std::nullopt;
   if (static_cast<std::size_t>(*ordinals->rbegin()) >= names.size()) return std::nullopt;

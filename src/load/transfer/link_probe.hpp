@@ -15,10 +15,10 @@
 namespace hiptool::load {
 
 inline constexpr std::uint64_t probe_copy_bytes = 64u << 20;
-inline constexpr int probe_copies = 12;
+inline constexpr int probe_copies = 5;
 
 /// What the links from the host to devices carry, all at once: copies of 64 MiB from pinned memory
-/// in a plain loop, 768 MiB to each device and one copy before that to warm up. `sources` may give
+/// in a plain loop, 320 MiB to each device and one copy before that to warm up. `sources` may give
 /// pinned memory for each device; where it has less than 64 MiB, memory is pinned for the
 /// measurement. Bytes per second by events of each device, in the order given. Empty where there is
 /// no pinned memory or no device memory of that size: a load does not fail because its limit is not

@@ -199,7 +199,8 @@ class LoadRun {
     if (std::find(ids.begin(), ids.end(), "all") == ids.end()) {
       return std::max(1u, static_cast<std::uint32_t>(ids.size()));
     }
-    return static_cast<std::uint32_t>(system::list_gpus(context_.environment.system_root).size());
+    return static_cast<std::uint32_t>(
+        system::identify_gpus(context_.environment.system_root).size());
   }
 
   void load_onto_devices() {

@@ -6,11 +6,14 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/layout/chunks.hpp"
 #include "load/transfer/transfer.hpp"
+#include "load/verify/digest.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "small_model.hpp"
@@ -137,6 +140,45 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
     for (std::size_t i = 0; i < 3; ++i) CHECK(digests[i] != 0);
     CHECK((digests[3] != 0) == (error == 0));
   }
+}
+
+TEST_CASE("digests of slots do not depend on the steps and the order in which they were read") {
+  const test::TemporaryFolder folder;
+  const std::vector<test::SmallTensor> tensors{{"a", test::random_bytes(2 * block_bytes, 1)},
+                                               {"b", test::random_bytes(3 * block_bytes + 8, 2)},
+                                               {"c", test::random_bytes(block_bytes, 3)}};
+  const ModelFile model =
+      ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
+  const load::BlockMap blocks(model);
+  std::vector<std::uint64_t> expected;
+  std::vector<std::pair<std::span<const std::byte>, load::Piece>> steps;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::span<const std::byte> bytes(tensors[i].bytes);
+    for (std::size_t at = 0; at < bytes.size(); at += block_bytes) {
+      const auto step = bytes.subspan(at, std::min<std::size_t>(block_bytes, bytes.size() - at));
+      expected.push_back(load::block_digest(step));
+      steps.push_back({step, {0, {model.tensors()[i].file_offset + at, step.size()}, 0}});
+    }
+  }
+  load::SlotDigests in_order;
+  for (const auto& [bytes, piece] : steps) in_order.on_part(bytes, piece);
+  CHECK(in_order.collect(model, blocks) == expected);
+  load::SlotDigests backwards;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    backwards.on_part(step->first, step->second);
+  }
+  CHECK(backwards.collect(model, blocks) == expected);
+  load::SlotDigests by_threads;
+  std::vector<std::jthread> threads;
+  for (std::size_t first = 0; first < 2; ++first) {
+    threads.emplace_back([&, first] {
+      for (std::size_t i = first; i < steps.size(); i += 2) {
+        by_threads.on_part(steps[i].first, steps[i].second);
+      }
+    });
+  }
+  threads.clear();
+  CHECK(by_threads.collect(model, blocks) == expected);
 }
 
 TEST_CASE_FIXTURE(VerificationFixture,
