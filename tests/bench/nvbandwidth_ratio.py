@@ -58,10 +58,20 @@ def theirs(options, cases):
     document = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
     values = {}
     for one in document["nvbandwidth"]["testcases"]:
-        rows = enumerate(one.get("bandwidth_matrix", []))
-        values[one["name"]] = {(row, column): float(value) for row, lane in rows
-                               for column, value in enumerate(lane) if value != "N/A"}
+        matrix = one.get("bandwidth_matrix", [])
+        is_of_pairs = one["name"].startswith("device_to_device_bidirectional")
+        # Theirs of both directions are three matrices below each other; the last is their sum.
+        rows = enumerate(matrix[-len(matrix) // 3:] if is_of_pairs else matrix)
+        lanes = {(row, column): float(value) for row, lane in rows
+                 for column, value in enumerate(lane) if value != "N/A"}
+        values[one["name"]] = means_of_pairs(lanes) if is_of_pairs else lanes
     return values
+
+
+def means_of_pairs(lanes):
+    """Of each pair, which is measured from both sides, one lane."""
+    return {(row, column): (value + lanes[column, row]) / 2
+            for (row, column), value in lanes.items() if row < column}
 
 
 def sum_of_medians(rounds):
