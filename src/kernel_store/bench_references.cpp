@@ -39,6 +39,11 @@ void copy_16(Dimensions, Dimensions, void* const* arguments) { copy(arguments, 1
 
 void copy_1(Dimensions, Dimensions, void* const* arguments) { copy(arguments, 1); }
 
+void copy_16_passes(Dimensions, Dimensions, void* const* arguments) {
+  const auto passes = value_at<std::uint32_t>(arguments, 3);
+  for (std::uint32_t pass = 0; pass < passes; ++pass) copy(arguments, 16);
+}
+
 void copy_both_ways(Dimensions, Dimensions, void* const* arguments) {
   constexpr std::uint64_t unit_bytes = 16;
   auto* const here = value_at<std::byte*>(arguments, 0);
@@ -46,11 +51,14 @@ void copy_both_ways(Dimensions, Dimensions, void* const* arguments) {
   const auto count = value_at<std::uint64_t>(arguments, 2);
   const auto shift = value_at<std::uint64_t>(arguments, 3);
   const std::uint64_t stretch = value_at<std::uint32_t>(arguments, 4);
+  const auto passes = value_at<std::uint32_t>(arguments, 5);
   for (std::uint64_t first = 0; first < count; first += stretch) {
     const bool is_back = (first & stretch) != 0;
     const std::uint64_t units = std::min(stretch, count - first);
-    std::memcpy((is_back ? here : there) + first * unit_bytes,
-                (is_back ? there : here) + (first + shift) * unit_bytes, units * unit_bytes);
+    for (std::uint32_t pass = 0; pass < passes; ++pass) {
+      std::memcpy((is_back ? here : there) + first * unit_bytes,
+                  (is_back ? there : here) + (first + shift) * unit_bytes, units * unit_bytes);
+    }
   }
 }
 
@@ -102,6 +110,7 @@ void register_bench_references() {
   hip::cpu::register_native("hiptool_fill_u32", fill_u32);
   hip::cpu::register_native("hiptool_copy_16", copy_16);
   hip::cpu::register_native("hiptool_copy_1", copy_1);
+  hip::cpu::register_native("hiptool_copy_16_passes", copy_16_passes);
   hip::cpu::register_native("hiptool_pattern_write", pattern_write);
   hip::cpu::register_native("hiptool_copy_both_ways", copy_both_ways);
   hip::cpu::register_native("hiptool_pattern_check", pattern_check);

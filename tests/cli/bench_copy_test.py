@@ -146,6 +146,12 @@ class BenchCopy(CliTest):
         document = self.bench("--testcase", ",".join(names), *FEW, devices=2)
         self.assertEqual({cell["status"] for cell in document["measurements"]}, {"ok"})
         kinds = {cell["id"].split(".")[1]: cell for cell in document["measurements"]}
+        copies = {cell["id"]: cell["details"]["copies_per_sample"]
+                  for cell in document["measurements"] if "chase" not in cell["id"]}
+        two_tracks = {name for name in copies if ".copy." in name and (
+            "bothways" in name)}
+        self.assertEqual({copies[name] for name in two_tracks}, {13})
+        self.assertEqual({copies[name] for name in set(copies) - two_tracks}, {16})
         for word in ("bothways", "withothers", "withothersbothways", "sum",
                      "chase"):
             self.assertIn(word, kinds)

@@ -14,6 +14,9 @@ namespace hiptool::measure {
 namespace {
 
 constexpr std::size_t marks_per_track = 3;  // the wait for the gate and two events
+// Of a steady sample (nvbandwidth 0.8: WARMUP_COUNT of memcpy.cpp, defaultLoopCount of common.h).
+constexpr std::size_t untimed_copies = 4;
+constexpr std::size_t steady_copies = 16;
 
 std::uint32_t next_seed() {
   static std::atomic<std::uint32_t> seed{1};
@@ -47,13 +50,22 @@ CopyRun::~CopyRun() {
 void CopyRun::enable_peers() {
   if (!uses_peers(spec_.kind)) return;
   std::vector<std::pair<std::string, std::string>> enabled;
+  const auto enable = [&](const Device& device, const Device& other) {
+    const std::pair pair{device.id(), other.id()};
+    if (base::contains(enabled, pair)) return;
+    peers_.push_back(std::make_unique<PeerAccess>(device, other));
+    enabled.push_back(pair);
+  };
   for (const CopyRoute& route : routes_of(spec_)) {
     const Device& other = *route.source == route.executor ? *route.destination : *route.source;
-    const std::pair pair{route.executor.id(), other.id()};
-    if (base::contains(enabled, pair)) continue;
-    peers_.push_back(std::make_unique<PeerAccess>(route.executor, other));
-    enabled.push_back(pair);
+    enable(route.executor, other);
+    // Programs that use several devices have it both ways, and a driver may copy otherwise then.
+    if (can_access_peer(other, route.executor)) enable(other, route.executor);
   }
+}
+
+std::size_t CopyRun::calls_per_sample() const {
+  return options_.is_steady && spec_.engine == CopyEngine::kernel ? 1 : copies_;
 }
 
 bool CopyRun::may_close_gates() const {
@@ -61,16 +73,19 @@ bool CopyRun::may_close_gates() const {
   const bool is_async =
       !spec_.memory || *spec_.memory == HostKind::pinned || *spec_.memory == HostKind::registered;
   if (!is_async || spec_.is_latency || has_gate_expired_) return false;
-  if (most_tracks_ * (marks_per_track + copies_) > most_queued) return false;
+  if (most_tracks_ * (marks_per_track + calls_per_sample()) > most_queued) return false;
   return std::ranges::all_of(gates_, [](const auto& gate) { return gate.second->can_close(); });
 }
 
-// The first run includes one-time costs and is not used.
 void CopyRun::choose_copies() {
-  run_tracks(false);
-  const double copy_s = run_tracks(false).span_s;
   const std::size_t slots = most_queued / most_tracks_;
   const std::size_t most = slots > marks_per_track ? slots - marks_per_track : 1;
+  if (options_.is_steady) {
+    copies_ = spec_.engine == CopyEngine::kernel ? steady_copies : std::min(steady_copies, most);
+    return;
+  }
+  run_tracks(false);  // includes one-time costs and is not used
+  const double copy_s = run_tracks(false).span_s;
   const double wanted = std::ceil(options_.sample_time_s / std::max(copy_s, 1e-9));
   copies_ = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
 }
@@ -100,6 +115,7 @@ CopySample CopyRun::run_latency() {
 
 CopySample CopyRun::run_tracks(bool holds) {
   ++sample_;
+  if (options_.is_steady) run_untimed();
   auto start = Clock::now();
   const bool was_held = queue_all(holds, start);
   if (was_held) start = Clock::now();
@@ -108,6 +124,11 @@ CopySample CopyRun::run_tracks(bool holds) {
   CopySample sample = read_times(base::seconds_since(start) / static_cast<double>(copies_));
   sample.is_gated = was_held;
   return sample;
+}
+
+void CopyRun::run_untimed() {
+  for (const auto& track : tracks_) track->queue_untimed(sample_, untimed_copies);
+  for (const auto& track : tracks_) track->stream().synchronize();
 }
 
 // True if all gates were still closed when the last copy was queued. Sets the start of the host's
@@ -123,7 +144,9 @@ bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
     for (const auto& track : tracks_) track->stream().synchronize();
     start = Clock::now();
   }
-  for (const auto& track : tracks_) track->queue(sample_, copies_);
+  for (const auto& track : tracks_) {
+    options_.is_steady ? track->queue_passes(sample_, copies_) : track->queue(sample_, copies_);
+  }
   if (!holds) return false;
   bool was_held = true;
   for (const auto& [id, gate] : gates_) {

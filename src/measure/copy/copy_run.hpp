@@ -30,6 +30,10 @@ class CopyRun {
     std::chrono::milliseconds gate_limit{1000};
     /// A sample has as many copies as take this long, up to the limit of the queue.
     double sample_time_s = 0.002;
+    /// Each sample instead has 16 copies, or as many as fit the queue, after 4 that are not timed,
+    /// so that caches are as full at its start as at its end; a kernel repeats its copy by itself.
+    /// As nvbandwidth 0.8 measures.
+    bool is_steady = false;
   };
 
   /// Allocates and enables peer access. Blocks. Throws Error(unsupported) without access to a peer
@@ -56,6 +60,9 @@ class CopyRun {
   bool may_close_gates() const;
   CopySample run_latency();
   CopySample run_tracks(bool holds);
+  void run_untimed();
+  /// Launches or copy calls of a track in a sample.
+  std::size_t calls_per_sample() const;
   bool queue_all(bool holds, Clock::time_point& start);
   CopySample read_times(double wall_s) const;
 

@@ -14,12 +14,25 @@ namespace {
 
 constexpr std::uint32_t threads_per_block = 256;
 constexpr std::uint32_t threads_both_ways = 1024;
+// As nvbandwidth's kernel for copies from this size on (common.h, kernels.cu): a block on each
+// processor, whose threads copy all; smaller copies have a thread for each 16 bytes.
+constexpr std::uint32_t threads_of_passes = 512;
+constexpr std::size_t least_strided_bytes = std::size_t{64} << 20;
 constexpr std::uint64_t wide_bytes = 16;
 constexpr std::uint64_t blocks_per_unit = 16;
 constexpr std::uint64_t unknown_units = 64;
 constexpr std::size_t result_bytes = 3 * sizeof(std::uint64_t);
 constexpr std::size_t word_bytes = sizeof(std::uint32_t);
 constexpr std::size_t staged_words = std::size_t{4} << 20;
+
+bool is_aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % wide_bytes == 0;
+}
+
+// Whether a kernel can copy units of 16 bytes.
+bool is_wide(const std::byte* destination, const std::byte* source, std::size_t size_bytes) {
+  return size_bytes % wide_bytes == 0 && is_aligned(destination) && is_aligned(source);
+}
 
 // Calls work(first word, words to stage, part of the buffer, its seed) for each piece.
 template <class Work>
@@ -49,6 +62,7 @@ DeviceTools::DeviceTools(const Device& device)
   copy_both_ways_ = find(backend, "hiptool_copy_both_ways");
   copy_16_ = find(backend, "hiptool_copy_16");
   copy_1_ = find(backend, "hiptool_copy_1");
+  copy_16_passes_ = find(backend, "hiptool_copy_16_passes");
   if (device.platform() != Platform::cpu) gate_ = find(backend, "hiptool_gate");
 }
 
@@ -130,6 +144,7 @@ void DeviceTools::require(const std::optional<Kernel>& kernel) const {
 void DeviceTools::require_copy() const {
   require(copy_16_);
   require(copy_1_);
+  require(copy_16_passes_);
 }
 
 void DeviceTools::require_copy_both_ways() const {
@@ -138,25 +153,38 @@ void DeviceTools::require_copy_both_ways() const {
 }
 
 void DeviceTools::copy_both_ways(std::byte* here, std::byte* there, std::size_t size_bytes,
-                                 std::size_t shift_bytes, const StreamRef& stream) const {
+                                 std::size_t shift_bytes, std::uint32_t passes,
+                                 const StreamRef& stream) const {
   require(copy_both_ways_);
   const std::uint64_t count = size_bytes / wide_bytes;
   const auto blocks =
       static_cast<std::uint32_t>((count + threads_both_ways - 1) / threads_both_ways);
   launch(*copy_both_ways_, {{blocks}, {threads_both_ways}}, stream, static_cast<void*>(here),
-         static_cast<void*>(there), count, std::uint64_t{shift_bytes / wide_bytes}, lanes_);
+         static_cast<void*>(there), count, std::uint64_t{shift_bytes / wide_bytes}, lanes_, passes);
+}
+
+void DeviceTools::copy_passes(std::byte* destination, const std::byte* source,
+                              std::size_t size_bytes, std::uint32_t passes,
+                              const StreamRef& stream) const {
+  require_copy();
+  if (!is_wide(destination, source, size_bytes)) {
+    for (std::uint32_t i = 0; i < passes; ++i) copy(destination, source, size_bytes, stream);
+    return;
+  }
+  const std::uint64_t count = size_bytes / wide_bytes;
+  const std::uint64_t blocks = size_bytes < least_strided_bytes
+                                   ? (count + threads_of_passes - 1) / threads_of_passes
+                                   : compute_units_;
+  launch(*copy_16_passes_, {{static_cast<std::uint32_t>(blocks)}, {threads_of_passes}}, stream,
+         static_cast<const void*>(source), static_cast<void*>(destination), count, passes);
 }
 
 void DeviceTools::copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
                        const StreamRef& stream) const {
   require_copy();
-  const auto is_aligned = [](const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address) % wide_bytes == 0;
-  };
-  const bool is_wide =
-      size_bytes % wide_bytes == 0 && is_aligned(destination) && is_aligned(source);
-  const std::uint64_t count = is_wide ? size_bytes / wide_bytes : size_bytes;
-  launch(is_wide ? *copy_16_ : *copy_1_, {{blocks_for(count)}, {threads_per_block}}, stream,
+  const bool by_units = is_wide(destination, source, size_bytes);
+  const std::uint64_t count = by_units ? size_bytes / wide_bytes : size_bytes;
+  launch(by_units ? *copy_16_ : *copy_1_, {{blocks_for(count)}, {threads_per_block}}, stream,
          static_cast<const void*>(source), static_cast<void*>(destination), count);
 }
 

@@ -38,11 +38,15 @@ class DeviceTools {
   /// Queues a copy by kernel. Throws Error(unsupported) with the reason if the kernel is absent.
   void copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
             const StreamRef& stream) const;
+  /// The same copy so many times by one kernel, as nvbandwidth's do, without a gap between them. By
+  /// as many kernels where size or addresses are no multiples of 16. Throws as copy() does.
+  void copy_passes(std::byte* destination, const std::byte* source, std::size_t size_bytes,
+                   std::uint32_t passes, const StreamRef& stream) const;
   /// Queues one kernel of which half of the warps copy even stretches from `here` to `there`, and
-  /// half odd ones back, each from `shift_bytes` behind its place. Size and shift are multiples of
-  /// split_bytes. Throws as copy() does.
+  /// half odd ones back, each from `shift_bytes` behind its place, so many times before the next.
+  /// Size and shift are multiples of split_bytes. Throws as copy() does.
   void copy_both_ways(std::byte* here, std::byte* there, std::size_t size_bytes,
-                      std::size_t shift_bytes, const StreamRef& stream) const;
+                      std::size_t shift_bytes, std::uint32_t passes, const StreamRef& stream) const;
   /// A warp's 16 bytes for each lane.
   std::size_t stretch_bytes() const noexcept { return std::size_t{lanes_} * 16; }
   /// Throws as copy() does.
@@ -63,7 +67,8 @@ class DeviceTools {
   std::uint64_t compute_units_ = 1;
   std::uint32_t lanes_ = 32;  // of a warp
   std::string missing_;       ///< why kernels are absent
-  std::optional<Kernel> write_, check_, check_half_, copy_16_, copy_1_, copy_both_ways_, gate_;
+  std::optional<Kernel> write_, check_, check_half_, copy_16_, copy_1_, copy_16_passes_,
+      copy_both_ways_, gate_;
   Stream stream_;
   Buffer result_;
   PinnedBuffer host_result_;

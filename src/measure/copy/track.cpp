@@ -75,6 +75,20 @@ void CopyTrack::queue(std::uint64_t sample, std::size_t copies) {
   stop_.record(stream_);
 }
 
+void CopyTrack::queue_passes(std::uint64_t sample, std::size_t copies) {
+  if (engine_ != CopyEngine::kernel) return queue(sample, copies);
+  queue_kernel_passes(offset_of(sample), static_cast<std::uint32_t>(copies));
+  stop_.record(stream_);
+}
+
+void CopyTrack::queue_untimed(std::uint64_t sample, std::size_t copies) {
+  const std::uint64_t other = sample + shifts / 2;
+  if (engine_ == CopyEngine::kernel) {
+    return queue_kernel_passes(offset_of(other), static_cast<std::uint32_t>(copies));
+  }
+  for (std::size_t i = 0; i < copies; ++i) queue_copy(other);
+}
+
 void CopyTrack::queue_copy(std::uint64_t sample) {
   const std::uint64_t offset = offset_of(sample);
   if (engine_ == CopyEngine::kernel) return queue_by_kernel(offset);
@@ -92,17 +106,29 @@ void CopyTrack::queue_by_engine(std::uint64_t offset_bytes) {
 }
 
 void CopyTrack::queue_by_kernel(std::uint64_t offset_bytes) {
-  if (is_split_) {
-    auto* const device = static_cast<std::byte*>(source_.address());
-    return tools_.of(route_.executor)
-        .copy_both_ways(route_.source ? device : host_address_,
-                        route_.source ? host_address_ : device, size_bytes_, offset_bytes, stream_);
+  if (is_split_) return queue_kernel_passes(offset_bytes, 1);
+  tools_.of(route_.executor)
+      .copy(destination_address(), source_address() + offset_bytes, size_bytes_, stream_);
+}
+
+void CopyTrack::queue_kernel_passes(std::uint64_t offset_bytes, std::uint32_t passes) {
+  const DeviceTools& tools = tools_.of(route_.executor);
+  if (!is_split_) {
+    return tools.copy_passes(destination_address(), source_address() + offset_bytes, size_bytes_,
+                             passes, stream_);
   }
-  const std::byte* source =
-      route_.source ? static_cast<const std::byte*>(source_.address()) : host_address_;
-  std::byte* destination =
-      route_.destination ? static_cast<std::byte*>(destination_.address()) : host_address_;
-  tools_.of(route_.executor).copy(destination, source + offset_bytes, size_bytes_, stream_);
+  auto* const device = static_cast<std::byte*>(source_.address());
+  tools.copy_both_ways(route_.source ? device : host_address_,
+                       route_.source ? host_address_ : device, size_bytes_, offset_bytes, passes,
+                       stream_);
+}
+
+const std::byte* CopyTrack::source_address() const {
+  return route_.source ? static_cast<const std::byte*>(source_.address()) : host_address_;
+}
+
+std::byte* CopyTrack::destination_address() const {
+  return route_.destination ? static_cast<std::byte*>(destination_.address()) : host_address_;
 }
 
 WrongWords CopyTrack::check(std::uint64_t sample) {

@@ -66,6 +66,11 @@ class CopyTrack {
   void queue_start() { start_.record(stream_); }
   /// Queues the copy of that sample `copies` times, and the end.
   void queue(std::uint64_t sample, std::size_t copies);
+  /// The same by one kernel, where a kernel copies.
+  void queue_passes(std::uint64_t sample, std::size_t copies);
+  /// Queues copies that are not timed. Their data is not that sample's, so that they cannot stand
+  /// in for its own copies.
+  void queue_untimed(std::uint64_t sample, std::size_t copies);
   /// Queues the copy of that sample alone.
   void queue_copy(std::uint64_t sample);
   double duration_s() const { return stop_.elapsed_s(start_); }
@@ -79,6 +84,9 @@ class CopyTrack {
  private:
   void queue_by_engine(std::uint64_t offset_bytes);
   void queue_by_kernel(std::uint64_t offset_bytes);
+  void queue_kernel_passes(std::uint64_t offset_bytes, std::uint32_t passes);
+  const std::byte* source_address() const;
+  std::byte* destination_address() const;
   void allocate(const CopySpec& spec);
   void allocate_both(const CopySpec& spec);
   WrongWords check_both(std::uint32_t from_host, std::uint32_t from_device);

@@ -57,9 +57,9 @@ TEST_CASE("the kernels of loads, checks and copies have host functions") {
   register_references();
   CHECK_FALSE(embedded_images().empty());
   for (const char* name :
-       {"hiptool_fill_u32", "hiptool_copy_16", "hiptool_copy_1", "hiptool_pattern_write",
-        "hiptool_pattern_check", "hiptool_pattern_check_stretches", "hiptool_copy_both_ways",
-        "hiptool_tensor_digests", "hiptool_value_check"}) {
+       {"hiptool_fill_u32", "hiptool_copy_16", "hiptool_copy_1", "hiptool_copy_16_passes",
+        "hiptool_pattern_write", "hiptool_pattern_check", "hiptool_pattern_check_stretches",
+        "hiptool_copy_both_ways", "hiptool_tensor_digests", "hiptool_value_check"}) {
     CAPTURE(name);
     CHECK((hip::cpu::find_native(name) != nullptr));
   }
@@ -129,6 +129,36 @@ TEST_CASE("kernels on a device do what their references do") {
   hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
 }
 
+TEST_CASE("a kernel of many passes copies all, with a thread for each unit or fewer") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  KernelLoader loader(device);
+  const Stream stream(device);
+  const bool is_cpu = std::getenv("HIPTOOL_TEST_DEVICE") == nullptr;
+  for (const auto path : {hip::cpu::KernelPath::fibers, hip::cpu::KernelPath::native}) {
+    if (is_cpu) hip::cpu::set_kernel_path(path);
+    // A thread has none, one, less than twelve, or more units than it loads ahead.
+    for (const std::uint64_t count : {1u, 512u, 700u, 512u * 12, 512u * 31 + 5}) {
+      CAPTURE(count);
+      const Buffer from(device, count * 16);
+      Buffer to(device, (count + 1) * 16);
+      launch(loader.kernel("hiptool_pattern_write"), {{2}, {256}}, stream, from, count * 4, 5u);
+      fill(to, std::byte{0}, stream);
+      launch(loader.kernel("hiptool_copy_16_passes"), {{1}, {512}}, stream, from, to, count, 3u);
+      stream.synchronize();
+      std::vector<std::uint32_t> seen((count + 1) * 4), expected(count * 4);
+      copy_d2h_and_wait(std::as_writable_bytes(std::span(seen)), to);
+      void* data = expected.data();
+      std::uint64_t words = expected.size();
+      std::uint32_t seed = 5;
+      run_reference("hiptool_pattern_write", {&data, &words, &seed});
+      expected.resize(seen.size());  // and nothing behind it
+      CHECK(seen == expected);
+    }
+  }
+  hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
+}
+
 TEST_CASE("one kernel copies both ways, a warp one way each, and its check sees one of them") {
   Platforms platforms;
   const Device device = test::device(platforms);
@@ -150,7 +180,7 @@ TEST_CASE("one kernel copies both ways, a warp one way each, and its check sees 
              4u);
       launch(loader.kernel("hiptool_copy_both_ways"),
              {{static_cast<std::uint32_t>((count + 1023) / 1024)}, {1024}}, stream, here, there,
-             count, shift, stretch);
+             count, shift, stretch, 3u);
       std::vector<std::uint32_t> before(2 * words), after(2 * words);
       void* data[] = {before.data(), before.data() + words};
       std::uint64_t all = words;

@@ -182,6 +182,7 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   apply_words(options, request);
   if (!options.testcases.empty()) {
     request.templates.clear();
+    request.is_steady = true;
     for (const std::string& text : options.testcases) {
       for (const std::string& word : split_list(text, "--testcase")) {
         const std::string name = choice_of(word, measure::testcase_names(), "--testcase");

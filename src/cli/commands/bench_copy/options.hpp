@@ -39,6 +39,7 @@ struct BenchCopyRequest {
   bool drops_conflicts = false;  ///< a preset: combinations that cannot work are left out
   bool is_ci = false;
   bool is_full = false;
+  bool is_steady = false;  ///< test cases: samples as nvbandwidth takes them
   measure::SamplingOptions sampling;
 
   /// A measurement needs two devices, so all of the platform are used unless some are named.

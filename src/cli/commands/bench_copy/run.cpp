@@ -194,6 +194,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
     bench_options.sampling.time_budget_s = std::min(
         request.sampling.time_budget_s, ci_time_s / static_cast<double>(to_measure.size()));
   }
+  bench_options.run.is_steady = request.is_steady;
   bench_options.root = environment.system_root;
   bench_options.nodes = nodes;
   bench_options.cancel = &environment.cancel;

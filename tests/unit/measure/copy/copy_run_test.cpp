@@ -43,6 +43,56 @@ TEST_CASE("copy run: small copies are queued many at a time, within what may be 
   CHECK(single.copies_per_sample() == 1);
 }
 
+TEST_CASE("copy run: a steady sample has 16 copies after 4 that are not timed") {
+  test::CpuDevices devices(2);
+  ToolBox tools;
+  CopyRun::Options steady;
+  steady.is_steady = true;
+  const auto calls_of = [&](CopyRun& run, const char* call) {
+    const std::uint64_t before = devices.table().count(call);
+    CHECK(run.run().is_gated);
+    const std::uint64_t calls = devices.table().count(call) - before;
+    CHECK(run.check().count == 0);
+    return calls;
+  };
+  CopyRun single(cell_of(CopyKind::h2d, {devices[0]}), tools, steady);
+  CHECK(single.copies_per_sample() == 16);
+  CHECK(calls_of(single, "hipMemcpyAsync") == 20);
+  CopyRun both(cell_of(CopyKind::bidir, {devices[0]}), tools, steady);
+  CHECK(both.copies_per_sample() == most_queued / 2 - 3);
+  CHECK(calls_of(both, "hipMemcpyAsync") == 2 * (4 + most_queued / 2 - 3));
+  // A kernel repeats its copy by itself.
+  for (const Beside beside : {Beside::nothing, Beside::other_way, Beside::others}) {
+    CopySpec spec = cell_of(CopyKind::d2h, {devices[0]});
+    spec.engine = CopyEngine::kernel;
+    spec.beside = beside;
+    if (beside == Beside::others) spec.devices.push_back(devices[1]);
+    CopyRun run(spec, tools, steady);
+    CHECK(run.copies_per_sample() == 16);
+    CHECK(calls_of(run, "hipModuleLaunchKernel") == 2 * spec.devices.size());
+  }
+  CopySpec odd = cell_of(CopyKind::d2h, {devices[0]}, 1028);
+  odd.engine = CopyEngine::kernel;
+  CopyRun by_bytes(odd, tools, steady);
+  CHECK(calls_of(by_bytes, "hipModuleLaunchKernel") == 20);
+}
+
+TEST_CASE("copy run: copies that are not timed cannot stand in for those that are") {
+  const test::CpuDevices devices(1);
+  ToolBox tools;
+  for (const CopyEngine engine : {CopyEngine::copy, CopyEngine::kernel}) {
+    CopySpec spec = cell_of(CopyKind::d2h, devices.all());
+    spec.engine = engine;
+    CopyTrack track(spec, routes_of(spec).front(), 7, tools);
+    track.queue_untimed(3, 2);
+    track.stream().synchronize();
+    CHECK(track.check(3).count == spec.size_bytes / 4);
+    track.queue_passes(3, 2);
+    track.stream().synchronize();
+    CHECK(track.check(3).count == 0);
+  }
+}
+
 TEST_CASE("copy run: a sample is gated, timed twice, and right") {
   const test::CpuDevices devices(3);
   ToolBox tools;
@@ -180,6 +230,11 @@ TEST_CASE("copy run: access to peers is taken for its time, once for each direct
     CHECK(devices.table().count("hipDeviceEnablePeerAccess") == 2);
     CHECK(devices.table().count("hipDeviceDisablePeerAccess") == 0);
   }
+  CHECK(devices.table().count("hipDeviceDisablePeerAccess") == 2);
+  // Also where a device copies one way only, as in programs that use several.
+  devices.table().reset();
+  { const CopyRun run(cell_of(CopyKind::p2p_read, devices.all()), tools, {}); }
+  CHECK(devices.table().count("hipDeviceEnablePeerAccess") == 2);
   CHECK(devices.table().count("hipDeviceDisablePeerAccess") == 2);
 }
 
