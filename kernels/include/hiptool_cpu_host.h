@@ -23,6 +23,7 @@ struct Host {
   std::uint64_t (*exchange)(std::uint64_t value, unsigned source_lane, int line);
   unsigned (*lane)();
   void* (*dynamic_shared)();
+  void (*join_lanes)(void* own, JoinLanes join, int line);
   void (*end)(int code);  ///< instead of exit; does not return
 };
 

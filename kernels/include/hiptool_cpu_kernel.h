@@ -29,6 +29,16 @@
 #define __shared__ static thread_local
 #endif
 
+// Lanes join in one wait, but for the thread sanitizer: what orders that would hide races from it.
+#define HIPTOOL_JOINS_LANES
+#if defined(__SANITIZE_THREAD__)
+#undef HIPTOOL_JOINS_LANES
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef HIPTOOL_JOINS_LANES
+#endif
+#endif
+
 /// Shared memory of the size that the launch asks for, aligned to 128 bytes.
 #define HIP_DYNAMIC_SHARED(type, name) \
   type* const name = static_cast<type*>(::hiptool_cpu::dynamic_shared())
@@ -67,6 +77,13 @@ void wait_at_barrier(int line);
 std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line);
 unsigned lane();
 void* dynamic_shared();
+
+/// Gets what 32 lanes gave the addresses of; null where no lane waits at the same line.
+using JoinLanes = void (*)(void* const* of_lanes);
+/// Returns after `join` was called once for the 32 lanes around this one.
+void join_lanes(void* own, JoinLanes join, int line);
+/// The caller, the first thread of its block, does the work of all that have not begun.
+void work_alone();
 
 /// What the C ABI says of a kernel's arguments, and a call with their addresses.
 template <auto Kernel>
@@ -120,6 +137,29 @@ Value exchange_value(Value value, unsigned source_lane, int line) {
   bits = exchange(bits, source_lane, line);
   std::memcpy(&value, &bits, sizeof(value));
   return value;
+}
+
+/// Joins each value with that of the lane whose number differs by `from`, then by half of it, and
+/// so on until `to`: what as many exchanges would give, by one wait. The distances are below 32.
+template <class Join, unsigned from, unsigned to, std::size_t count, class Value>
+void join_across(Value* values, int line = __builtin_LINE()) {
+  constexpr auto join_all = [](void* const* of_lanes) {
+    for (unsigned distance = from; distance >= to; distance /= 2) {
+      Value before[32][count];
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        if (of_lanes[lane] != nullptr) std::memcpy(before[lane], of_lanes[lane], sizeof(*before));
+      }
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        if (of_lanes[lane] == nullptr) continue;
+        const unsigned other = of_lanes[lane ^ distance] != nullptr ? lane ^ distance : lane;
+        auto* const own = static_cast<Value*>(of_lanes[lane]);
+        for (std::size_t i = 0; i < count; ++i) {
+          own[i] = Join::join(before[lane][i], before[other][i]);
+        }
+      }
+    }
+  };
+  join_lanes(values, join_all, line);
 }
 
 /// First lane of the part of the warp, `width` lanes wide (a power of 2), that the lane is in.

@@ -59,6 +59,13 @@ unsigned lane() { return host.lane(); }
 
 void* dynamic_shared() { return host.dynamic_shared(); }
 
+void join_lanes(void* own, JoinLanes join, int line) {
+  host.join_lanes(own, join, line);
+  take_place();
+}
+
+void work_alone() {}  // the others begin, and end at once
+
 /// What the linker's --wrap puts in place of exit, _exit, _Exit and quick_exit: they would end the
 /// program that loads the library, with whatever code the kernel gives.
 [[noreturn]] inline void end_program(int code) {

@@ -297,11 +297,30 @@ inline __device__ Value exchange(Value value, int mask) {
 // whatever the size of a warp is. Every thread gets the result.
 template <class Join, class Value>
 inline __device__ Value join_32(Value value) {
+#if defined(HIPTOOL_JOINS_LANES)
+  hiptool_cpu::join_across<Join, 16, 1, 1>(&value);
+#else
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) {
     value = Join::join(value, exchange(value, distance));
   }
+#endif
   return value;
+}
+
+// Adds to each of the sums that of the thread whose number differs by `from`, then by half of it,
+// and so on until `to`. The distances are below 32.
+template <int from, int to, unsigned count>
+__forceinline__ __device__ void add_across(float (&sums)[count]) {
+#if defined(HIPTOOL_JOINS_LANES)
+  hiptool_cpu::join_across<Sum, from, to, count>(sums);
+#else
+#pragma unroll
+  for (int distance = from; distance >= to; distance /= 2) {
+#pragma unroll
+    for (float& sum : sums) sum = sum + __shfl_xor(sum, distance);
+  }
+#endif
 }
 
 // The values of all threads of a block: groups of 32 by join_32, then these in their order. Every

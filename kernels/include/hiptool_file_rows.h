@@ -198,7 +198,15 @@ constexpr unsigned result_step = works_alone ? 1 : unsigned{layer_threads};
 inline __device__ float product_of(float sum) { return canonical(sum + 0.0F); }
 
 // Whether another thread does the work of this one.
-inline __device__ bool is_idle() { return works_alone && threadIdx.x != 0; }
+inline __device__ bool is_idle() {
+  if constexpr (works_alone) {
+    if (threadIdx.x != 0) return true;
+#if !defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
+    hiptool_cpu::work_alone();
+#endif
+  }
+  return false;
+}
 
 inline __device__ void wait_for_block() {
   if constexpr (!works_alone) __syncthreads();
@@ -215,10 +223,9 @@ __forceinline__ __device__ void join_results(const float* sums, Store store) {
   for (unsigned n = 0; n < results / (layer_threads / 32); ++n) {
     const unsigned result = n * (layer_threads / 32) + threadIdx.x / 32;
     const float* const own = sums + result * dot_pitch;
-    float sum = own[lane] + own[lane + 32];
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) sum = sum + __shfl_xor(sum, distance);
-    if (lane == 0) store(result, sum);
+    float sum[1] = {own[lane] + own[lane + 32]};
+    hiptool_device::add_across<16, 1>(sum);
+    if (lane == 0) store(result, sum[0]);
   }
 #else
   for (unsigned result = threadIdx.x; result < results; result += result_step) {

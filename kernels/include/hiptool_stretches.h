@@ -385,15 +385,7 @@ __forceinline__ __device__ float join_stretches(const float* sums) {
   float joined[stretch_pieces];
 #pragma unroll
   for (unsigned k = 0; k < stretch_pieces; ++k) joined[k] = sums[k];
-#pragma unroll
-  for (int distance = 8; distance > 1; distance /= 2) {
-#pragma unroll
-    for (float& sum : joined) sum = sum + __shfl_xor(sum, distance);
-  }
-  if constexpr (!Stretch<Row>::is_split) {
-#pragma unroll
-    for (float& sum : joined) sum = sum + __shfl_xor(sum, 1);
-  }
+  hiptool_device::add_across<8, Stretch<Row>::is_split ? 2 : 1>(joined);
   joined[0] = joined[0] + joined[2];
   joined[1] = joined[1] + joined[3];
   if constexpr (Stretch<Row>::is_split) {

@@ -87,10 +87,9 @@ struct LanePieces {
 
 // By the tree of join_lanes; all 32 threads get the result.
 inline __device__ float join_warp(const float* sums) {
-  float sum = sums[0] + sums[1];
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) sum = sum + __shfl_xor(sum, distance);
-  return sum;
+  float sum[1] = {sums[0] + sums[1]};
+  hiptool_device::add_across<16, 1>(sum);
+  return sum[0];
 }
 
 }  // namespace hiptool_ops

@@ -197,7 +197,8 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
   }
   const hiptool_cpu::Host host{
       &read_place,        &hiptool_cpu::wait_at_barrier, &hiptool_cpu::exchange,
-      &hiptool_cpu::lane, &hiptool_cpu::dynamic_shared,  &end_program};
+      &hiptool_cpu::lane, &hiptool_cpu::dynamic_shared,  &hiptool_cpu::join_lanes,
+      &end_program};
   hiptool_cpu::LoadedKernel kernel{};
   open_library(&host, &kernel);
   return kernel;

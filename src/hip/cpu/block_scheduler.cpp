@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -38,6 +37,8 @@ class BlockScheduler {
   // What a kernel calls, on its fiber.
   void wait_at_barrier(int line);
   std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line);
+  void join_lanes(void* values, hiptool_cpu::JoinLanes join, int line);
+  void work_alone();
   unsigned lane() const { return current_ & (launch_->warp_size - 1); }
   void* dynamic_shared() const { return shared_.get(); }
 
@@ -54,7 +55,8 @@ class BlockScheduler {
     State state = State::running;
     int line = 0;
     unsigned source_lane = 0;
-    std::uint64_t value = 0;
+    std::uint64_t value = 0;                ///< the address that a join gets
+    hiptool_cpu::JoinLanes join = nullptr;  ///< null at an exchange of values
   };
 
   struct FreeShared {
@@ -74,6 +76,10 @@ class BlockScheduler {
   void resume_ready(unsigned first, unsigned last);
   bool release_exchanges();
   bool release_exchange(unsigned first, unsigned last);
+  template <class TakesPart>
+  void give_values(unsigned first, unsigned last, TakesPart takes_part);
+  template <class TakesPart>
+  void join_32(unsigned first, unsigned last, hiptool_cpu::JoinLanes join, TakesPart takes_part);
   void release_barrier();
   std::string describe_barrier_fault(int line) const;
   void end_fibers();
@@ -96,6 +102,7 @@ class BlockScheduler {
   std::exception_ptr failure_;
   FiberOrder block_start_;
   FiberOrder barrier_;
+  FiberOrder join_;
   FiberOrder block_end_;
 };
 
@@ -238,7 +245,8 @@ void BlockScheduler::fiber_body(void* self) {
 
 void BlockScheduler::run_next_thread(Fiber& own) {
   const unsigned index = started_++;
-  threads_[index] = {&own, State::running, 0, 0, 0};
+  threads_[index].fiber = &own;
+  threads_[index].state = State::running;
   make_current(index);
   block_start_.acquire();
   try {
@@ -279,9 +287,24 @@ std::uint64_t BlockScheduler::exchange(std::uint64_t value, unsigned source_lane
   Thread& own = threads_[current_];
   own.value = value;
   own.source_lane = source_lane;
+  own.join = nullptr;
   ++exchanging_;
   stop_here(own, State::at_exchange, line);
   return own.value;
+}
+
+void BlockScheduler::join_lanes(void* values, hiptool_cpu::JoinLanes join, int line) {
+  Thread& own = threads_[current_];
+  own.value = reinterpret_cast<std::uintptr_t>(values);
+  own.join = join;
+  ++exchanging_;
+  stop_here(own, State::at_exchange, line);
+  join_.acquire();
+}
+
+void BlockScheduler::work_alone() {
+  done_ += count_ - started_;
+  for (; started_ < count_; ++started_) threads_[started_].state = State::done;
 }
 
 void BlockScheduler::resume_ready(unsigned first, unsigned last) {
@@ -298,36 +321,63 @@ bool BlockScheduler::release_exchanges() {
   return released;
 }
 
-/// Gives the lanes that wait at the earliest line their values: lanes in a loop go before those
-/// that have left it, as on a device.
+/// Of the lanes that wait at the earliest line: lanes in a loop go before those that have left it,
+/// as on a device.
 bool BlockScheduler::release_exchange(unsigned first, unsigned last) {
-  int line = std::numeric_limits<int>::max();
+  const Thread* earliest = nullptr;
   for (unsigned index = first; index < last; ++index) {
     const Thread& thread = threads_[index];
-    if (thread.state == State::at_exchange) line = std::min(line, thread.line);
+    if (thread.state != State::at_exchange) continue;
+    if (earliest == nullptr || thread.line < earliest->line) earliest = &thread;
   }
-  const auto takes_part = [&](unsigned index) {
-    return index < last && threads_[index].state == State::at_exchange &&
-           threads_[index].line == line;
+  if (earliest == nullptr) return false;
+  const auto takes_part = [&, line = earliest->line, join = earliest->join](unsigned index) {
+    if (index >= last) return false;
+    const Thread& thread = threads_[index];
+    return thread.state == State::at_exchange && thread.line == line && thread.join == join;
   };
-  constexpr unsigned most_lanes = 64;
-  std::uint64_t received[most_lanes] = {};
-  bool released = false;
-  for (unsigned index = first; index < last; ++index) {
-    if (!takes_part(index)) continue;
-    const unsigned source = first + threads_[index].source_lane;
-    received[index - first] = threads_[takes_part(source) ? source : index].value;
-    released = true;
+  if (earliest->join == nullptr) {
+    give_values(first, last, takes_part);
+  } else {
+    for (unsigned start = first; start < last; start += 32) {
+      join_32(start, last, earliest->join, takes_part);
+    }
   }
-  if (!released) return false;
   for (unsigned index = first; index < last; ++index) {
     if (!takes_part(index)) continue;
-    threads_[index].value = received[index - first];
     threads_[index].state = State::ready;
     --exchanging_;
   }
   resume_ready(first, last);
   return true;
+}
+
+template <class TakesPart>
+void BlockScheduler::give_values(unsigned first, unsigned last, TakesPart takes_part) {
+  constexpr unsigned most_lanes = 64;
+  std::uint64_t received[most_lanes] = {};
+  for (unsigned index = first; index < last; ++index) {
+    if (!takes_part(index)) continue;
+    const unsigned source = first + threads_[index].source_lane;
+    received[index - first] = threads_[takes_part(source) ? source : index].value;
+  }
+  for (unsigned index = first; index < last; ++index) {
+    if (takes_part(index)) threads_[index].value = received[index - first];
+  }
+}
+
+template <class TakesPart>
+void BlockScheduler::join_32(unsigned first, unsigned last, hiptool_cpu::JoinLanes join,
+                             TakesPart takes_part) {
+  void* of_lanes[32] = {};
+  for (unsigned index = first; index < std::min(last, first + 32); ++index) {
+    if (takes_part(index)) {
+      of_lanes[index - first] = reinterpret_cast<void*>(threads_[index].value);
+    }
+  }
+  block_end_.acquire();
+  join(of_lanes);
+  join_.release();
 }
 
 void BlockScheduler::release_barrier() {
@@ -378,6 +428,12 @@ void wait_at_barrier(int line) { current_scheduler->wait_at_barrier(line); }
 std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line) {
   return current_scheduler->exchange(value, source_lane, line);
 }
+
+void join_lanes(void* own, JoinLanes join, int line) {
+  current_scheduler->join_lanes(own, join, line);
+}
+
+void work_alone() { current_scheduler->work_alone(); }
 
 unsigned lane() { return current_scheduler->lane(); }
 

@@ -69,6 +69,52 @@ extern "C" __global__ void test_uneven_loop(int* values) {
   values[i] = __shfl_xor(sum, 1);
 }
 
+struct Widest {
+  static __device__ long long join(long long a, long long b) { return a + b; }
+};
+
+struct Difference {
+  static __device__ int join(int a, int b) { return a - 3 * b; }
+};
+
+/// A join of lanes at once, and by exchanges; lanes from `end` on take no part.
+extern "C" __global__ void test_join_lanes(int* at_once, int* by_exchanges, int end) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= end) return;
+  int pair[2] = {i * i, i};
+  hiptool_cpu::join_across<Difference, 8, 2, 2>(pair);
+  at_once[i] = pair[0] * 1000 + pair[1];
+  int first = i * i;
+  int second = i;
+  for (int distance = 8; distance >= 2; distance /= 2) {
+    first = Difference::join(first, __shfl_xor(first, distance, 32));
+    second = Difference::join(second, __shfl_xor(second, distance, 32));
+  }
+  by_exchanges[i] = first * 1000 + second;
+}
+
+/// Joins of two types at one line, by lanes of one warp.
+extern "C" __global__ void test_joins_apart(int* values) {
+  const int i = static_cast<int>(threadIdx.x);
+  constexpr int line = 1;
+  if (i % 2 == 0) {
+    values[i] = 1;
+    hiptool_cpu::join_across<Difference, 1, 1, 1>(&values[i], line);
+  } else {
+    long long wide = 5;
+    hiptool_cpu::join_across<Widest, 1, 1, 1>(&wide, line);
+    values[i] = static_cast<int>(wide);
+  }
+}
+
+/// The first thread works for all and says so; the others would add to the count.
+extern "C" __global__ void test_work_alone(int* begun, int waits) {
+  atomicAdd(begun, 1);
+  if (threadIdx.x != 0) return;
+  hiptool_cpu::work_alone();
+  if (waits != 0) __syncthreads();
+}
+
 extern "C" __global__ void test_reverse(const int* values, int* reversed) {
   HIP_DYNAMIC_SHARED(int, tile);
   tile[threadIdx.x] = values[threadIdx.x];
@@ -139,6 +185,9 @@ HIPTOOL_EXPORT(test_warp_sums);
 HIPTOOL_EXPORT(test_shuffles);
 HIPTOOL_EXPORT(test_half_warp);
 HIPTOOL_EXPORT(test_uneven_loop);
+HIPTOOL_EXPORT(test_join_lanes);
+HIPTOOL_EXPORT(test_joins_apart);
+HIPTOOL_EXPORT(test_work_alone);
 HIPTOOL_EXPORT(test_reverse);
 HIPTOOL_EXPORT(test_atomics);
 HIPTOOL_EXPORT(test_mixed);

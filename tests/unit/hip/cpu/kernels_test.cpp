@@ -113,6 +113,46 @@ TEST_CASE("kernels: lanes that leave a loop wait for the others behind it") {
   }
 }
 
+TEST_CASE("kernels: lanes joined at once have what their exchanges give") {
+  for (const unsigned lanes : {32u, 64u}) {
+    const KernelsRun run(KernelPath::fibers, lanes);
+    const LoadedKernels kernels;
+    for (const int end : {1, 7, 32, 45, 96}) {
+      CAPTURE(lanes);
+      CAPTURE(end);
+      std::vector<int> at_once(96, -1);
+      std::vector<int> by_exchanges(96, -1);
+      REQUIRE(kernels.launch("test_join_lanes", {1}, {96}, 0, at_once.data(), by_exchanges.data(),
+                             end) == hipSuccess);
+      REQUIRE(kernels.wait() == hipSuccess);
+      CHECK(at_once == by_exchanges);
+      CHECK(std::count(at_once.begin(), at_once.end(), -1) == 96 - end);
+    }
+  }
+}
+
+TEST_CASE("kernels: joins of two types at one line do not meet") {
+  const LoadedKernels kernels;
+  std::vector<int> values(32, -1);
+  REQUIRE(kernels.launch("test_joins_apart", {1}, {32}, 0, values.data()) == hipSuccess);
+  REQUIRE(kernels.wait() == hipSuccess);
+  for (std::size_t i = 0; i < 32; i += 2) {
+    CHECK(values[i] == -2);
+    CHECK(values[i + 1] == 10);
+  }
+}
+
+TEST_CASE("kernels: where the first thread works alone the others do not begin") {
+  const LoadedKernels kernels;
+  int begun = 0;
+  REQUIRE(kernels.launch("test_work_alone", {3}, {96}, 0, &begun, 0) == hipSuccess);
+  REQUIRE(kernels.wait() == hipSuccess);
+  CHECK(begun == 3);
+  REQUIRE(kernels.launch("test_work_alone", {1}, {96}, 0, &begun, 1) == hipSuccess);
+  CHECK(kernels.wait() == hipErrorLaunchFailure);
+  CHECK(last_launch_error().find("1 of 96 threads") != std::string::npos);
+}
+
 TEST_CASE("kernels: dynamic shared memory") {
   const LoadedKernels kernels;
   for (const unsigned n : {1u, 33u, 1024u}) {
