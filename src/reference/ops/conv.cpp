@@ -26,7 +26,7 @@ class Sums {
     sum.squares += product * product;
     if (keeps_products_) sum.products.push_back(product);
     sum.magnitudes += std::fabs(product);
-    sum.is_whole = sum.is_whole && product == std::nearbyint(product);
+    sum.is_whole = sum.is_whole && product == std::rint(product);
   }
 
   void append_to(Expected& result, DType dtype, long double terms) const {
@@ -64,7 +64,7 @@ class Sums {
 
 bool is_whole(const Values& values) {
   return std::ranges::all_of(values.at,
-                             [](long double value) { return value == std::nearbyint(value); });
+                             [](long double value) { return value == std::rint(value); });
 }
 
 /// Whether the weights of an output channel, whose number the function returns, have many equal

@@ -58,7 +58,7 @@ long double real_average(DType dtype, const Window& window, long double& slack) 
     sum += element;
     squares += element * element;
     magnitudes += std::fabs(element);
-    is_whole = is_whole && element == std::nearbyint(element);
+    is_whole = is_whole && element == std::rint(element);
   }
   slack = 0;
   if (!std::isfinite(sum)) return sum;

@@ -32,7 +32,7 @@ long double wrapped_sum(DType dtype, const std::vector<long double>& elements) {
 bool is_exact_in_any_order(const std::vector<long double>& elements, int digits) {
   long double magnitudes = 0;
   for (const long double element : elements) {
-    if (element != std::nearbyint(element)) return false;
+    if (element != std::rint(element)) return false;
     magnitudes += std::fabs(element);
   }
   return magnitudes <= std::ldexp(1.0L, digits);

@@ -37,12 +37,12 @@ long double ulp_in(const Format& format, long double value) {
   return std::ldexp(1.0L, exponent - format.digits);
 }
 
-// To nearest, ties to even: nearbyint rounds so, and the scaling by powers of two is exact.
+// To nearest, ties to even: rint rounds so, and the scaling by powers of two is exact.
 long double rounded(const Format& format, long double value) {
   if (!std::isfinite(value) && !(format.saturates && std::isinf(value))) return value;
   if (std::isinf(value)) return std::copysign(format.most, value);
   const long double ulp = ulp_in(format, value);
-  const long double result = std::nearbyint(value / ulp) * ulp;
+  const long double result = std::rint(value / ulp) * ulp;
   if (std::fabs(result) <= format.most) return std::copysign(result, value);
   if (format.saturates) return std::copysign(format.most, value);
   return std::copysign(std::numeric_limits<long double>::infinity(), value);
