@@ -199,6 +199,9 @@ struct Attending {
          segment += attention_keys) {
       const float of_segment = find_terms(segment, keys);
       add_values(segment, values);
+#if !defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
+      if (!has_element) continue;  // on a device the others would wait
+#endif
       const float common = larger(most, of_segment);
       const float old_scale = hiptool_math::exponential(most - shift_of(common));
       const float new_scale = hiptool_math::exponential(of_segment - shift_of(common));
