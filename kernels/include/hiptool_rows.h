@@ -6,13 +6,26 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  row_threads = 256,         // of a block
-  short_row = 512,           // elements up to which 32 threads share a row
-  column_lanes = 32,         // that share the elements of a column
-  stash_pieces_most = 8,     // pieces of 16 bytes that a thread keeps of its row
-  join_bytes = 128,          // shared memory in front of the stash
-  whole_pieces_at_once = 8,  // of norm_whole.hip: a thread's pieces by blocks of a multiprocessor
+  row_threads = 256,           // of a block
+  short_row = 512,             // elements up to which 32 threads share a row
+  column_lanes = 32,           // that share the elements of a column
+  stash_pieces_most = 8,       // pieces of 16 bytes that a thread keeps of its row
+  join_bytes = 128,            // shared memory in front of the stash
+  whole_pieces_at_once = 8,    // of norm_whole.hip: a thread's pieces by blocks of a multiprocessor
+  norm_many_threads = 128,     // of a block of norm_many.hip
+  norm_many_rows = 1024,       // from so many on norm_many.hip is faster
+  norm_many_join_floats = 16,  // of shared memory for one join, which has up to two rows
+  norm_many_join_bytes = 3 * norm_many_join_floats * 4,
 };
+
+// Blocks of norm_many.hip that a multiprocessor's registers take at once, by the warps of a row and
+// the pieces of 16 bytes of each of their lanes.
+constexpr HIPTOOL_SHARED unsigned softmax_blocks(unsigned warps, unsigned pieces) {
+  return pieces / warps == 16 ? 3 : pieces / warps == 8 ? 4 : 6;
+}
+constexpr HIPTOOL_SHARED unsigned norm_blocks(unsigned warps, unsigned pieces) {
+  return pieces / warps == 16 ? 4 : pieces / warps == 8 ? 5 : 8;
+}
 
 // What a kernel computes; `least` serves min and max, `place_of_least` argmin and argmax.
 enum class ReduceKind : uint32_t { sum, least, place_of_least };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,36 @@ std::string whole_kernel(std::string_view function, unsigned pieces, DType dtype
          std::string(to_string(dtype));
 }
 
+/// Toggles of measurements: HIPTOOL_MANY, warps of a row (0: none), and HIPTOOL_MANY_GRID, how many
+/// times as many blocks as a multiprocessor takes at once (0: for all rows).
+unsigned long toggle(const char* name, unsigned long usual) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoul(text, nullptr, 10) : usual;
+}
+
+/// Sets up a launch of a kernel of norm_many.hip, and returns its name; empty: it takes none.
+std::string many_kernel(const Backend& backend, RowLaunch& work, std::string_view function,
+                        DType dtype, unsigned operands) {
+  const std::uint64_t count = work.all.rows.count;
+  unsigned warps = static_cast<unsigned>(toggle("HIPTOOL_MANY", 1));
+  if (whole_pieces(work, dtype, 2 + operands) != 2 || count < hiptool_ops::norm_many_rows ||
+      warps == 0) {
+    return {};
+  }
+  const unsigned pieces = warps == 1 && work.all.width <= 2048 ? 8 : 16;
+  const unsigned rows_of_block = hiptool_ops::norm_many_threads / 32 / warps;
+  const unsigned blocks = function == "rmsnorm" ? hiptool_ops::norm_blocks(warps, pieces)
+                                                : hiptool_ops::softmax_blocks(warps, pieces);
+  std::uint64_t grid = ceil_divide(count, rows_of_block);
+  const std::uint64_t times = toggle("HIPTOOL_MANY_GRID", operands > 0 ? 1 : 0);
+  if (times > 0) grid = std::min(grid, times * blocks * state_of(backend).multiprocessors);
+  work.config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid, 0x7FFFFFFF));
+  work.config.block.x = hiptool_ops::norm_many_threads;
+  work.config.shared_bytes = hiptool_ops::norm_many_join_bytes + operands * pieces * 32 * 16;
+  return "hiptool_" + std::string(function) + "_many_" + std::to_string(warps) + "_" +
+         std::to_string(pieces) + "_" + std::string(to_string(dtype));
+}
+
 /// Norms by a kernel of norm_whole.hip keep weights and biases in shared memory for all rows of a
 /// block: as many blocks as a multiprocessor's registers take at once.
 void keep_weights(const Backend& backend, RowLaunch& work, unsigned pieces, unsigned operands) {
@@ -118,6 +149,13 @@ void run_softmax(const Backend& backend, std::string_view name, bool is_log, con
   require_output(name, std::span(tensors).first(1), out, x.dtype(), x.dims());
   if (x.element_count() == 0) return;
   RowLaunch work(x, along, out);
+  const std::string many =
+      is_log ? std::string() : many_kernel(backend, work, "softmax", x.dtype(), 0);
+  if (!many.empty()) {
+    launch(state_of(backend).kernel("ops_norm_many", many), work.config, backend.stream(), work.all,
+           x.address(), out.address());
+    return;
+  }
   const unsigned pieces = is_log ? 0 : whole_pieces(work, x.dtype(), 2);
   if (pieces != 0) {
     work.config.shared_bytes = hiptool_ops::join_bytes;
@@ -179,9 +217,13 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
   const unsigned operands = bias != nullptr ? 2 : 1;
   const unsigned pieces = whole_pieces(work, x.dtype(), 2 + operands);
   if (pieces != 0) {
-    keep_weights(backend, work, pieces, operands);
-    const std::string whole = whole_kernel(is_centred ? "layernorm" : "rmsnorm", pieces, x.dtype());
-    const Kernel kernel = state_of(backend).kernel("ops_norm_whole", whole);
+    const std::string_view function = is_centred ? "layernorm" : "rmsnorm";
+    const std::string many = many_kernel(backend, work, function, x.dtype(), operands);
+    if (many.empty()) keep_weights(backend, work, pieces, operands);
+    const Kernel kernel =
+        many.empty()
+            ? state_of(backend).kernel("ops_norm_whole", whole_kernel(function, pieces, x.dtype()))
+            : state_of(backend).kernel("ops_norm_many", many);
     if (is_centred) {
       launch(kernel, work.config, backend.stream(), work.all, epsilon, x.address(),
              weight.address(), bias_address, out.address());

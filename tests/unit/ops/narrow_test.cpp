@@ -229,6 +229,69 @@ TEST_CASE("softmax of f16 and bf16 rows that a block holds, to the edges of the 
   }
 }
 
+namespace {
+
+/// Of rows with every kind of special number the results of all row-wise operations.
+std::vector<std::vector<std::byte>> results_of_rows(const Backend& backend, const Tensor& x,
+                                                    const Tensor& weight, const Tensor& bias) {
+  std::vector<std::vector<std::byte>> results;
+  results.push_back(test::read(backend, ops::softmax(backend, x)));
+  results.push_back(test::read(backend, ops::rmsnorm(backend, x, weight, 1e-5)));
+  results.push_back(test::read(backend, ops::rmsnorm(backend, x, bias, 1e-5)));
+  results.push_back(test::read(backend, ops::layernorm(backend, x, bias, 1e-5)));
+  results.push_back(test::read(backend, ops::layernorm(backend, x, bias, weight, 1e-5)));
+  Tensor same = x;
+  ops::layernorm_into(backend, same, x, bias, bias, 1e-5);
+  results.push_back(test::read(backend, same));
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("many rows of f16 and bf16 have the bits that few of them have") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const long double infinite = std::numeric_limits<long double>::infinity();
+  const long double nan = std::numeric_limits<long double>::quiet_NaN();
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t width : {520u, 2048u, 2056u, 4096u}) {
+      CAPTURE(width);
+      constexpr std::uint64_t few = 41;
+      constexpr std::uint64_t times = 26;  // 1066 rows, of which the last block has not all
+      reference::Values values = some_reals(dtype, {few, width}, 45);
+      const auto row = [&](std::uint64_t r) { return values.at.data() + r * width; };
+      row(3)[width - 1] = nan;
+      row(4)[width / 2] = infinite;
+      row(5)[1] = -infinite;
+      std::fill_n(row(6), width, -infinite);
+      std::fill_n(row(7), width, 0.0L);
+      std::fill_n(row(8), width, 2.0L);
+      for (std::uint64_t i = 0; i < width; ++i) row(9)[i] = dtype == DType::f16 ? 60000 : 3e38L;
+      reference::Values weights = some_reals(dtype, {width}, 46);
+      weights.at[3] = infinite;
+      weights.at[width - 1] = nan;
+      const Tensor weight = test::packed_tensor(backend, dtype, weights);
+      const Tensor bias = test::packed_tensor(backend, dtype, some_reals(dtype, {width}, 47));
+      const std::vector<std::byte> bytes = reference::bytes_of(dtype, values);
+      std::vector<std::byte> all;
+      for (std::uint64_t i = 0; i < times; ++i) all.insert(all.end(), bytes.begin(), bytes.end());
+      const std::array<std::uint64_t, 2> dims{few * times, width};
+      const auto expected =
+          results_of_rows(backend, test::packed_tensor(backend, dtype, values), weight, bias);
+      const auto found =
+          results_of_rows(backend, test::packed_tensor(backend, dtype, all, dims), weight, bias);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        CAPTURE(i);
+        for (std::uint64_t part = 0; part < times; ++part) {
+          CHECK(std::equal(expected[i].begin(), expected[i].end(),
+                           found[i].begin() + static_cast<std::ptrdiff_t>(part * bytes.size())));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("gates of f16 and bf16 whose factor is nearly 0, infinite or NaN") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
