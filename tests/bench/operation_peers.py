@@ -20,7 +20,7 @@ TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 LAUNCHES = 20
 
 
-def operations(x, out, weight):
+def operations(x, other, out, weight):
     width = x.shape[1]
     return {
         "exp": lambda: torch.exp(x, out=out),
@@ -31,6 +31,7 @@ def operations(x, out, weight):
         "softmax": lambda: torch.softmax(x, 1, out=out),
         "layernorm": lambda: F.layer_norm(x, (width,), weight, weight, 1e-5),
         "rmsnorm": lambda: F.rms_norm(x, (width,), weight, 1e-5),
+        "swiglu": lambda: torch.mul(F.silu(x), other, out=out),
     }
 
 
@@ -41,8 +42,9 @@ def torch_rates(size):
         rows = size // (width * dtype.itemsize)
         x = torch.randn(rows, width, device="cuda", dtype=dtype)
         out, weight = torch.empty_like(x), torch.ones(width, device="cuda", dtype=dtype)
+        other = torch.randn_like(x)
         begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        for operation, run in operations(x, out, weight).items():
+        for operation, run in operations(x, other, out, weight).items():
             for _ in range(3):
                 run()
             begin.record()
@@ -51,7 +53,8 @@ def torch_rates(size):
             end.record()
             end.synchronize()
             seconds = begin.elapsed_time(end) / 1e3 / LAUNCHES
-            rates[f"{operation} {name}"] = 2 * x.numel() * x.element_size() / seconds / 1e9
+            arrays = 3 if operation == "swiglu" else 2
+            rates[f"{operation} {name}"] = arrays * x.numel() * x.element_size() / seconds / 1e9
     return rates
 
 

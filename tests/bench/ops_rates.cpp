@@ -198,8 +198,9 @@ void measure_rows(Rates& rates) {
                                      pairs);
                     });
     }
-    rates.measure("gate silu " + type, 3 * once,
-                  [&] { ops::gate_into(backend, out, ops::Gate::silu, x, x); });
+    const Tensor values = rates.matrix(dtype);
+    rates.measure("swiglu " + type, 3 * once,
+                  [&] { ops::gate_into(backend, out, ops::Gate::silu, x, values); });
   }
 }
 
