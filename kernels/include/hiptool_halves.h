@@ -21,6 +21,8 @@ struct Halves<F16> {
   static __device__ uint32_t pair(float low, float high) {
     return hiptool_device::numbers_to_f16(low, high);
   }
+  // Of NaN some NaN.
+  static __device__ uint32_t pair_with_nan(float low, float high) { return pair(low, high); }
 #if HIPTOOL_PAIRS
   static __device__ uint32_t bits_of(float number) { return hiptool_device::to_f16(number); }
   static __device__ uint32_t at_least(uint32_t x, uint32_t end) {
@@ -35,11 +37,6 @@ struct Halves<F16> {
     asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
     return x;
   }
-  // Of numbers what `found` was, and NaN where x is infinite or NaN.
-  static __device__ uint32_t nan_unless_finite(uint32_t x, uint32_t found) {
-    asm("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(found) : "r"(x), "r"(0));
-    return found;
-  }
 #endif
 };
 template <>
@@ -53,6 +50,15 @@ struct Halves<Bf16> {
     return both;
 #else
     return rounded(low) >> 16 | (rounded(high) & 0xFFFF0000U);
+#endif
+  }
+  // Of NaN some NaN.
+  static __device__ uint32_t pair_with_nan(float low, float high) {
+#if HIPTOOL_PAIRS
+    return pair(low, high);
+#else
+    return hiptool_device::to_bf16(low) | static_cast<uint32_t>(hiptool_device::to_bf16(high))
+                                              << 16;
 #endif
   }
 #if !HIPTOOL_PAIRS
@@ -74,11 +80,6 @@ struct Halves<Bf16> {
   static __device__ uint32_t largest_or_nan(uint32_t x, uint32_t y) {
     asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
     return x;
-  }
-  // Of numbers what `found` was, and NaN where x is infinite or NaN.
-  static __device__ uint32_t nan_unless_finite(uint32_t x, uint32_t found) {
-    asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(found) : "r"(x), "r"(0));
-    return found;
   }
 #endif
 };
@@ -114,19 +115,21 @@ __forceinline__ __device__ uint32_t find_nan(const uint32_t (&words)[count]) {
   return marks & 0x80008000U;
 }
 
-// Not 0 where one of the words has NaN or an infinite element.
-template <class Stored, unsigned count>
-__forceinline__ __device__ uint32_t find_not_finite(const uint32_t (&words)[count]) {
-  uint32_t marks = 0;
+// Marks, at first 0, that note in a few instructions whether any of many words has NaN.
+template <class Stored>
+__forceinline__ __device__ uint32_t note_nan(uint32_t marks, uint32_t word) {
 #if HIPTOOL_PAIRS
-#pragma unroll
-  for (unsigned k = 0; k < count; ++k) marks = Halves<Stored>::nan_unless_finite(words[k], marks);
-  marks = mark_nan<Stored>(marks);
+  return Halves<Stored>::largest_or_nan(marks, word);
 #else
-#pragma unroll
-  for (unsigned k = 0; k < count; ++k) marks |= mark_nan<Stored>(words[k]) + 0x00010001U;
+  return marks | mark_nan<Stored>(word);
 #endif
-  return marks & 0x80008000U;
+}
+template <class Stored>
+__forceinline__ __device__ bool has_nan(uint32_t marks) {
+#if HIPTOOL_PAIRS
+  marks = mark_nan<Stored>(marks);
+#endif
+  return (marks & 0x80008000U) != 0;
 }
 
 }  // namespace hiptool_ops

@@ -14,18 +14,9 @@ enum : unsigned {
   whole_pieces_at_once = 8,    // of norm_whole.hip: a thread's pieces by blocks of a multiprocessor
   norm_many_threads = 128,     // of a block of norm_many.hip
   norm_many_rows = 1024,       // from so many on norm_many.hip is faster
-  norm_many_join_floats = 16,  // of shared memory for one join, which has up to two rows
+  norm_many_join_floats = 16,  // of shared memory for one sum of each row of a block
   norm_many_join_bytes = 3 * norm_many_join_floats * 4,
 };
-
-// Blocks of norm_many.hip that a multiprocessor's registers take at once, by the warps of a row and
-// the pieces of 16 bytes of each of their lanes.
-constexpr HIPTOOL_SHARED unsigned softmax_blocks(unsigned warps, unsigned pieces) {
-  return pieces / warps == 16 ? 3 : pieces / warps == 8 ? 4 : 6;
-}
-constexpr HIPTOOL_SHARED unsigned norm_blocks(unsigned warps, unsigned pieces) {
-  return pieces / warps == 16 ? 4 : pieces / warps == 8 ? 5 : 8;
-}
 
 // What a kernel computes; `least` serves min and max, `place_of_least` argmin and argmax.
 enum class ReduceKind : uint32_t { sum, least, place_of_least };

@@ -158,82 +158,6 @@ __forceinline__ __device__ Stored gate_one(Stored gate, Stored up) {
   return Element<Stored>::narrow(x != x ? x : factor * y);
 }
 
-template <GateKind kind, class Stored>
-__forceinline__ __device__ uint4 gate_piece(uint4 gates, uint4 values) {
-  using Format = typename Halves<Stored>::Format;
-  const uint32_t x[4] = {gates.x, gates.y, gates.z, gates.w};
-  const uint32_t y[4] = {values.x, values.y, values.z, values.w};
-  uint32_t words[4];
-#pragma unroll
-  for (unsigned k = 0; k < 4; ++k) {
-    float gate[2];
-    float results[2];
-    widen_word<Stored>(x[k], gate[0], gate[1]);
-    widen_word<Stored>(y[k], results[0], results[1]);
-#pragma unroll
-    for (unsigned i = 0; i < 2; ++i) {
-      const float factor = kind == GateKind::silu ? hiptool_narrow::silu_factor<Format>(gate[i])
-                                                  : hiptool_narrow::sigmoid_factor<Format>(gate[i]);
-      results[i] = factor * results[i];
-    }
-    words[k] = Halves<Stored>::pair(results[0], results[1]);
-  }
-  return hiptool_device::make_unit(words[0], words[1], words[2], words[3]);
-}
-
-template <GateKind kind, class Stored>
-__forceinline__ __device__ void gate_slowly(const Stored* gates, const Stored* values, Stored* out,
-                                            uint64_t bytes_before) {
-  const uint64_t first = bytes_before / sizeof(Stored);
-#pragma unroll 1
-  for (uint64_t at = first; at < first + Run<Stored>::length; ++at) {
-    out[at] = gate_one<kind>(gates[at], values[at]);
-  }
-}
-
-// As apply_packed: products of what is not finite may be NaN, and are computed slowly.
-template <GateKind kind, class Stored>
-__forceinline__ __device__ void gate_packed(uint64_t count, const Stored* gates,
-                                            const Stored* values, Stored* out) {
-  constexpr unsigned length = Run<Stored>::length;
-  const uint64_t pieces = count / length;
-  const unsigned threads = blockDim.x;
-  const uint64_t first_piece = static_cast<uint64_t>(blockIdx.x) * threads * 2 + threadIdx.x;
-  const auto stride = static_cast<int64_t>(2 * hiptool_device::unit_stride());
-  uint64_t bytes_before = first_piece * sizeof(uint4);
-  for (auto left = static_cast<int64_t>(pieces - first_piece); left > 0; left -= stride) {
-    const auto* const x = reinterpret_cast<const char*>(gates) + bytes_before;
-    const auto* const y = reinterpret_cast<const char*>(values) + bytes_before;
-    auto* const to = reinterpret_cast<char*>(out) + bytes_before;
-    const uint32_t apart =
-        left > static_cast<int64_t>(threads) ? threads * static_cast<uint32_t>(sizeof(uint4)) : 0;
-    const uint4 x0 = load_unit(reinterpret_cast<const uint4*>(x));
-    const uint4 y0 = load_unit(reinterpret_cast<const uint4*>(y));
-    const uint4 x1 = load_unit(reinterpret_cast<const uint4*>(x + apart));
-    const uint4 y1 = load_unit(reinterpret_cast<const uint4*>(y + apart));
-    const uint32_t words[16] = {x0.x, x0.y, x0.z, x0.w, y0.x, y0.y, y0.z, y0.w,
-                                x1.x, x1.y, x1.z, x1.w, y1.x, y1.y, y1.z, y1.w};
-    if (find_not_finite<Stored>(words) == 0) {
-      *reinterpret_cast<uint4*>(to) = gate_piece<kind, Stored>(x0, y0);
-      *reinterpret_cast<uint4*>(to + apart) = gate_piece<kind, Stored>(x1, y1);
-    } else {
-      uint64_t place = bytes_before;
-#if defined(__CUDA_ARCH__)
-      asm volatile("" : "+l"(place));  // else each round advances addresses for this rare path
-#endif
-      gate_slowly<kind>(gates, values, out, place);
-      if (apart != 0) gate_slowly<kind>(gates, values, out, place + apart);
-    }
-    bytes_before += static_cast<uint64_t>(stride) * sizeof(uint4);
-  }
-  const uint64_t rest = count % length;
-  const uint64_t unit = hiptool_device::first_unit();
-  if (unit < rest) {
-    const uint64_t at = count - rest + unit;
-    out[at] = gate_one<kind>(gates[at], values[at]);
-  }
-}
-
 // Of layouts with runs of whole pieces.
 template <GateKind kind, class Stored>
 __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* gates,
@@ -255,17 +179,12 @@ __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* 
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_GATE_KERNEL(kind, type, Stored)                                                 \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_##kind##_##type(        \
-      hiptool_ops::Operands<3> all, const Stored* gates, const Stored* values, Stored* out) {   \
-    hiptool_ops::gate_runs<hiptool_ops::GateKind::kind>(all, gates, values, out);               \
-  }                                                                                             \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_packed_##kind##_##type( \
-      uint64_t count, const Stored* gates, const Stored* values, Stored* out) {                 \
-    hiptool_ops::gate_packed<hiptool_ops::GateKind::kind>(count, gates, values, out);           \
-  }                                                                                             \
-  HIPTOOL_EXPORT(hiptool_narrow_gate_##kind##_##type);                                          \
-  HIPTOOL_EXPORT(hiptool_narrow_gate_packed_##kind##_##type)
+#define HIPTOOL_GATE_KERNEL(kind, type, Stored)                                               \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_##kind##_##type(      \
+      hiptool_ops::Operands<3> all, const Stored* gates, const Stored* values, Stored* out) { \
+    hiptool_ops::gate_runs<hiptool_ops::GateKind::kind>(all, gates, values, out);             \
+  }                                                                                           \
+  HIPTOOL_EXPORT(hiptool_narrow_gate_##kind##_##type)
 #define HIPTOOL_KERNEL(type, Stored)                                                       \
   extern "C" __global__ void __launch_bounds__(256)                                        \
       hiptool_narrow_##type(hiptool_ops::NarrowOp operation, hiptool_ops::Operands<2> all, \

@@ -88,23 +88,6 @@ void copy_unrotated(const Backend& backend, const Tensor& x, std::uint64_t rotar
   launch_elements(backend, kernel, operands.count, 1, operands, from.address(), to.address());
 }
 
-/// False: there is no such kernel for these.
-bool launch_packed_gate(const Backend& backend, Gate kind,
-                        const std::array<const Tensor*, 3>& tensors) {
-  const DType dtype = tensors[0]->dtype();
-  if ((dtype != DType::f16 && dtype != DType::bf16) || !are_packed(tensors) ||
-      (kind != Gate::silu && kind != Gate::sigmoid)) {
-    return false;
-  }
-  const std::string name = kind == Gate::silu ? "silu_" : "sigmoid_";
-  const Kernel kernel = state_of(backend).kernel(
-      "ops_narrow", "hiptool_narrow_gate_packed_" + name + std::string(to_string(dtype)));
-  const std::uint64_t count = tensors[0]->element_count();
-  launch_elements(backend, kernel, count, 2 * run_of(dtype), count, tensors[0]->address(),
-                  tensors[1]->address(), tensors[2]->address());
-  return true;
-}
-
 }  // namespace
 
 void rope_into(const Backend& backend, Tensor& out, const Tensor& x, const Tensor& cosines,
@@ -139,7 +122,6 @@ void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gat
   require_same_dims("gate", gates, up);
   require_output("gate", std::span(tensors).first(2), out, gates.dtype(), gates.dims());
   if (out.element_count() == 0) return;
-  if (launch_packed_gate(backend, kind, tensors)) return;
   const auto operands = make_operands<3>(tensors, run_of(gates.dtype()));
   const bool is_narrow = gates.dtype() == DType::f16 || gates.dtype() == DType::bf16;
   if (is_narrow && operands.run != 1 && (kind == Gate::silu || kind == Gate::sigmoid)) {

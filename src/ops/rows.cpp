@@ -100,34 +100,31 @@ std::string whole_kernel(std::string_view function, unsigned pieces, DType dtype
          std::string(to_string(dtype));
 }
 
-/// Toggles of measurements: HIPTOOL_MANY, warps of a row (0: none), and HIPTOOL_MANY_GRID, how many
-/// times as many blocks as a multiprocessor takes at once (0: for all rows).
-unsigned long toggle(const char* name, unsigned long usual) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoul(text, nullptr, 10) : usual;
+/// Toggle of measurements: warps of a row in norm_many.hip, 2 or 4; 3: 2, but layernorm keeps its
+/// elements in f32; 0: the kernels of norm_whole.hip.
+unsigned many_toggle() {
+  const char* const text = std::getenv("HIPTOOL_MANY");
+  return text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 2;
 }
 
-/// Sets up a launch of a kernel of norm_many.hip, and returns its name; empty: it takes none.
-std::string many_kernel(const Backend& backend, RowLaunch& work, std::string_view function,
-                        DType dtype, unsigned operands) {
-  const std::uint64_t count = work.all.rows.count;
-  unsigned warps = static_cast<unsigned>(toggle("HIPTOOL_MANY", 1));
-  if (whole_pieces(work, dtype, 2 + operands) != 2 || count < hiptool_ops::norm_many_rows ||
-      warps == 0) {
+/// Sets up a launch of a kernel of norm_many.hip, and returns its name; empty: none serves.
+std::string many_kernel(RowLaunch& work, std::string_view function, DType dtype,
+                        unsigned operands) {
+  const hiptool_ops::Rows& all = work.all;
+  const unsigned toggled = many_toggle();
+  if (toggled == 0 || whole_pieces(work, dtype, operands) != 2 || all.rows.axes != 1 ||
+      all.rows.count < hiptool_ops::norm_many_rows || all.rows.count > 0x7FFFFFFF) {
     return {};
   }
-  const unsigned pieces = warps == 1 && work.all.width <= 2048 ? 8 : 16;
+  const unsigned pieces = all.width <= 2048 ? 8 : 16;
+  const unsigned warps = pieces == 16 && toggled == 4 ? 4 : 2;
+  const bool is_kept = pieces == 16 && toggled == 3 && function == "layernorm";
   const unsigned rows_of_block = hiptool_ops::norm_many_threads / 32 / warps;
-  const unsigned blocks = function == "rmsnorm" ? hiptool_ops::norm_blocks(warps, pieces)
-                                                : hiptool_ops::softmax_blocks(warps, pieces);
-  std::uint64_t grid = ceil_divide(count, rows_of_block);
-  const std::uint64_t times = toggle("HIPTOOL_MANY_GRID", operands > 0 ? 1 : 0);
-  if (times > 0) grid = std::min(grid, times * blocks * state_of(backend).multiprocessors);
-  work.config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(grid, 0x7FFFFFFF));
+  work.config.grid.x = static_cast<std::uint32_t>(ceil_divide(all.rows.count, rows_of_block));
   work.config.block.x = hiptool_ops::norm_many_threads;
-  work.config.shared_bytes = hiptool_ops::norm_many_join_bytes + operands * pieces * 32 * 16;
-  return "hiptool_" + std::string(function) + "_many_" + std::to_string(warps) + "_" +
-         std::to_string(pieces) + "_" + std::string(to_string(dtype));
+  work.config.shared_bytes = hiptool_ops::norm_many_join_bytes;
+  return "hiptool_" + std::string(function) + (is_kept ? "_kept_" : "_many_") +
+         std::to_string(warps) + "_" + std::to_string(pieces) + "_" + std::string(to_string(dtype));
 }
 
 /// Norms by a kernel of norm_whole.hip keep weights and biases in shared memory for all rows of a
@@ -149,8 +146,7 @@ void run_softmax(const Backend& backend, std::string_view name, bool is_log, con
   require_output(name, std::span(tensors).first(1), out, x.dtype(), x.dims());
   if (x.element_count() == 0) return;
   RowLaunch work(x, along, out);
-  const std::string many =
-      is_log ? std::string() : many_kernel(backend, work, "softmax", x.dtype(), 0);
+  const std::string many = is_log ? std::string() : many_kernel(work, "softmax", x.dtype(), 2);
   if (!many.empty()) {
     launch(state_of(backend).kernel("ops_norm_many", many), work.config, backend.stream(), work.all,
            x.address(), out.address());
@@ -218,7 +214,7 @@ void run_norm(const Backend& backend, std::string_view name, const Tensor& x, co
   const unsigned pieces = whole_pieces(work, x.dtype(), 2 + operands);
   if (pieces != 0) {
     const std::string_view function = is_centred ? "layernorm" : "rmsnorm";
-    const std::string many = many_kernel(backend, work, function, x.dtype(), operands);
+    const std::string many = many_kernel(work, function, x.dtype(), 2 + operands);
     if (many.empty()) keep_weights(backend, work, pieces, operands);
     const Kernel kernel =
         many.empty()

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "reference/ops/rows.hpp"
 #include "unit/ops/all_numbers.hpp"
@@ -258,7 +259,7 @@ TEST_CASE("many rows of f16 and bf16 have the bits that few of them have") {
     for (const std::uint64_t width : {520u, 2048u, 2056u, 4096u}) {
       CAPTURE(width);
       constexpr std::uint64_t few = 41;
-      constexpr std::uint64_t times = 26;  // 1066 rows, of which the last block has not all
+      constexpr std::uint64_t times = 25;  // 1025 rows, of which the last block has not all
       reference::Values values = some_reals(dtype, {few, width}, 45);
       const auto row = [&](std::uint64_t r) { return values.at.data() + r * width; };
       row(3)[width - 1] = nan;
@@ -287,6 +288,40 @@ TEST_CASE("many rows of f16 and bf16 have the bits that few of them have") {
           CHECK(std::equal(expected[i].begin(), expected[i].end(),
                            found[i].begin() + static_cast<std::ptrdiff_t>(part * bytes.size())));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("many rows of f16 and bf16 that are apart have the bits of packed ones") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t width : {1024u, 4096u}) {
+      CAPTURE(width);
+      constexpr std::uint64_t rows = 1025;
+      const Tensor x = test::packed_tensor(backend, dtype, some_reals(dtype, {rows, width}, 48));
+      const Tensor weight = test::packed_tensor(backend, dtype, some_reals(dtype, {width}, 49));
+      const Tensor wide =
+          test::packed_tensor(backend, dtype, some_reals(dtype, {rows, width + 24}, 50));
+      const std::vector<std::byte> before = test::read(backend, wide);
+      Tensor apart = wide.with_layout(wide.layout().narrow(1, 8, width));
+      ops::copy_into(backend, apart, x);
+      CHECK(test::read(backend, ops::softmax(backend, apart)) ==
+            test::read(backend, ops::softmax(backend, x)));
+      ops::rmsnorm_into(backend, apart, x, weight, 1e-5);
+      CHECK(test::read(backend, ops::copy(backend, apart)) ==
+            test::read(backend, ops::rmsnorm(backend, x, weight, 1e-5)));
+      const std::vector<std::byte> after = test::read(backend, wide);
+      const std::uint64_t row_bytes = (width + 24) * 2;
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        const auto first = static_cast<std::ptrdiff_t>(row * row_bytes);
+        const auto last = static_cast<std::ptrdiff_t>((row + 1) * row_bytes);
+        CHECK(
+            std::equal(before.begin() + first, before.begin() + first + 16, after.begin() + first));
+        CHECK(std::equal(before.begin() + last - 32, before.begin() + last,
+                         after.begin() + last - 32));
       }
     }
   }
