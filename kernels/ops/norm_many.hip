@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Softmax and normalisation of many f16 and bf16 rows: two or four warps hold a row in registers as
-// it is stored, so that a multiprocessor has many rows under way at once, and what a row costs
+// Softmax and normalisation of many f16 and bf16 rows: two warps hold a row in registers as it is
+// stored, so that a multiprocessor has many rows under way at once, and what a row costs
 // besides its elements (joins, divisions, places) is divided by 32 or 64 elements a thread. All
 // bits are those of norm_whole.hip, in which 256 threads hold a row: each sum is kept for the
 // threads that would have it there.
@@ -221,25 +221,21 @@ __forceinline__ __device__ void normalise_any(const Rows& all, double epsilon, c
     hiptool_ops::normalise_any<warps, pieces, false, false>(all, epsilon, in, weight, none, out); \
   }                                                                                               \
   HIPTOOL_EXPORT(hiptool_rmsnorm_many_##warps##_##pieces##_##type)
-#define HIPTOOL_LAYERNORM(name, warps, pieces, type, Stored, is_kept, blocks)                      \
+#define HIPTOOL_LAYERNORM(warps, pieces, type, Stored, is_kept, blocks)                            \
   extern "C" __global__ void __launch_bounds__(128, blocks)                                        \
-      hiptool_layernorm_##name##_##warps##_##pieces##_##type(                                      \
-          hiptool_ops::Rows all, double epsilon, const Stored* in, const Stored* weight,           \
-          const Stored* bias, Stored* out) {                                                       \
+      hiptool_layernorm_many_##warps##_##pieces##_##type(hiptool_ops::Rows all, double epsilon,    \
+                                                         const Stored* in, const Stored* weight,   \
+                                                         const Stored* bias, Stored* out) {        \
     hiptool_ops::normalise_any<warps, pieces, true, is_kept>(all, epsilon, in, weight, bias, out); \
   }                                                                                                \
-  HIPTOOL_EXPORT(hiptool_layernorm_##name##_##warps##_##pieces##_##type)
-#define HIPTOOL_KERNELS(type, Stored)                     \
-  HIPTOOL_SOFTMAX(2, 8, type, Stored, 10);                \
-  HIPTOOL_SOFTMAX(2, 16, type, Stored, 6);                \
-  HIPTOOL_SOFTMAX(4, 16, type, Stored, 10);               \
-  HIPTOOL_RMSNORM(2, 8, type, Stored, 12);                \
-  HIPTOOL_RMSNORM(2, 16, type, Stored, 8);                \
-  HIPTOOL_RMSNORM(4, 16, type, Stored, 12);               \
-  HIPTOOL_LAYERNORM(many, 2, 8, type, Stored, true, 8);   \
-  HIPTOOL_LAYERNORM(many, 2, 16, type, Stored, false, 7); \
-  HIPTOOL_LAYERNORM(many, 4, 16, type, Stored, true, 8);  \
-  HIPTOOL_LAYERNORM(kept, 2, 16, type, Stored, true, 5)
+  HIPTOOL_EXPORT(hiptool_layernorm_many_##warps##_##pieces##_##type)
+#define HIPTOOL_KERNELS(type, Stored)             \
+  HIPTOOL_SOFTMAX(2, 8, type, Stored, 10);        \
+  HIPTOOL_SOFTMAX(2, 16, type, Stored, 6);        \
+  HIPTOOL_RMSNORM(2, 8, type, Stored, 12);        \
+  HIPTOOL_RMSNORM(2, 16, type, Stored, 8);        \
+  HIPTOOL_LAYERNORM(2, 8, type, Stored, true, 8); \
+  HIPTOOL_LAYERNORM(2, 16, type, Stored, false, 7)
 
 HIPTOOL_KERNELS(f16, hiptool_ops::F16);
 HIPTOOL_KERNELS(bf16, hiptool_ops::Bf16);

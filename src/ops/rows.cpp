@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -100,31 +99,22 @@ std::string whole_kernel(std::string_view function, unsigned pieces, DType dtype
          std::string(to_string(dtype));
 }
 
-/// Toggle of measurements: warps of a row in norm_many.hip, 2 or 4; 3: 2, but layernorm keeps its
-/// elements in f32; 0: the kernels of norm_whole.hip.
-unsigned many_toggle() {
-  const char* const text = std::getenv("HIPTOOL_MANY");
-  return text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 2;
-}
-
 /// Sets up a launch of a kernel of norm_many.hip, and returns its name; empty: none serves.
 std::string many_kernel(RowLaunch& work, std::string_view function, DType dtype,
                         unsigned operands) {
   const hiptool_ops::Rows& all = work.all;
-  const unsigned toggled = many_toggle();
-  if (toggled == 0 || whole_pieces(work, dtype, operands) != 2 || all.rows.axes != 1 ||
+  if (whole_pieces(work, dtype, operands) != 2 || all.rows.axes != 1 ||
       all.rows.count < hiptool_ops::norm_many_rows || all.rows.count > 0x7FFFFFFF) {
     return {};
   }
   const unsigned pieces = all.width <= 2048 ? 8 : 16;
-  const unsigned warps = pieces == 16 && toggled == 4 ? 4 : 2;
-  const bool is_kept = pieces == 16 && toggled == 3 && function == "layernorm";
-  const unsigned rows_of_block = hiptool_ops::norm_many_threads / 32 / warps;
+  constexpr unsigned warps = 2;  // of a row
+  constexpr unsigned rows_of_block = hiptool_ops::norm_many_threads / 32 / warps;
   work.config.grid.x = static_cast<std::uint32_t>(ceil_divide(all.rows.count, rows_of_block));
   work.config.block.x = hiptool_ops::norm_many_threads;
   work.config.shared_bytes = hiptool_ops::norm_many_join_bytes;
-  return "hiptool_" + std::string(function) + (is_kept ? "_kept_" : "_many_") +
-         std::to_string(warps) + "_" + std::to_string(pieces) + "_" + std::string(to_string(dtype));
+  return "hiptool_" + std::string(function) + "_many_" + std::to_string(warps) + "_" +
+         std::to_string(pieces) + "_" + std::string(to_string(dtype));
 }
 
 /// Norms by a kernel of norm_whole.hip keep weights and biases in shared memory for all rows of a

@@ -256,7 +256,7 @@ TEST_CASE("many rows of f16 and bf16 have the bits that few of them have") {
   const long double nan = std::numeric_limits<long double>::quiet_NaN();
   for (const DType dtype : {DType::f16, DType::bf16}) {
     CAPTURE(to_string(dtype));
-    for (const std::uint64_t width : {520u, 2048u, 2056u, 4096u}) {
+    for (const std::uint64_t width : {520u, 4096u}) {
       CAPTURE(width);
       constexpr std::uint64_t few = 41;
       constexpr std::uint64_t times = 25;  // 1025 rows, of which the last block has not all
@@ -298,7 +298,7 @@ TEST_CASE("many rows of f16 and bf16 that are apart have the bits of packed ones
   const Backend backend(test::device(platforms));
   for (const DType dtype : {DType::f16, DType::bf16}) {
     CAPTURE(to_string(dtype));
-    for (const std::uint64_t width : {1024u, 4096u}) {
+    for (const std::uint64_t width : {2048u}) {
       CAPTURE(width);
       constexpr std::uint64_t rows = 1025;
       const Tensor x = test::packed_tensor(backend, dtype, some_reals(dtype, {rows, width}, 48));
