@@ -17,6 +17,7 @@
 #include "hip/binding.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
+#include "wrapped_device.hpp"
 
 using namespace hiptool;
 
@@ -85,6 +86,20 @@ TEST_CASE("info has the known attributes and omits the unknown ones") {
   CHECK(info.compute_units.value_or(0) >= 1);
   CHECK_FALSE(info.uuid.has_value());
   CHECK_FALSE(info.pci_bus_id.has_value());
+}
+
+TEST_CASE("a device is asked once what it is, and again where it gave no name") {
+  test::WrappedDevice wrapped;
+  wrapped.table().fail("hipGetDevicePropertiesR0600", hip::hipErrorInvalidValue, 1, 2);
+  CHECK(wrapped.device().info().arch.empty());
+  const DeviceInfo info = wrapped.device().info();
+  CHECK_FALSE(info.arch.empty());
+  const std::uint64_t asked = wrapped.table().total_count();
+  CHECK(asked > 0);
+  const DeviceInfo again = find_device(wrapped.platforms(), wrapped.device().id()).info();
+  CHECK(again.arch == info.arch);
+  CHECK(again.memory_total_bytes == info.memory_total_bytes);
+  CHECK(wrapped.table().total_count() == asked);
 }
 
 TEST_CASE("find_device takes ids and explains why others are invalid") {

@@ -60,6 +60,12 @@ TEST_CASE("synthetic node of eight MI300X: all found, by bus id, with link and N
   CHECK(gpus[0].link.width == 16);
   CHECK(gpus[0].link.max_speed_gt_s == 32.0);
   CHECK(gpus[0].link.max_width == 16);
+  const auto identified = identify_gpus(tree.root());
+  REQUIRE(identified.size() == gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) CHECK(identified[i].bus_id == gpus[i].bus_id);
+  CHECK(identified[0].device == 0x74a1);
+  CHECK_FALSE(identified[0].link.width);
+  CHECK(identify_gpus(tree.root(), vendor_nvidia).empty());
 }
 
 TEST_CASE("synthetic desktop: RX 7900, integrated AMD GPU, sound and a card of another make") {
