@@ -13,7 +13,7 @@ enum : unsigned {
   join_bytes = 128,            // shared memory in front of the stash
   whole_pieces_at_once = 8,    // of norm_whole.hip: a thread's pieces by blocks of a multiprocessor
   norm_many_threads = 128,     // of a block of norm_many.hip
-  norm_many_rows = 1024,       // from so many on norm_many.hip is faster
+  norm_many_rows = 1024,       // from this many rows on norm_many.hip serves
   norm_many_join_floats = 16,  // of shared memory for one sum of each row of a block
   norm_many_join_bytes = 3 * norm_many_join_floats * 4,
 };

@@ -38,12 +38,13 @@ class DeviceTools {
   /// Queues a copy by kernel. Throws Error(unsupported) with the reason if the kernel is absent.
   void copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
             const StreamRef& stream) const;
-  /// The same copy so many times by one kernel, as nvbandwidth's do, without a gap between them. By
-  /// as many kernels where size or addresses are no multiples of 16. Throws as copy() does.
+  /// The same copy `passes` times by one kernel, as nvbandwidth's do, without a gap between them.
+  /// Where size or addresses are not multiples of 16, by a kernel for each pass. Throws as copy()
+  /// does.
   void copy_passes(std::byte* destination, const std::byte* source, std::size_t size_bytes,
                    std::uint32_t passes, const StreamRef& stream) const;
   /// Queues one kernel of which half of the warps copy even stretches from `here` to `there`, and
-  /// half odd ones back, each from `shift_bytes` behind its place, so many times before the next.
+  /// half odd ones back, each from `shift_bytes` behind its place, `passes` times before the next.
   /// Size and shift are multiples of split_bytes. Throws as copy() does.
   void copy_both_ways(std::byte* here, std::byte* there, std::size_t size_bytes,
                       std::size_t shift_bytes, std::uint32_t passes, const StreamRef& stream) const;
