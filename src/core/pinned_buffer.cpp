@@ -57,8 +57,15 @@ void touch(std::byte* data, std::size_t size_bytes) {
   // Linux 5.14; its number is the same on every architecture
   // (include/uapi/asm-generic/mman-common.h).
   constexpr int populate_write = 23;
-  if (madvise(data, size_bytes, populate_write) == 0) return;
-  for (std::size_t offset = 0; offset < size_bytes; offset += page_bytes) {
+  // The call holds the lock that other threads need to map memory, as a driver does that starts.
+  constexpr std::size_t piece_bytes = 256u << 10;
+  std::size_t offset = 0;
+  while (offset < size_bytes) {
+    const std::size_t piece = std::min(piece_bytes, size_bytes - offset);
+    if (madvise(data + offset, piece, populate_write) != 0) break;
+    offset += piece;
+  }
+  for (; offset < size_bytes; offset += page_bytes) {
     // A plain store could be optimised away.
     *static_cast<volatile std::byte*>(data + offset) = std::byte{0};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "load/transfer/staging_memory.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -9,19 +10,30 @@
 #include <vector>
 
 namespace hiptool::load {
+namespace {
+
+// A driver that starts waits for pages that are touched when it maps memory, mostly at first.
+constexpr std::chrono::milliseconds begin_after{30};
+
+}  // namespace
 
 struct StagingMemory::Impl {
   std::size_t block_bytes;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   std::vector<HostMemory> ready;
   bool is_finished = false;
-  std::jthread thread;  // last: it uses the others
+  bool is_wanted = false;  // the load is here already
+  std::jthread thread;     // last: it uses the others
 
   void make(std::uint32_t blocks, const std::stop_token& stop) {
     try {
+      {
+        std::unique_lock lock(mutex);
+        changed.wait_for(lock, stop, begin_after, [this] { return is_wanted; });
+      }
       for (std::uint32_t i = 0; i < blocks && !stop.stop_requested(); ++i) {
-        HostMemory memory(block_bytes, touching_threads);
+        HostMemory memory(block_bytes);
         const std::lock_guard lock(mutex);
         ready.push_back(std::move(memory));
         changed.notify_all();
@@ -51,6 +63,8 @@ StagingMemory::~StagingMemory() = default;
 std::optional<HostMemory> StagingMemory::take(std::size_t size_bytes) {
   if (size_bytes > impl_->block_bytes) return std::nullopt;
   std::unique_lock lock(impl_->mutex);
+  impl_->is_wanted = true;
+  impl_->changed.notify_all();
   impl_->changed.wait(lock, [this] { return !impl_->ready.empty() || impl_->is_finished; });
   if (impl_->ready.empty()) return std::nullopt;
   HostMemory memory = std::move(impl_->ready.back());

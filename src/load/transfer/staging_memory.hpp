@@ -14,7 +14,8 @@ namespace hiptool::load {
 inline constexpr std::uint32_t touching_threads = 4;
 
 /// Host memory for the staging rings of a load that is still to come: a thread touches it while a
-/// driver starts, so that only the registering is left for the load.
+/// driver starts, so that only the registering is left for the load. It begins 30 ms later, or when
+/// the load asks for a block: see driver_maps_for in load_model.cpp.
 class StagingMemory {
  public:
   /// Starts at once; does not block.

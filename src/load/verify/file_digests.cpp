@@ -20,7 +20,7 @@ FileDigests::FileDigests(const ModelFile& model, const Options& options)
     : model_(model),
       blocks_(model),
       hashed_files_(options.sha256_of),
-      digests_(blocks_.count()),
+      digests_(std::make_unique_for_overwrite<std::uint64_t[]>(blocks_.count())),
       hashes_(model.files().size()),
       reader_(model, {"verify", "digest", options.threads, options.cancel, options.timeline}) {
   reader_.start(divide(), [this](std::size_t job, std::span<std::byte> buffer) {
@@ -63,7 +63,8 @@ void FileDigests::hash_file(std::uint32_t file) {
   }
   FileChain chain(std::move(tensors), model_.files()[file].size_bytes);
   while (reader_.goes_on()) {
-    const std::uint64_t read = chain.read_next(reader_.file(file), digests_);
+    const std::uint64_t read =
+        chain.read_next(reader_.file(file), {digests_.get(), blocks_.count()});
     if (read == 0) break;
     reader_.add_bytes(read);
   }
@@ -76,12 +77,12 @@ void FileDigests::digest_range(const BlockRange& range, std::span<std::byte> buf
   reader_.read(tensor.file, {tensor.file_offset + range.bytes.offset, range.bytes.size_bytes},
                buffer, [&](std::span<const std::byte> piece) { add_block_digests(piece, found); });
   const std::uint64_t first = blocks_.first[range.tensor] + range.bytes.offset / block_bytes;
-  std::copy(found.begin(), found.end(), digests_.begin() + static_cast<std::ptrdiff_t>(first));
+  std::copy(found.begin(), found.end(), digests_.get() + first);
 }
 
-const std::vector<std::uint64_t>& FileDigests::get() {
+std::span<const std::uint64_t> FileDigests::get() {
   reader_.finish();
-  return digests_;
+  return {digests_.get(), blocks_.count()};
 }
 
 const std::vector<std::string>& FileDigests::sha256() {
