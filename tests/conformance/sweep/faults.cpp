@@ -81,9 +81,12 @@ std::vector<Fault> sample_of(std::string_view call, std::uint64_t count) {
 }
 
 /// The first calls one by one, then the last: each is another place in the code. All of them fail
-/// with an unknown error, the first and the last also with the codes that mean more.
+/// with an unknown error, the first and the last also with the codes that mean more. Without
+/// RELEASE=1 in the environment few of them.
 std::vector<Fault> faults_of(std::string_view call, std::uint64_t count, bool few) {
-  if (test::is_sanitized && std::getenv("RELEASE") == nullptr) return sample_of(call, count);
+  const bool is_release = std::getenv("RELEASE") != nullptr;
+  if (test::is_sanitized && !is_release) return sample_of(call, count);
+  few = few || !is_release;
   const std::uint64_t one_by_one = few ? 2 : 8;
   constexpr std::array codes{hip::hipErrorOutOfMemory, hip::hipErrorInvalidValue,
                              hip::hipErrorIllegalAddress};
