@@ -57,7 +57,7 @@ void touch(std::byte* data, std::size_t size_bytes) {
   // Linux 5.14; its number is the same on every architecture
   // (include/uapi/asm-generic/mman-common.h).
   constexpr int populate_write = 23;
-  // The call holds the lock that other threads need to map memory, as a driver does that starts.
+  // Each call holds the lock of the address space, which a starting driver needs to map memory.
   constexpr std::size_t piece_bytes = 256u << 10;
   std::size_t offset = 0;
   while (offset < size_bytes) {

@@ -42,9 +42,9 @@ namespace {
 // A share of the link is meaningful only for a load that takes longer than its own start.
 constexpr std::uint64_t least_measured_bytes = 1u << 30;
 constexpr std::chrono::milliseconds progress_interval{100};
-// A driver that begins maps its library and memory, and each mapping waits for threads that begin
-// and pages that are touched: on machines with one H200 a load of 13 GiB ends 20 to 30 ms sooner
-// where they begin after this time.
+// Threads that begin and pages that are touched take the lock of the address space, which a driver
+// needs to map its library and memory: on machines with one H200 a load of 13 GiB ends 20 to 30 ms
+// sooner where the first of them begins after this time.
 constexpr std::chrono::milliseconds driver_maps_for{15};
 
 /// Passes progress on and remembers it for the report.
@@ -138,8 +138,8 @@ class ModelLoad {
     core::state_of(report_.plan->devices.front().device).note(source, text);
   }
 
-  // What needs no device, while the driver starts, which takes longer. `opening` gets ready, or is
-  // given up, once it has started.
+  // What needs no device, while the driver starts, which takes longer. `opening` becomes ready
+  // when its promise is destroyed: the devices are open, or opening failed.
   std::future<void> start_host_work(std::uint32_t expected_devices,
                                     const std::shared_future<void>& opening) {
     const auto work = [this, expected_devices, opening] {
@@ -169,6 +169,7 @@ class ModelLoad {
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
   void touch_staging_memory(std::uint32_t devices) {
+    if (devices == 0) return;
     devices = std::min(devices, static_cast<std::uint32_t>(system::identify_gpus("/").size()));
     if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
     if (options_.split.kind == SplitKind::replicate) devices = 1;  // only one reads

@@ -12,7 +12,8 @@
 namespace hiptool::load {
 namespace {
 
-// A driver that starts waits for pages that are touched when it maps memory, mostly at first.
+// Touching pages takes the lock of the address space, which a driver needs that starts: mostly at
+// first, and less where one thread touches.
 constexpr std::chrono::milliseconds begin_after{30};
 
 }  // namespace
@@ -28,13 +29,13 @@ struct StagingMemory::Impl {
 
   void make(std::uint32_t blocks, const std::stop_token& stop) {
     try {
-      {
-        std::unique_lock lock(mutex);
-        changed.wait_for(lock, stop, begin_after, [this] { return is_wanted; });
-      }
+      std::unique_lock lock(mutex);
+      changed.wait_for(lock, stop, begin_after, [this] { return is_wanted; });
       for (std::uint32_t i = 0; i < blocks && !stop.stop_requested(); ++i) {
-        HostMemory memory(block_bytes);
-        const std::lock_guard lock(mutex);
+        const std::uint32_t threads = is_wanted ? touching_threads : 1;
+        lock.unlock();
+        HostMemory memory(block_bytes, threads);
+        lock.lock();
         ready.push_back(std::move(memory));
         changed.notify_all();
       }

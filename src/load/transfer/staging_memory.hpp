@@ -9,16 +9,16 @@
 
 namespace hiptool::load {
 
-/// Threads that touch one block of staging memory: 128 MiB in 26 ms by one thread of an H200
+/// Threads that touch memory that a load waits for: 128 MiB in 26 ms by one thread of an H200
 /// machine, in 8 ms by four.
 inline constexpr std::uint32_t touching_threads = 4;
 
 /// Host memory for the staging rings of a load that is still to come: a thread touches it while a
 /// driver starts, so that only the registering is left for the load. It begins 30 ms later, or when
-/// the load asks for a block: see driver_maps_for in load_model.cpp.
+/// the load asks for a block, and then with more threads.
 class StagingMemory {
  public:
-  /// Starts at once; does not block.
+  /// Starts the thread; does not block.
   StagingMemory(std::uint32_t blocks, std::size_t block_bytes);
   /// Ends the thread after the block it is at; frees the blocks that nobody took.
   ~StagingMemory();

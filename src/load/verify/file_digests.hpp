@@ -70,7 +70,7 @@ class FileDigests {
   BlockMap blocks_;
   std::vector<std::uint32_t> hashed_files_;  // each is read as a whole; they are taken first
   std::vector<BlockRange> ranges_;           // of the tensors in other files
-  // Not zeroed: the threads touch the pages that they write, 7 MB of a model of 14 GB.
+  // Not zeroed: one thread would touch 7 MB (model of 14 GB) before reading starts.
   std::unique_ptr<std::uint64_t[]> digests_;
   std::vector<std::string> hashes_;  // by file
   SecondReader reader_;              // last: its threads use the others

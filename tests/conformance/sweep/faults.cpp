@@ -69,8 +69,8 @@ Counts counts_of(const WrapperTable& table) {
   return counts;
 }
 
-/// The first call, one by chance and the last one, for a sanitizer: which error is told as what,
-/// other builds see. Out of memory has ways of its own.
+/// The first call, one by chance and the last one, for a sanitizer. Out of memory has ways of its
+/// own.
 std::vector<Fault> sample_of(std::string_view call, std::uint64_t count) {
   std::mt19937_64 random(count);
   std::vector<Fault> faults{{call, 1, hip::hipErrorOutOfMemory}};

@@ -100,7 +100,7 @@ const std::vector<Heads> heads_of_any_size{
     {0, 1, 1, 1, 16, 16},  {0, 5, 6, 2, 24, 24},     {3, 4, 4, 4, 80, 80}, {7, 2, 9, 3, 64, 32},
     {255, 2, 2, 1, 17, 1}, {600, 2, 3, 3, 256, 256}, {2, 3, 4, 1, 1, 30}};
 
-// A long cache takes seconds on a processor, in whatever layout the heads are.
+// Two layouts for long caches: each takes seconds on a processor.
 std::vector<Placement> placements_of(const Heads& shape) {
   if (shape.first > 100) return {Placement::packed, Placement::spread};
   return {test::placements.begin(), test::placements.end()};
