@@ -80,7 +80,7 @@ class Doctor(CliTest):
     def test_the_patience_is_the_one_that_is_given(self):
         for words, limit in (((), "4.5 s"), (("--timeout", "0.3"), "0.3 s")):
             _, checks = self.diagnose(*words, code=1, environment=fake_cuda(FAKE_CUDA_HOLD="init"))
-            # Where a page of the child had to come from the disk meanwhile, it has that of a library.
+            # While a page of the child comes from the disk, the limit is a library's.
             self.assertRegex(" ".join(check["read"] for check in checks
                                       if check["id"] == "driver-hang"),
                              f"no answer within ({re.escape(limit)}|9.0 s)")
