@@ -5,11 +5,12 @@
 Usage: nvbandwidth_ratio.py HIPTOOL NVBANDWIDTH [--size MIB] [--rounds N] [--cases PATTERN]
 
 Measures the test cases of nvbandwidth whose names match PATTERN (all without it) on all GPUs that
-are visible; those of several GPUs are left out where there is one. In each round each program runs
-once, with all cases. Prints one line for each case: both sums over its lanes, each lane's median of
-the rounds, and their ratio. Exits 1 where a ratio is off by more than 0.5 %, or 1 % in cases that
-use all GPUs at once, or the two have a different number of lanes. nvbandwidth 0.8 is
-https://github.com/NVIDIA/nvbandwidth; its -j writes JSON, rates in GB/s, latencies in ns.
+are visible; those of several GPUs are left out where there is one. In each round both programs run
+once for each case, one after the other: rates of the host's memory swing for seconds. Ctrl-C ends
+the rounds early. Prints one line for each case: both sums over its lanes,
+each lane's median of the rounds, and their ratio. Exits 1 where a ratio is off by more than 0.5 %,
+or 1 % in cases that use all GPUs at once, or the two have a different number of lanes. nvbandwidth
+0.8 is https://github.com/NVIDIA/nvbandwidth; its -j writes JSON, rates in GB/s, latencies in ns.
 """
 import argparse
 import collections
@@ -53,19 +54,16 @@ def ours(options, case):
     return {one["id"]: one["bytes_per_s"] / 1e9 for one in measured}
 
 
-def theirs(options, cases):
-    command = [options.nvbandwidth, "-b", str(options.size), "-j", "-t", *cases]
+def theirs(options, case):
+    command = [options.nvbandwidth, "-b", str(options.size), "-j", "-t", case]
     document = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
-    values = {}
-    for one in document["nvbandwidth"]["testcases"]:
-        matrix = one.get("bandwidth_matrix", [])
-        is_of_pairs = one["name"].startswith("device_to_device_bidirectional")
-        # Theirs of both directions are three matrices below each other; the last is their sum.
-        rows = enumerate(matrix[-len(matrix) // 3:] if is_of_pairs else matrix)
-        lanes = {(row, column): float(value) for row, lane in rows
-                 for column, value in enumerate(lane) if value != "N/A"}
-        values[one["name"]] = means_of_pairs(lanes) if is_of_pairs else lanes
-    return values
+    matrix = document["nvbandwidth"]["testcases"][0].get("bandwidth_matrix", [])
+    is_of_pairs = case.startswith("device_to_device_bidirectional")
+    # Theirs of both directions are three matrices below each other; the last is their sum.
+    rows = enumerate(matrix[-len(matrix) // 3:] if is_of_pairs else matrix)
+    lanes = {(row, column): float(value) for row, lane in rows
+             for column, value in enumerate(lane) if value != "N/A"}
+    return means_of_pairs(lanes) if is_of_pairs else lanes
 
 
 def means_of_pairs(lanes):
@@ -98,11 +96,13 @@ def main():
         return 77
     cases = [case for case in cases_of(gpus) if options.cases.search(case)]
     own, other = collections.defaultdict(list), collections.defaultdict(list)
-    for _ in range(options.rounds):
-        for case in cases:
-            own[case].append(ours(options, case))
-        for case, values in theirs(options, cases).items():
-            other[case].append(values)
+    try:
+        for _ in range(options.rounds):
+            for case in cases:
+                own[case].append(ours(options, case))
+                other[case].append(theirs(options, case))
+    except KeyboardInterrupt:
+        cases = [case for case in cases if other[case]]   # those of the rounds so far
     is_right = True
     for case in cases:
         (mine, lanes), (reference, other_lanes) = map(sum_of_medians, (own[case], other[case]))

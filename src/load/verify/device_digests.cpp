@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +20,15 @@ namespace {
 // all cores end together and that Ctrl-C is seen at once.
 constexpr std::uint64_t processor_blocks = (8u << 20) / block_bytes;
 constexpr std::uint32_t most_processor_streams = 64;
+// Of a GPU. After the last one a sixth of the digests is still to be copied and compared; a launch
+// of less than 64 MiB takes no longer than what is done for it.
+constexpr std::uint64_t gpu_launches = 6;
+constexpr std::uint64_t least_gpu_blocks = (64u << 20) / block_bytes;
+
+std::uint64_t choose_launch_blocks(const Device& device, std::uint64_t blocks) {
+  if (device.is_host_memory()) return processor_blocks;
+  return std::max(blocks / gpu_launches + 1, least_gpu_blocks);
+}
 
 std::uint64_t count_blocks(const ModelFile& model, const ArenaLayout& layout) {
   std::uint64_t count = 0;
@@ -39,8 +47,7 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout, 
       arena_(arena),
       options_(options),
       list_(arena.device(), count_blocks(model, layout) * sizeof(std::uint64_t)),
-      launch_blocks_(arena.device().is_host_memory() ? processor_blocks
-                                                     : std::numeric_limits<std::uint64_t>::max()) {
+      launch_blocks_(choose_launch_blocks(arena.device(), count_blocks(model, layout))) {
   const Device& device = arena.device();
   const std::uint32_t streams =
       device.is_host_memory() ? choose_threads(1, most_processor_streams, 1) : 1;
@@ -64,7 +71,12 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout, 
 
 DeviceDigests::~DeviceDigests() {
   prepared_.wait();
+  settle();
+}
+
+void DeviceDigests::settle() const noexcept {
   for (const Stream& stream : streams_) core::settle(stream);
+  if (copies_) core::settle(*copies_);
 }
 
 void DeviceDigests::prepare() {
@@ -81,44 +93,84 @@ void DeviceDigests::prepare() {
   // Touched during the load, because touching takes longer than filling.
   digests_.resize(table_->block_count());
   if (!device.is_host_memory()) {
+    copies_.emplace(device);
+    for (std::uint64_t i = 0; i < count_pieces(); ++i) {
+      done_.emplace_back(device, Event::Kind::ordering);
+    }
     start_.emplace(device);
     stop_.emplace(device);
   }
   digester_.emplace(std::move(digester));
 }
 
-void DeviceDigests::digest_piece(std::size_t stream, std::uint64_t first_block) {
-  const StreamRef& on = streams_[stream];
-  const std::uint64_t count = std::min(launch_blocks_, digests_.size() - first_block);
-  std::size_t piece = 0;
-  if (trace_) piece = trace_->begin(stream, "digest", count * block_bytes);
-  if (start_) start_->record(on);
-  digester_->digest(*table_, first_block, first_block + count, list_, on);
-  if (stop_) stop_->record(on);
-  if (trace_) trace_->end(piece);
-  on.synchronize();
+std::uint64_t DeviceDigests::count_pieces() const {
+  return (digests_.size() + launch_blocks_ - 1) / launch_blocks_;
 }
 
-std::span<const std::uint64_t> DeviceDigests::compute() {
+std::uint64_t DeviceDigests::end_of_piece(std::uint64_t piece) const {
+  return std::min<std::uint64_t>((piece + 1) * launch_blocks_, digests_.size());
+}
+
+void DeviceDigests::queue_piece(std::size_t stream, std::uint64_t piece) {
+  if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("verify");
+  const std::uint64_t first = piece * launch_blocks_;
+  const std::uint64_t end = end_of_piece(piece);
+  std::size_t traced = 0;
+  if (trace_) traced = trace_->begin(stream, "digest", (end - first) * block_bytes);
+  digester_->digest(*table_, first, end, list_, streams_[stream]);
+  if (trace_) trace_->end(traced);
+}
+
+void DeviceDigests::compute_on_processor() {
+  const std::uint64_t pieces = count_pieces();
+  std::atomic<std::uint64_t> next{0};
+  run_workers(static_cast<std::uint32_t>(std::min<std::uint64_t>(streams_.size(), pieces)),
+              [&](std::uint32_t stream, const std::atomic<bool>& stop) {
+                for (std::uint64_t i = next++; i < pieces && !stop.load(); i = next++) {
+                  queue_piece(stream, i);
+                  streams_[stream].synchronize();
+                }
+              });
+  copy_d2h(std::as_writable_bytes(std::span(digests_)), list_, streams_.front());
+  streams_.front().synchronize();
+}
+
+void DeviceDigests::compute_on_gpu(const OnDigests& on_digests) {
+  const Stream& stream = streams_.front();
+  start_->record(stream);
+  for (std::uint64_t i = 0; i < count_pieces(); ++i) {
+    queue_piece(0, i);
+    done_[i].record(stream);
+  }
+  stop_->record(stream);
+  const std::span<std::uint64_t> all(digests_);
+  for (std::uint64_t i = 0; i < count_pieces(); ++i) {
+    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("verify");
+    const std::uint64_t first = i * launch_blocks_;
+    const auto piece = std::as_writable_bytes(all.subspan(first, end_of_piece(i) - first));
+    copies_->wait(done_[i]);
+    copy_d2h(piece, list_.view(first * sizeof(std::uint64_t), piece.size()), *copies_);
+    copies_->synchronize();
+    if (on_digests) on_digests(all.first(end_of_piece(i)));
+  }
+  stop_->synchronize();
+  kernel_time_s_ = stop_->elapsed_s(*start_);
+}
+
+std::span<const std::uint64_t> DeviceDigests::compute(const OnDigests& on_digests) {
   prepared_.get();
   if (digests_.empty()) return {};
-  const std::uint64_t pieces = (digests_.size() - 1) / launch_blocks_ + 1;
-  std::atomic<std::uint64_t> next{0};
   try {
-    run_workers(static_cast<std::uint32_t>(std::min<std::uint64_t>(streams_.size(), pieces)),
-                [&](std::uint32_t stream, const std::atomic<bool>& stop) {
-                  for (std::uint64_t i = next++; i < pieces && !stop.load(); i = next++) {
-                    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("verify");
-                    digest_piece(stream, i * launch_blocks_);
-                  }
-                });
-    copy_d2h(std::as_writable_bytes(std::span(digests_)), list_, streams_.front());
-    streams_.front().synchronize();
+    if (copies_) {
+      compute_on_gpu(on_digests);
+    } else {
+      compute_on_processor();
+      if (on_digests) on_digests(digests_);
+    }
   } catch (...) {
-    for (const Stream& stream : streams_) core::settle(stream);
+    settle();
     throw;
   }
-  if (stop_) kernel_time_s_ = stop_->elapsed_s(*start_);
   if (trace_) trace_->finish();
   return digests_;
 }

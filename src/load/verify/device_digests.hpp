@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <optional>
 #include <span>
@@ -19,8 +20,9 @@
 
 namespace hiptool::load {
 
-/// The digests of all blocks of 16 KiB in an arena, which its device computes in one pass: one
-/// launch on a GPU, and on the processor, where a stream is one thread, many on several streams.
+/// The digests of all blocks of 16 KiB in an arena, which its device computes in one pass: on a GPU
+/// in a few launches, so that the first digests are copied and compared while it computes others;
+/// on the processor, where a stream is one thread, in many launches on several streams.
 /// The kernel is loaded on a thread of its own, so that a driver that compiles it first (6 to 80 ms
 /// for PTX) does not delay the load.
 class DeviceDigests {
@@ -35,13 +37,17 @@ class DeviceDigests {
   DeviceDigests(const DeviceDigests&) = delete;
   DeviceDigests& operator=(const DeviceDigests&) = delete;
 
-  /// Digests the arena as it is now and returns the list, which the next call overwrites: the
-  /// blocks of the layout's first tensor, then of its second. Copies into the arena must be
-  /// done. Blocks. Throws what the kernel could not be loaded with, and Error(cancelled) by the
-  /// token.
-  std::span<const std::uint64_t> compute();
+  /// Takes the digests that are there so far, from the first on.
+  using OnDigests = std::function<void(std::span<const std::uint64_t> digests)>;
 
-  /// Of the kernel in the last compute(), by events of the device; 0 on the processor.
+  /// Digests the arena as it is now and returns the list, which the next call overwrites: the
+  /// blocks of the layout's first tensor, then of its second. `on_digests` is called on this thread
+  /// each time that more of them have arrived; what it throws ends the pass. Copies into the arena
+  /// must be done. Blocks. Throws what the kernel could not be loaded with, and Error(cancelled) by
+  /// the token.
+  std::span<const std::uint64_t> compute(const OnDigests& on_digests = {});
+
+  /// Of the kernels in the last compute(), by events of the device; 0 on the processor.
   double kernel_time_s() const noexcept { return kernel_time_s_; }
 
   /// Waits until the kernel is loaded; throws what that failed with.
@@ -49,7 +55,13 @@ class DeviceDigests {
 
  private:
   void prepare();
-  void digest_piece(std::size_t stream, std::uint64_t first_block);
+  // A piece is what one launch digests.
+  std::uint64_t count_pieces() const;
+  std::uint64_t end_of_piece(std::uint64_t piece) const;
+  void queue_piece(std::size_t stream, std::uint64_t piece);
+  void compute_on_processor();
+  void compute_on_gpu(const OnDigests& on_digests);
+  void settle() const noexcept;
 
   const ModelFile& model_;
   const ArenaLayout& layout_;
@@ -61,7 +73,10 @@ class DeviceDigests {
   std::vector<std::uint64_t> digests_;  // what compute() returns
   std::optional<kernel_store::DigestTable> table_;
   std::optional<kernel_store::BlockDigester> digester_;
-  std::optional<Event> start_;  // around the launch of a GPU
+  // Of a GPU alone.
+  std::optional<Stream> copies_;
+  std::vector<Event> done_;     // with each launch
+  std::optional<Event> start_;  // around all launches
   std::optional<Event> stop_;
   double kernel_time_s_ = 0;
   std::optional<StreamTrace> trace_;

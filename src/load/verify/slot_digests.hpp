@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <array>
 #include <cstdint>
-#include <mutex>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,37 +13,31 @@
 
 namespace hiptool::load {
 
-/// Digests of staging slots as they were read, keyed by the file offsets that the loader issued.
+/// Digests of staging slots as they were read, found by the file offsets that the loader issued:
+/// where the parsed header has a block at such an offset, it gets the digest of what was read from
+/// there.
 class SlotDigests final : public ChunkSink {
  public:
+  /// Both must outlive this object.
+  SlotDigests(const ModelFile& model, const BlockMap& blocks);
+
   /// From any thread.
   void on_part(std::span<const std::byte> bytes, const Piece& part) override;
 
-  /// After the load: the digests in the order of a map that comes from the parsed header alone; 0
-  /// for a block that was never read from where the header has it, and which so equals no digest of
-  /// the device.
-  std::vector<std::uint64_t> collect(const ModelFile& model, const BlockMap& blocks);
+  /// After the load: the digests in the order of the map; 0 for a block that was never read from
+  /// where the header has it, and which so equals no digest of the device.
+  std::span<const std::uint64_t> digests() const { return {digests_.get(), blocks_.count()}; }
 
  private:
-  /// A piece of a file that one reader read in order, with the digests of its blocks.
-  struct Run {
-    std::uint32_t file = 0;
-    base::ByteRange in_file;
-    std::vector<std::uint64_t> digests;
-
-    bool is_continued_by(const Piece& part) const;
-    /// The digest of the block that begins there and has that size, or null.
-    const std::uint64_t* find(std::uint32_t wanted_file, std::uint64_t offset,
-                              std::uint64_t wanted_bytes) const;
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
   };
 
-  /// Of the threads that share it, few or one: a lock and a list of all readers would hold them up.
-  struct alignas(64) Shard {
-    std::mutex mutex;
-    std::vector<Run> runs;
-  };
-
-  std::array<Shard, 64> shards_;
+  const ModelFile& model_;
+  const BlockMap& blocks_;
+  std::vector<std::uint32_t> by_offset_;  // tensors that are not empty, as they are in the files
+  // Zero pages of the kernel: readers touch them in parallel, for one thread it would take 2 ms.
+  std::unique_ptr<std::uint64_t[], Free> digests_;
 };
 
 }  // namespace hiptool::load

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -46,6 +48,52 @@ std::vector<bool> find_placed(const ModelFile& model, const LoadPlan& plan) {
   return is_placed;
 }
 
+/// Compares the digests of a device with the file's, tensor by tensor, as they arrive.
+class Comparison {
+ public:
+  Comparison(const ArenaLayout& layout, const BlockMap& blocks) : layout_(layout), blocks_(blocks) {
+    tensor_digests_.reserve(layout.placements.size());
+  }
+
+  /// `found` are the digests of the device's memory so far, in the order of its layout.
+  void advance(std::span<const std::uint64_t> found, std::span<const std::uint64_t> expected) {
+    while (tensor_digests_.size() < layout_.placements.size()) {
+      const std::uint32_t tensor = layout_.placements[tensor_digests_.size()].tensor;
+      const std::uint64_t first = blocks_.first[tensor];
+      const std::uint64_t count = blocks_.first[tensor + 1] - first;
+      if (found.size() - compared_ < count) return;
+      compare(found.subspan(compared_, count), expected.subspan(first, count), first);
+      compared_ += count;
+    }
+  }
+
+  std::uint64_t compared_blocks() const noexcept { return compared_; }
+  const std::vector<std::uint64_t>& wrong_blocks() const noexcept { return wrong_; }
+  /// In the order of the layout; 0 for a tensor with a block that no slot had, whose digest is not
+  /// that of the file's bytes.
+  const std::vector<std::uint64_t>& tensor_digests() const noexcept { return tensor_digests_; }
+
+ private:
+  void compare(std::span<const std::uint64_t> found, std::span<const std::uint64_t> expected,
+               std::uint64_t first) {
+    bool is_read = true;
+    if (!std::ranges::equal(found, expected)) {
+      for (std::uint64_t i = 0; i < found.size(); ++i) {
+        if (found[i] == expected[i]) continue;
+        wrong_.push_back(first + i);
+        is_read = is_read && expected[i] != 0;
+      }
+    }
+    tensor_digests_.push_back(is_read ? tensor_digest(expected) : 0);
+  }
+
+  const ArenaLayout& layout_;
+  const BlockMap& blocks_;
+  std::uint64_t compared_ = 0;
+  std::vector<std::uint64_t> wrong_;
+  std::vector<std::uint64_t> tensor_digests_;
+};
+
 }  // namespace
 
 struct Verification::Impl {
@@ -55,8 +103,8 @@ struct Verification::Impl {
   std::shared_ptr<FileDigests> files;  // null: the slots are the reference
   VerifyOptions options;
   BlockMap blocks;
-  SlotDigests slots;
-  std::vector<std::uint64_t> slot_digests;
+  std::optional<SlotDigests> slots;  // without files
+  std::mutex mutex;                  // of the expected digests
   std::span<const std::uint64_t> expected;
   std::vector<std::unique_ptr<DeviceDigests>> devices;  // null: gets no tensors
   std::uint32_t track = 0;
@@ -72,6 +120,7 @@ struct Verification::Impl {
         blocks(of),
         devices(with.devices.size()) {
     check_arenas(with, arenas, "verify");
+    if (!files) slots.emplace(model, blocks);
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const ArenaLayout& layout = plan.devices[i].layout;
       if (layout.placements.empty()) continue;
@@ -89,41 +138,51 @@ struct Verification::Impl {
 
   base::TimelineScope scope(std::string_view what) const { return {options.timeline, track, what}; }
 
-  std::vector<std::span<const std::uint64_t>> digest_arenas() {
-    const auto timer = scope("device digests");
-    std::vector<std::span<const std::uint64_t>> found(devices.size());
-    run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
-      if (devices[i]) found[i] = devices[i]->compute();
-    });
-    return found;
+  // Whether the digests of the files need no more time.
+  bool is_expected_ready() const { return !files || files->wait_for(std::chrono::milliseconds(0)); }
+
+  // From any thread.
+  std::span<const std::uint64_t> take_expected() {
+    const std::lock_guard lock(mutex);
+    if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
+    expected = files ? files->get() : slots->digests();
+    if (expected.size() == blocks.count()) return expected;
+    throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
   }
 
-  void take_expected() {
-    if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
-    const auto timer = scope("file digests");
-    if (files) {
-      expected = files->get();
-    } else if (slot_digests.empty()) {
-      slot_digests = slots.collect(model, blocks);
-      expected = slot_digests;
-    }
-    if (expected.size() == blocks.count()) return;
-    throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
+  using Found = std::vector<std::span<const std::uint64_t>>;  // by device
+
+  Found digest_arenas(std::vector<Comparison>& comparisons) {
+    const auto timer = scope("device digests");
+    Found found(devices.size());
+    run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
+      if (!devices[i]) return;
+      found[i] = devices[i]->compute([&](std::span<const std::uint64_t> so_far) {
+        if (is_expected_ready()) comparisons[i].advance(so_far, take_expected());
+      });
+    });
+    return found;
   }
 
   VerifyResult verify() {
     VerifyResult result;
     const auto start = Clock::now();
-    const auto found = digest_arenas();
+    std::vector<Comparison> comparisons;
+    for (const DevicePlan& device : plan.devices) comparisons.emplace_back(device.layout, blocks);
+    const Found found = digest_arenas(comparisons);
     result.digest_time_s = base::seconds_since(start);
-    take_expected();
+    {
+      const auto timer = scope("file digests");
+      take_expected();
+    }
     const auto timer = scope("compare");
     result.tensor_digests.resize(model.tensors().size());
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (!devices[i]) continue;
       result.digest_kernel_time_s =
           std::max(result.digest_kernel_time_s, devices[i]->kernel_time_s());
-      compare(i, found[i], result);
+      comparisons[i].advance(found[i], expected);
+      add(i, comparisons[i], result);
     }
     const auto is_placed = find_placed(model, plan);
     if (std::ranges::all_of(is_placed, [](bool placed) { return placed; })) {
@@ -133,25 +192,13 @@ struct Verification::Impl {
     return result;
   }
 
-  // `found` are the digests of a device's memory, in the order of its layout.
-  void compare(std::size_t device, std::span<const std::uint64_t> found, VerifyResult& result) {
+  void add(std::size_t device, const Comparison& comparison, VerifyResult& result) const {
     const ArenaLayout& layout = plan.devices[device].layout;
-    std::vector<std::uint64_t> wrong;
-    auto next = found.begin();
-    for (const Placement& placement : layout.placements) {
-      const std::uint64_t first = blocks.first[placement.tensor];
-      const std::uint64_t end = blocks.first[placement.tensor + 1];
-      bool is_read = true;
-      for (std::uint64_t block = first; block < end; ++block, ++next) {
-        if (*next == expected[block]) continue;
-        wrong.push_back(block);
-        is_read = is_read && expected[block] != 0;
-      }
-      // A tensor with a block that no slot had has no digest of the file's bytes.
-      result.tensor_digests[placement.tensor] =
-          is_read ? tensor_digest(expected.subspan(first, end - first)) : 0;
+    for (std::size_t i = 0; i < layout.placements.size(); ++i) {
+      result.tensor_digests[layout.placements[i].tensor] = comparison.tensor_digests()[i];
     }
-    result.blocks += found.size();
+    const std::vector<std::uint64_t>& wrong = comparison.wrong_blocks();
+    result.blocks += comparison.compared_blocks();
     result.compared_bytes += layout.tensor_bytes;
     result.mismatch_count += wrong.size();
     if (wrong.empty()) return;
@@ -226,6 +273,6 @@ void Verification::require(const ModelFile& model, const ArenaLayout& layout,
   if (layout.arena_bytes > 0) refuse("another arena or layout");
 }
 
-ChunkSink* Verification::sink() noexcept { return impl_->files ? nullptr : &impl_->slots; }
+ChunkSink* Verification::sink() noexcept { return impl_->slots ? &*impl_->slots : nullptr; }
 
 }  // namespace hiptool::load

@@ -3,12 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <future>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/transfer/transfer.hpp"
 #include "load/verify/verification.hpp"
@@ -41,6 +47,12 @@ struct DeviceDigestsFixture : test::WatchedDevice {
     options.readers = 3;
     options.always_stage = true;
     return options;
+  }
+  static void flip(const Buffer& memory, std::uint64_t place) {
+    std::array<std::byte, 1> byte{};
+    copy_d2h_and_wait(byte, memory.view(place, 1));
+    byte[0] ^= std::byte{1};
+    copy_h2d_and_wait(memory.view(place, 1), byte);
   }
   /// The calls that load a module and that were made so far.
   std::uint64_t module_loads() const {
@@ -77,6 +89,66 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture,
     const std::uint64_t launches = device.is_host_memory() ? 3 : 1;  // 18.1 MiB
     CHECK(table.count("hipModuleLaunchKernel") == times * launches);
   }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "the digests of much memory are compared as they arrive") {
+  // Two pieces of a GPU and a little more; the processor has no such pieces.
+  const std::uint64_t piece_bytes = device.is_host_memory() ? 1u << 20 : 64u << 20;
+  const std::uint64_t mebibyte = 1u << 20;
+  const std::vector<test::SmallTensor> several{
+      {"a", test::random_bytes(piece_bytes + 3 * mebibyte + 5, 1)},
+      {"b", test::random_bytes(100, 2)},
+      {"c", test::random_bytes(mebibyte + 1, 3)},
+      {"d", test::random_bytes(piece_bytes, 4)}};
+  const ModelFile larger =
+      ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", several));
+  const LoadPlan one = plan_load(larger, std::span(&device, 1));
+  const ArenaLayout& places = one.devices[0].layout;
+  const Buffer memory(device, places.arena_bytes);
+  test::DeviceLoader(device, staged()).load(larger, places, memory);
+  const auto files = std::make_shared<FileDigests>(larger);
+  std::vector<std::uint64_t> expected;
+  const BlockMap blocks(larger);
+  for (const Placement& placement : places.placements) {
+    const std::uint64_t first = blocks.first[placement.tensor];
+    const auto of_tensor = files->get().subspan(first, blocks.first[placement.tensor + 1] - first);
+    expected.insert(expected.end(), of_tensor.begin(), of_tensor.end());
+  }
+  DeviceDigests digests(larger, places, memory, {});
+  std::vector<std::size_t> arrived;
+  const auto check = [&](std::span<const std::uint64_t> so_far) {
+    CHECK(std::ranges::equal(so_far, std::span(expected).first(so_far.size())));
+    arrived.push_back(so_far.size());
+  };
+  CHECK(std::ranges::equal(digests.compute(check), expected));
+  const std::size_t piece = piece_bytes / block_bytes;
+  CHECK(arrived == (device.is_host_memory()
+                        ? std::vector<std::size_t>{expected.size()}
+                        : std::vector<std::size_t>{piece, 2 * piece, expected.size()}));
+  // A reader that is not done, and then one that is; damage in each piece, also over its edges.
+  for (const bool is_done : {false, true}) {
+    const auto reading = std::make_shared<FileDigests>(larger);
+    if (is_done) reading->get();
+    Verification verification(larger, one, std::span(&memory, 1), reading);
+    CHECK(verification.finish().mismatch_count == 0);
+    const std::vector<std::uint64_t> damaged{3, piece_bytes + 3 * mebibyte + 4,
+                                             piece_bytes + 4 * mebibyte, places.arena_bytes - 300};
+    for (const std::uint64_t place : damaged) flip(memory, place);
+    const VerifyResult result = verification.finish();
+    CHECK(result.mismatch_count == damaged.size());
+    REQUIRE(result.mismatches.size() == damaged.size());
+    for (std::size_t i = 0; i < damaged.size(); ++i) {
+      CHECK(result.mismatches[i].device_offset == damaged[i]);
+      flip(memory, damaged[i]);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "what takes the digests may end the pass") {
+  DeviceDigests digests(model, layout, arena, {});
+  const auto refuse = [](std::span<const std::uint64_t>) { throw std::runtime_error("refused"); };
+  CHECK_THROWS_WITH(digests.compute(refuse), "refused");
+  CHECK_FALSE(digests.compute().empty());
 }
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture,
