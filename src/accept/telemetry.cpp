@@ -14,7 +14,7 @@ namespace hiptool::accept {
 namespace {
 
 constexpr std::chrono::milliseconds sample_pause{100};
-constexpr std::chrono::seconds stop_patience{2};
+constexpr std::chrono::seconds thread_patience{2};
 
 std::optional<double> median_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(base::median(values));
@@ -80,6 +80,15 @@ void Telemetry::sample() noexcept {
   }
 }
 
+bool Telemetry::has_samples_since(TimePoint from) const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(places_.begin(), places_.end(), [this, from](const Place& place) {
+    if (libraries_.at(place.platform).sensors == nullptr) return true;
+    const auto found = samples_.find(place.device);
+    return found != samples_.end() && !found->second.empty() && found->second.back().at >= from;
+  });
+}
+
 void Telemetry::clear() {
   const std::lock_guard lock(mutex_);
   samples_.clear();
@@ -134,10 +143,15 @@ TelemetryThread::TelemetryThread(std::shared_ptr<Telemetry> telemetry)
   const auto work = [state = state_, telemetry = std::move(telemetry)] {
     std::unique_lock lock(state->mutex);
     while (!state->shall_stop) {
+      const std::uint64_t asked = state->asked;
       lock.unlock();
       telemetry->sample();
       lock.lock();
-      state->changed.wait_for(lock, sample_pause, [&state] { return state->shall_stop; });
+      state->answered = asked;
+      state->changed.notify_all();
+      state->changed.wait_for(lock, sample_pause, [&state] {
+        return state->shall_stop || state->asked > state->answered;
+      });
     }
     state->has_ended = true;
     state->changed.notify_all();
@@ -149,11 +163,20 @@ TelemetryThread::TelemetryThread(std::shared_ptr<Telemetry> telemetry)
   }
 }
 
+void TelemetryThread::sample_now() {
+  std::unique_lock lock(state_->mutex);
+  const std::uint64_t asked = ++state_->asked;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, thread_patience, [this, asked] {
+    return state_->answered >= asked || state_->has_ended;
+  });
+}
+
 bool TelemetryThread::stop() {
   std::unique_lock lock(state_->mutex);
   state_->shall_stop = true;
   state_->changed.notify_all();
-  return state_->changed.wait_for(lock, stop_patience, [this] { return state_->has_ended; });
+  return state_->changed.wait_for(lock, thread_patience, [this] { return state_->has_ended; });
 }
 
 }  // namespace hiptool::accept

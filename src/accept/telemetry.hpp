@@ -48,6 +48,8 @@ class Telemetry {
 
   /// Reads all devices once; throws nothing.
   void sample() noexcept;
+  /// Whether each device with sensors has a sample since then.
+  bool has_samples_since(TimePoint from) const;
   /// Forgets the samples so far.
   void clear();
   LoadSummary summary(const std::string& device, TimePoint from, TimePoint until) const;
@@ -87,6 +89,9 @@ class TelemetryThread {
   TelemetryThread(const TelemetryThread&) = delete;
   TelemetryThread& operator=(const TelemetryThread&) = delete;
 
+  /// Waits for a sample that begins now, for as long as a driver may take to answer.
+  void sample_now();
+
   /// False if the thread does not end and was left behind.
   bool stop();
 
@@ -94,6 +99,8 @@ class TelemetryThread {
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
+    std::uint64_t asked = 0;     // calls of sample_now()
+    std::uint64_t answered = 0;  // those of them that were made before the last sample began
     bool shall_stop = false;
     bool has_ended = false;
   };

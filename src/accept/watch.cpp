@@ -174,6 +174,8 @@ void StageWatch::add_findings(std::vector<StageResult>& results) {
 
 void StageWatch::add_telemetry(std::vector<StageResult>& results,
                                std::vector<StageMeasurement>& measurements) const {
+  // A stage may be shorter than the pause between two samples.
+  if (thread_ && !telemetry_->has_samples_since(last_at_)) thread_->sample_now();
   const TimePoint now = std::chrono::steady_clock::now();
   for (StageResult& result : results) {
     const LoadSummary summary = telemetry_->summary(result.device, last_at_, now);

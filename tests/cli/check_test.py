@@ -269,6 +269,15 @@ class Faults(Check):
         loads = [stage["telemetry"] for stage in document["stages"] if stage["device"]]
         self.assertTrue(all(load["samples"] > 0 for load in loads), document["stages"])
 
+    def test_sensors_of_stages_that_are_shorter_than_a_sample(self):
+        # One sample takes 0.6 s: two clocks of each of two GPUs.
+        document = self.verdict("copy,memory", 0, **self.with_nvml(FAKE_NVML_SLOW_MS="150"))
+        loads = [stage["telemetry"] for stage in document["stages"] if stage["device"]]
+        self.assertEqual(len(loads), 4)
+        for load in loads:
+            self.assertGreaterEqual(load["samples"], 1)
+            self.assertEqual((load["median_clock_hz"], load["most_power_w"]), (1980e6, 75.5))
+
     def test_sensors_in_every_format(self):
         words = ["check", "--size", "64KiB", "--timeout", "200", "--stage", "copy"]
         environment = fakes(**self.with_nvml())

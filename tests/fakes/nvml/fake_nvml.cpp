@@ -7,7 +7,8 @@
 /// turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT" (corrected,
 /// uncorrected, remapped, replays, nvlink, crc) that are added to the counters, FAKE_NVML_NVLINK5
 /// lets links have counters by number alone; readings last as long as the file FAKE_NVML_HANG
-/// exists, and then make one of that name with ".reached" after it; FAKE_NVML_MEMORY_C is the
+/// exists, and then make one of that name with ".reached" after it, clocks are answered after
+/// FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the
 /// temperature of the memory, whose limit is 95.
 #include <fcntl.h>
 #include <unistd.h>
@@ -107,6 +108,9 @@ nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, int type, unsigned* megahertz)
     close(creat((std::string(hang) + ".reached").c_str(), 0600));
   }
   while (hang != nullptr && access(hang, F_OK) == 0) usleep(1000);
+  if (const char* const slow_ms = std::getenv("FAKE_NVML_SLOW_MS")) {
+    usleep(static_cast<useconds_t>(std::atoi(slow_ms)) * 1000);
+  }
   return answer(megahertz, type == NVML_CLOCK_SM ? 1980 : 3201);
 }
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t, int, unsigned* celsius) {
