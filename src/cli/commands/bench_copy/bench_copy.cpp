@@ -62,7 +62,9 @@ Runner add_bench_copy(CLI::App& app) {
            OptionHelp("what copies: a copy engine or a kernel")
                .with_values(measure::copy_engine_names())
                .with_default("copy"));
-  add_text(app, "--size", "SIZES", options->sizes, "64MiB, a list 4K,1M or a range 4KiB..1GiB");
+  add_text(app, "--size", "SIZES", options->sizes,
+           OptionHelp("64MiB, a list 4K,1M or a range 4KiB..1GiB")
+               .with_default("256 MiB, of test cases 512 MiB, on cpu 16 MiB"));
   add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
   begin_group(app, "How long");
   add_choice(app, "--level,--preset", "LEVEL", options->preset, {"quick", "full", "ci"},

@@ -20,6 +20,8 @@ using measure::CopyTemplate;
 using measure::HostKind;
 
 constexpr std::uint64_t gpu_bytes = std::uint64_t{256} << 20;
+// What nvbandwidth copies without options (common.h, defaultBufferSize).
+constexpr std::uint64_t testcase_bytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t cpu_bytes = std::uint64_t{16} << 20;
 constexpr double most_time_s = 3600;
 
@@ -212,7 +214,8 @@ std::vector<measure::PlannedCopy> plan_bench_copy(const BenchCopyRequest& reques
   });
   measure::CopyRequest asked{devices, request.templates,     request.memories, request.sizes,
                              nodes,   request.allows_managed};
-  const std::uint64_t usual = has_gpu ? gpu_bytes : cpu_bytes;
+  const std::uint64_t of_gpu = request.is_steady ? testcase_bytes : gpu_bytes;
+  const std::uint64_t usual = has_gpu ? of_gpu : cpu_bytes;
   if (asked.sizes.empty()) asked.sizes = {usual};
   if (request.sizes.empty() && request.is_full) {
     asked.sizes = {usual >> 16, usual >> 12, usual >> 8, usual >> 4, usual};

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <regex>
+#include <set>
 
+#include "cli/commands/bench_copy/options.hpp"
+#include "core/platform_state.hpp"
 #include "results/bench_copy/outcome.hpp"
 #include "wrapped_cpus.hpp"
 
@@ -256,6 +260,31 @@ TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by t
     CHECK(spec["status"] == (by_kernel ? "skipped" : "ok"));
     if (by_kernel) CHECK(contains(spec["reason"].get<std::string>(), "no copy kernel"));
     if (!by_kernel) CHECK(spec["details"]["gated"] == false);
+  }
+}
+
+TEST_CASE("bench-copy: without a size copies are as large as nvbandwidth's in its test cases") {
+  Platforms platforms = core::make_platforms({}, std::make_shared<cli::testing::FakeBinder>(2));
+  for (const Platform platform : {Platform::nvidia, Platform::cpu}) {
+    const std::vector<Device> devices = platforms.devices(platform);
+    const auto sizes = [&](const cli::BenchCopyOptions& options) {
+      std::set<std::uint64_t> found;
+      for (const auto& planned :
+           cli::plan_bench_copy(cli::parse_bench_copy(options), devices, {})) {
+        found.insert(planned.spec.size_bytes);
+      }
+      return found;
+    };
+    const bool is_gpu = platform == Platform::nvidia;
+    const std::uint64_t mebibyte = 1u << 20;
+    cli::BenchCopyOptions options;
+    options.kinds = "h2d,d2h";
+    CHECK(sizes(options) == std::set{(is_gpu ? 256 : 16) * mebibyte});
+    options.kinds.clear();
+    options.testcases = {"host_to_device_memcpy_ce,all_to_host_bidirectional_memcpy_sm"};
+    CHECK(sizes(options) == std::set{(is_gpu ? 512 : 16) * mebibyte});
+    options.sizes = "64MiB";
+    CHECK(sizes(options) == std::set{64 * mebibyte});
   }
 }
 
