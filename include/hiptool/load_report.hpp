@@ -82,10 +82,11 @@ struct VerifyResult {
   /// By index of ModelFile::tensors(), of the files' bytes; 0 for tensors that the plan lacks.
   std::vector<std::uint64_t> tensor_digests;
   double duration_s = 0;
-  /// The part of it in which the devices digest their memory, with the copy of the digests to the
-  /// host; 0 for a read-back.
+  /// The part of it in which the devices digest their memory and the host copies and compares what
+  /// has arrived; 0 for a read-back.
   double digest_time_s = 0;
-  /// The digest kernel by the device's own events, of the slowest device; 0 on the processor.
+  /// The digest kernel's launches by the device's own events, of the slowest device; 0 on the
+  /// processor.
   double digest_kernel_time_s = 0;
 };
 

@@ -139,8 +139,8 @@ CounterSnapshot Telemetry::read_counters() const {
 }
 
 TelemetryThread::TelemetryThread(std::shared_ptr<Telemetry> telemetry)
-    : state_(std::make_shared<State>()) {
-  const auto work = [state = state_, telemetry = std::move(telemetry)] {
+    : telemetry_(std::move(telemetry)), state_(std::make_shared<State>()) {
+  const auto work = [state = state_, telemetry = telemetry_] {
     std::unique_lock lock(state->mutex);
     while (!state->shall_stop) {
       const std::uint64_t asked = state->asked;
@@ -163,12 +163,13 @@ TelemetryThread::TelemetryThread(std::shared_ptr<Telemetry> telemetry)
   }
 }
 
-void TelemetryThread::sample_now() {
+void TelemetryThread::wait_for_samples(TimePoint from) {
+  if (telemetry_->has_samples_since(from)) return;
   std::unique_lock lock(state_->mutex);
   const std::uint64_t asked = ++state_->asked;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, thread_patience, [this, asked] {
-    return state_->answered >= asked || state_->has_ended;
+  state_->changed.wait_for(lock, thread_patience, [this, asked, from] {
+    return state_->answered >= asked || state_->has_ended || telemetry_->has_samples_since(from);
   });
 }
 

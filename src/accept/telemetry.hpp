@@ -89,8 +89,9 @@ class TelemetryThread {
   TelemetryThread(const TelemetryThread&) = delete;
   TelemetryThread& operator=(const TelemetryThread&) = delete;
 
-  /// Waits for a sample that begins now, for as long as a driver may take to answer.
-  void sample_now();
+  /// Waits until each device with sensors has a sample since then or could not be read, for two
+  /// seconds at most.
+  void wait_for_samples(TimePoint from);
 
   /// False if the thread does not end and was left behind.
   bool stop();
@@ -99,11 +100,12 @@ class TelemetryThread {
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t asked = 0;     // calls of sample_now()
+    std::uint64_t asked = 0;     // calls of wait_for_samples()
     std::uint64_t answered = 0;  // those of them that were made before the last sample began
     bool shall_stop = false;
     bool has_ended = false;
   };
+  std::shared_ptr<Telemetry> telemetry_;
   std::shared_ptr<State> state_;
 };
 

@@ -175,12 +175,15 @@ void StageWatch::add_findings(std::vector<StageResult>& results) {
 void StageWatch::add_telemetry(std::vector<StageResult>& results,
                                std::vector<StageMeasurement>& measurements) const {
   // A stage may be shorter than the pause between two samples.
-  if (thread_ && !telemetry_->has_samples_since(last_at_)) thread_->sample_now();
+  const bool has_run = std::any_of(results.begin(), results.end(), [](const StageResult& result) {
+    return !result.device.empty() && result.status != StageStatus::skipped;
+  });
+  if (thread_ && has_run) thread_->wait_for_samples(last_at_);
   const TimePoint now = std::chrono::steady_clock::now();
   for (StageResult& result : results) {
     const LoadSummary summary = telemetry_->summary(result.device, last_at_, now);
-    if (summary.samples > 0) result.telemetry = to_object(summary);
     if (result.status == StageStatus::skipped) continue;
+    if (summary.samples > 0) result.telemetry = to_object(summary);
     add_throttling(summary, result);
     add_memory_heat(summary, result);
   }

@@ -46,7 +46,7 @@ constexpr std::chrono::milliseconds progress_interval{100};
 // needs to map its library and memory: on machines with one H200 a load of 13 GiB ends 20 to 30 ms
 // sooner where the first of them begins after this time.
 constexpr std::chrono::milliseconds driver_maps_for{15};
-constexpr std::uint32_t most_while_driver_starts = 16;
+constexpr std::uint32_t most_readers_while_driver_starts = 16;
 
 /// Passes progress on and remembers it for the report.
 class CountingObserver final : public LoadObserver {
@@ -166,7 +166,7 @@ class ModelLoad {
     // The driver starts on a few threads, which wait where all cores read, and for the lock of the
     // address space where many do: with 32 cores 16 end sooner than 24, by 10 ms.
     const std::uint32_t cores = load::choose_threads(1, UINT32_MAX, 1);
-    file_digests_->limit_threads(std::min(cores - cores / 4, most_while_driver_starts));
+    file_digests_->limit_threads(std::min(cores - cores / 4, most_readers_while_driver_starts));
   }
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)

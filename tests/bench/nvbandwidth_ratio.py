@@ -7,10 +7,10 @@ Usage: nvbandwidth_ratio.py HIPTOOL NVBANDWIDTH [--size MIB] [--rounds N] [--cas
 Measures the test cases of nvbandwidth whose names match PATTERN (all without it) on all GPUs that
 are visible; those of several GPUs are left out where there is one. In each round both programs run
 once for each case, one after the other: rates of the host's memory swing for seconds. Ctrl-C ends
-the rounds early. Prints one line for each case: both sums over its lanes,
-each lane's median of the rounds, and their ratio. Exits 1 where a ratio is off by more than 0.5 %,
-or 1 % in cases that use all GPUs at once, or the two have a different number of lanes. nvbandwidth
-0.8 is https://github.com/NVIDIA/nvbandwidth; its -j writes JSON, rates in GB/s, latencies in ns.
+the rounds early. Prints one line for each case: both sums over its lanes, each lane's median of the
+rounds, and their ratio. Exits 1 where a ratio is off by more than 0.5 %, or 1 % in cases that use
+all GPUs at once, or the two have a different number of lanes. nvbandwidth 0.8 is
+https://github.com/NVIDIA/nvbandwidth; its -j writes JSON, rates in GB/s, latencies in ns.
 """
 import argparse
 import collections
@@ -56,8 +56,11 @@ def ours(options, case):
 
 def theirs(options, case):
     command = [options.nvbandwidth, "-b", str(options.size), "-j", "-t", case]
-    document = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
-    matrix = document["nvbandwidth"]["testcases"][0].get("bandwidth_matrix", [])
+    output = subprocess.run(command, capture_output=True, text=True).stdout
+    try:
+        matrix = json.loads(output)["nvbandwidth"]["testcases"][0]["bandwidth_matrix"]
+    except (json.JSONDecodeError, KeyError, IndexError):
+        return {}   # without lanes it is off
     is_of_pairs = case.startswith("device_to_device_bidirectional")
     # Theirs of both directions are three matrices below each other; the last is their sum.
     rows = enumerate(matrix[-len(matrix) // 3:] if is_of_pairs else matrix)
@@ -103,6 +106,8 @@ def main():
                 other[case].append(theirs(options, case))
     except KeyboardInterrupt:
         cases = [case for case in cases if other[case]]   # those of the rounds so far
+        if not cases:
+            return 130
     is_right = True
     for case in cases:
         (mine, lanes), (reference, other_lanes) = map(sum_of_medians, (own[case], other[case]))

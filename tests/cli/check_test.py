@@ -270,13 +270,31 @@ class Faults(Check):
         self.assertTrue(all(load["samples"] > 0 for load in loads), document["stages"])
 
     def test_sensors_of_stages_that_are_shorter_than_a_sample(self):
-        # One sample takes 0.6 s: two clocks of each of two GPUs.
-        document = self.verdict("copy,memory", 0, **self.with_nvml(FAKE_NVML_SLOW_MS="150"))
+        # One sample takes 0.4 s: two clocks of each of two GPUs.
+        document = self.verdict("copy,memory", 0, **self.with_nvml(FAKE_NVML_SLOW_MS="100"))
         loads = [stage["telemetry"] for stage in document["stages"] if stage["device"]]
         self.assertEqual(len(loads), 4)
         for load in loads:
             self.assertGreaterEqual(load["samples"], 1)
             self.assertEqual((load["median_clock_hz"], load["most_power_w"]), (1980e6, 75.5))
+
+    def test_sensors_that_hang_in_a_stage_are_given_up_once(self):
+        hang = self.folder / "hang"   # made with the launch
+        faults = self.with_nvml(FAKE_NVML_COUNTERS=str(hang), FAKE_NVML_HANG=str(hang),
+                                FAKE_CUDA_GROWS="1:hiptool_memtest_write",
+                                FAKE_CUDA_GROWTH="0000:01:00.0 corrected 1")
+        result = run("check", "--size", "64KiB", "--timeout", "5", "--stage", "copy,memory",
+                     "--format", "json", environment=fakes(**faults))
+        document = self.assert_document(result.stdout, "check.schema.json")
+        self.assertEqual(failed(document), [])
+        warned = [(stage["stage"], warning["what"]) for stage in document["stages"]
+                  for warning in stage["warnings"] if warning["code"] == "HT-COUNTERS-UNREAD"
+                  and stage["stage"] != "doctor" and "do not answer" in warning["reason"]]
+        self.assertEqual(warned, [("memory", "counters")])
+        copied = [stage["telemetry"]["samples"] for stage in document["stages"]
+                  if stage["stage"] == "copy" and stage["device"]]
+        self.assertEqual(len(copied), 2)
+        self.assertGreater(min(copied), 0)
 
     def test_sensors_in_every_format(self):
         words = ["check", "--size", "64KiB", "--timeout", "200", "--stage", "copy"]

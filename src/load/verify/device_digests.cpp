@@ -20,15 +20,10 @@ namespace {
 // all cores end together and that Ctrl-C is seen at once.
 constexpr std::uint64_t processor_blocks = (8u << 20) / block_bytes;
 constexpr std::uint32_t most_processor_streams = 64;
-// Of a GPU. After the last one a sixth of the digests is still to be copied and compared; a launch
-// of less than 64 MiB takes no longer than what is done for it.
+// Of a GPU: after the last launch a sixth of the digests is still to be copied and compared. Below
+// 64 MiB a launch and its copy cost as much as the kernel.
 constexpr std::uint64_t gpu_launches = 6;
 constexpr std::uint64_t least_gpu_blocks = (64u << 20) / block_bytes;
-
-std::uint64_t choose_launch_blocks(const Device& device, std::uint64_t blocks) {
-  if (device.is_host_memory()) return processor_blocks;
-  return std::max(blocks / gpu_launches + 1, least_gpu_blocks);
-}
 
 std::uint64_t count_blocks(const ModelFile& model, const ArenaLayout& layout) {
   std::uint64_t count = 0;
@@ -40,6 +35,11 @@ std::uint64_t count_blocks(const ModelFile& model, const ArenaLayout& layout) {
 
 }  // namespace
 
+std::uint64_t launch_blocks(bool is_host_memory, std::uint64_t blocks) noexcept {
+  if (is_host_memory) return processor_blocks;
+  return std::max((blocks + gpu_launches - 1) / gpu_launches, least_gpu_blocks);
+}
+
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                              const VerifyOptions& options)
     : model_(model),
@@ -47,7 +47,8 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout, 
       arena_(arena),
       options_(options),
       list_(arena.device(), count_blocks(model, layout) * sizeof(std::uint64_t)),
-      launch_blocks_(choose_launch_blocks(arena.device(), count_blocks(model, layout))) {
+      launch_blocks_(launch_blocks(arena.device().is_host_memory(),
+                                   list_.size_bytes() / sizeof(std::uint64_t))) {
   const Device& device = arena.device();
   const std::uint32_t streams =
       device.is_host_memory() ? choose_threads(1, most_processor_streams, 1) : 1;
@@ -148,7 +149,7 @@ void DeviceDigests::compute_on_gpu(const OnDigests& on_digests) {
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("verify");
     const std::uint64_t first = i * launch_blocks_;
     const auto piece = std::as_writable_bytes(all.subspan(first, end_of_piece(i) - first));
-    copies_->wait(done_[i]);
+    done_[i].synchronize();
     copy_d2h(piece, list_.view(first * sizeof(std::uint64_t), piece.size()), *copies_);
     copies_->synchronize();
     if (on_digests) on_digests(all.first(end_of_piece(i)));

@@ -20,6 +20,9 @@
 
 namespace hiptool::load {
 
+/// How many of an arena's blocks one launch digests at most.
+std::uint64_t launch_blocks(bool is_host_memory, std::uint64_t blocks) noexcept;
+
 /// The digests of all blocks of 16 KiB in an arena, which its device computes in one pass: on a GPU
 /// in a few launches, so that the first digests are copied and compared while it computes others;
 /// on the processor, where a stream is one thread, in many launches on several streams.

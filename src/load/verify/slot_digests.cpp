@@ -19,10 +19,6 @@ SlotDigests::SlotDigests(const ModelFile& model, const BlockMap& blocks)
   for (std::uint32_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].size_bytes > 0) by_offset_.push_back(i);
   }
-  std::ranges::sort(by_offset_, [tensors](std::uint32_t left, std::uint32_t right) {
-    return std::tie(tensors[left].file, tensors[left].file_offset) <
-           std::tie(tensors[right].file, tensors[right].file_offset);
-  });
 }
 
 void SlotDigests::on_part(std::span<const std::byte> bytes, const Piece& part) {

@@ -21,7 +21,7 @@ class SlotDigests final : public ChunkSink {
   /// Both must outlive this object.
   SlotDigests(const ModelFile& model, const BlockMap& blocks);
 
-  /// From any thread.
+  /// From any thread; no two threads pass the same block.
   void on_part(std::span<const std::byte> bytes, const Piece& part) override;
 
   /// After the load: the digests in the order of the map; 0 for a block that was never read from
@@ -35,7 +35,7 @@ class SlotDigests final : public ChunkSink {
 
   const ModelFile& model_;
   const BlockMap& blocks_;
-  std::vector<std::uint32_t> by_offset_;  // tensors that are not empty, as they are in the files
+  std::vector<std::uint32_t> by_offset_;  // the tensors that are not empty, as the model has them
   // Zero pages of the kernel: readers touch them in parallel, for one thread it would take 2 ms.
   std::unique_ptr<std::uint64_t[], Free> digests_;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -67,7 +66,6 @@ class Comparison {
     }
   }
 
-  std::uint64_t compared_blocks() const noexcept { return compared_; }
   const std::vector<std::uint64_t>& wrong_blocks() const noexcept { return wrong_; }
   /// In the order of the layout; 0 for a tensor with a block that no slot had, whose digest is not
   /// that of the file's bytes.
@@ -103,9 +101,7 @@ struct Verification::Impl {
   std::shared_ptr<FileDigests> files;  // null: the slots are the reference
   VerifyOptions options;
   BlockMap blocks;
-  std::optional<SlotDigests> slots;  // without files
-  std::mutex mutex;                  // of the expected digests
-  std::span<const std::uint64_t> expected;
+  std::optional<SlotDigests> slots;                     // without files
   std::vector<std::unique_ptr<DeviceDigests>> devices;  // null: gets no tensors
   std::uint32_t track = 0;
   std::shared_future<std::vector<std::uint32_t>> order;  // last: its thread uses the model
@@ -141,12 +137,11 @@ struct Verification::Impl {
   // Whether the digests of the files need no more time.
   bool is_expected_ready() const { return !files || files->wait_for(std::chrono::milliseconds(0)); }
 
-  // From any thread.
-  std::span<const std::uint64_t> take_expected() {
-    const std::lock_guard lock(mutex);
+  // Waits for the files; from any thread.
+  std::span<const std::uint64_t> expected() const {
     if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
-    expected = files ? files->get() : slots->digests();
-    if (expected.size() == blocks.count()) return expected;
+    const std::span<const std::uint64_t> digests = files ? files->get() : slots->digests();
+    if (digests.size() == blocks.count()) return digests;
     throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
   }
 
@@ -158,7 +153,7 @@ struct Verification::Impl {
     run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
       if (!devices[i]) return;
       found[i] = devices[i]->compute([&](std::span<const std::uint64_t> so_far) {
-        if (is_expected_ready()) comparisons[i].advance(so_far, take_expected());
+        if (is_expected_ready()) comparisons[i].advance(so_far, expected());
       });
     });
     return found;
@@ -171,9 +166,10 @@ struct Verification::Impl {
     for (const DevicePlan& device : plan.devices) comparisons.emplace_back(device.layout, blocks);
     const Found found = digest_arenas(comparisons);
     result.digest_time_s = base::seconds_since(start);
+    std::span<const std::uint64_t> wanted;
     {
       const auto timer = scope("file digests");
-      take_expected();
+      wanted = expected();
     }
     const auto timer = scope("compare");
     result.tensor_digests.resize(model.tensors().size());
@@ -181,7 +177,8 @@ struct Verification::Impl {
       if (!devices[i]) continue;
       result.digest_kernel_time_s =
           std::max(result.digest_kernel_time_s, devices[i]->kernel_time_s());
-      comparisons[i].advance(found[i], expected);
+      comparisons[i].advance(found[i], wanted);
+      result.blocks += found[i].size();
       add(i, comparisons[i], result);
     }
     const auto is_placed = find_placed(model, plan);
@@ -198,7 +195,6 @@ struct Verification::Impl {
       result.tensor_digests[layout.placements[i].tensor] = comparison.tensor_digests()[i];
     }
     const std::vector<std::uint64_t>& wrong = comparison.wrong_blocks();
-    result.blocks += comparison.compared_blocks();
     result.compared_bytes += layout.tensor_bytes;
     result.mismatch_count += wrong.size();
     if (wrong.empty()) return;

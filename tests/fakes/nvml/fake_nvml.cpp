@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /// A fake libnvidia-ml.so.1 with one device, "0000:65:00.0", or those of FAKE_NVML_BUS_IDS, which
-/// are all the same. FAKE_NVML_INIT is the answer
-/// of its start, FAKE_NVML_REASONS the bits of why clocks are held down, of the
-/// device FAKE_NVML_REASONS_AT alone if that is set; FAKE_NVML_BARE lets all
-/// optional questions answer "not supported", FAKE_NVML_OLD those of newer drivers; FAKE_NVML_MIG
-/// turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT" (corrected,
-/// uncorrected, remapped, replays, nvlink, crc) that are added to the counters, FAKE_NVML_NVLINK5
-/// lets links have counters by number alone; readings last as long as the file FAKE_NVML_HANG
-/// exists, and then make one of that name with ".reached" after it, clocks are answered after
-/// FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the
-/// temperature of the memory, whose limit is 95.
+/// are all the same. FAKE_NVML_INIT is the answer of its start, FAKE_NVML_REASONS the bits of why
+/// clocks are held down, of the device FAKE_NVML_REASONS_AT alone if that is set; FAKE_NVML_BARE
+/// lets all optional questions answer "not supported", FAKE_NVML_OLD those of newer drivers;
+/// FAKE_NVML_MIG turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT"
+/// (corrected, uncorrected, remapped, replays, nvlink, crc) that are added to the counters,
+/// FAKE_NVML_NVLINK5 lets links have counters by number alone; readings last as long as the file
+/// FAKE_NVML_HANG exists, and then make one of that name with ".reached" after it, clocks are
+/// answered after FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the temperature of the memory, whose
+/// limit is 95.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -71,7 +71,7 @@ struct DeviceDigestsFixture : test::WatchedDevice {
 }  // namespace
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture,
-                  "the memory is digested in one launch after the load, or by 8 MiB") {
+                  "little memory is digested in one launch after the load, or by 8 MiB") {
   tensors.push_back({"large", test::random_bytes((17u << 20) + 5, 99)});
   const ModelFile larger =
       ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
@@ -125,30 +125,47 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture, "the digests of much memory are compared
   CHECK(arrived == (device.is_host_memory()
                         ? std::vector<std::size_t>{expected.size()}
                         : std::vector<std::size_t>{piece, 2 * piece, expected.size()}));
-  // A reader that is not done, and then one that is; damage in each piece, also over its edges.
+  // What takes them, and a token, end the pass with launches that are queued; the next one is
+  // right.
+  const auto refuse = [](std::span<const std::uint64_t>) { throw std::runtime_error("refused"); };
+  CHECK_THROWS_WITH(digests.compute(refuse), "refused");
+  CHECK(std::ranges::equal(digests.compute(), expected));
+  CancelToken cancel;
+  VerifyOptions options;
+  options.cancel = &cancel;
+  DeviceDigests cancelled(larger, places, memory, options);
+  const auto set = [&](std::span<const std::uint64_t>) { cancel.cancel(); };
+  if (device.is_host_memory()) {
+    CHECK(std::ranges::equal(cancelled.compute(set), expected));  // all have arrived at once
+  } else {
+    CHECK(test::code_of([&] { cancelled.compute(set); }) == ErrorCode::cancelled);
+  }
+  // Damage in each piece, also at its edges, with a reader that is done and one that may not be.
+  const std::vector<std::uint64_t> damaged{3, piece_bytes + 3 * mebibyte + 4,
+                                           piece_bytes + 4 * mebibyte, places.arena_bytes - 300};
+  for (const std::uint64_t place : damaged) flip(memory, place);
   for (const bool is_done : {false, true}) {
     const auto reading = std::make_shared<FileDigests>(larger);
     if (is_done) reading->get();
-    Verification verification(larger, one, std::span(&memory, 1), reading);
-    CHECK(verification.finish().mismatch_count == 0);
-    const std::vector<std::uint64_t> damaged{3, piece_bytes + 3 * mebibyte + 4,
-                                             piece_bytes + 4 * mebibyte, places.arena_bytes - 300};
-    for (const std::uint64_t place : damaged) flip(memory, place);
-    const VerifyResult result = verification.finish();
+    const VerifyResult result = Verification(larger, one, std::span(&memory, 1), reading).finish();
     CHECK(result.mismatch_count == damaged.size());
     REQUIRE(result.mismatches.size() == damaged.size());
     for (std::size_t i = 0; i < damaged.size(); ++i) {
       CHECK(result.mismatches[i].device_offset == damaged[i]);
-      flip(memory, damaged[i]);
     }
   }
 }
 
-TEST_CASE_FIXTURE(DeviceDigestsFixture, "what takes the digests may end the pass") {
-  DeviceDigests digests(model, layout, arena, {});
-  const auto refuse = [](std::span<const std::uint64_t>) { throw std::runtime_error("refused"); };
-  CHECK_THROWS_WITH(digests.compute(refuse), "refused");
-  CHECK_FALSE(digests.compute().empty());
+TEST_CASE("a GPU's digests are launched in six pieces at most, of 64 MiB at least") {
+  const std::uint64_t least = (64u << 20) / block_bytes;
+  for (const std::uint64_t blocks :
+       {std::uint64_t{1}, least, 6 * least, 6 * least + 1, 7 * least, std::uint64_t{9'000'001}}) {
+    CAPTURE(blocks);
+    const std::uint64_t piece = launch_blocks(false, blocks);
+    CHECK(piece >= least);
+    CHECK((blocks + piece - 1) / piece == std::min<std::uint64_t>(6, (blocks + least - 1) / least));
+    CHECK(launch_blocks(true, blocks) == (8u << 20) / block_bytes);
+  }
 }
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture,
