@@ -21,9 +21,9 @@ namespace {
 constexpr std::uint64_t processor_blocks = (8u << 20) / block_bytes;
 constexpr std::uint32_t most_processor_streams = 64;
 // Of a GPU: after the last launch a sixth of the digests is still to be copied and compared. Below
-// 64 MiB a launch and its copy cost as much as the kernel.
+// 32 MiB a launch and its copy cost as much as the kernel.
 constexpr std::uint64_t gpu_launches = 6;
-constexpr std::uint64_t least_gpu_blocks = (64u << 20) / block_bytes;
+constexpr std::uint64_t least_gpu_blocks = (32u << 20) / block_bytes;
 
 std::uint64_t count_blocks(const ModelFile& model, const ArenaLayout& layout) {
   std::uint64_t count = 0;
