@@ -101,7 +101,7 @@ class TelemetryThread {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t asked = 0;     // calls of wait_for_samples()
-    std::uint64_t answered = 0;  // those of them that were made before the last sample began
+    std::uint64_t answered = 0;  // of these calls, as many as the last sample was for
     bool shall_stop = false;
     bool has_ended = false;
   };

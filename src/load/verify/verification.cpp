@@ -67,8 +67,7 @@ class Comparison {
   }
 
   const std::vector<std::uint64_t>& wrong_blocks() const noexcept { return wrong_; }
-  /// In the order of the layout; 0 for a tensor with a block that no slot had, whose digest is not
-  /// that of the file's bytes.
+  /// Of the file's bytes, in the order of the layout; 0 for a tensor with a block that no slot had.
   const std::vector<std::uint64_t>& tensor_digests() const noexcept { return tensor_digests_; }
 
  private:
