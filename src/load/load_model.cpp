@@ -174,10 +174,12 @@ class ModelLoad {
     if (devices == 0) return;
     devices = std::min(devices, static_cast<std::uint32_t>(system::identify_gpus("/").size()));
     if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
+    const bool shares_slots = devices == 1;
     if (options_.split.kind == SplitKind::replicate) devices = 1;  // only one reads
     const std::uint64_t most_gap_bytes = model_.tensors().size() * tensor_alignment_bytes;
-    const load::StagingShape shape = load::choose_staging(
-        load::StagingHost::of_this_process(), devices, model_.tensor_bytes() + most_gap_bytes);
+    const load::StagingShape shape =
+        load::choose_staging(load::StagingHost::of_this_process(), devices,
+                             model_.tensor_bytes() + most_gap_bytes, shares_slots);
     staging_memory_ = std::make_shared<load::StagingMemory>(devices, shape.total_bytes());
   }
 
@@ -209,6 +211,8 @@ class ModelLoad {
     options.observer = &observer;
     options.timeline = base::pointer_to(options_.timeline);
     options.memory = staging_memory_;
+    // A reader that waits for a disk must not hold up others.
+    if (!is_warm()) options.parts = 1;
     if (is_shared) {
       const auto devices = static_cast<std::uint32_t>(report_.plan->devices.size());
       options.readers = std::min(half_of_cores(), load::most_readers * devices);

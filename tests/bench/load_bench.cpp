@@ -39,7 +39,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
     "load_bench [OPTIONS] [DEVICE [FILE]]; without FILE a model of 256 MiB is made\n"
-    "  --readers N --slots N --slot-bytes SIZE --streams N   the ring; 0: the loader chooses\n"
+    "  --readers N --slots N --slot-bytes SIZE --parts N --streams N   the ring; 0: chosen\n"
     "  --io automatic|buffered|direct --depth N --request SIZE --direct-request SIZE\n"
     "  --regions N        parallel regions of the file; 0: the loader chooses\n"
     "  --verify none|full|fast --verify-threads N\n"
@@ -84,16 +84,18 @@ Settings parse(int argc, char** argv) {
       {"cold", 0, nullptr, 'c'},        {"raw-threads", 1, nullptr, 'T'},
       {"raw-request", 1, nullptr, 'R'}, {"fresh", 0, nullptr, 'f'},
       {"regions", 1, nullptr, 'w'},     {"no-prepare", 0, nullptr, 'P'},
-      {"no-ramp", 0, nullptr, 'M'},     {"stage", 0, nullptr, 'S'},
-      {"probe-first", 0, nullptr, 'F'}, {"fresh-arena", 0, nullptr, 'A'},
-      {"repeat", 1, nullptr, 'n'},      {"json", 0, nullptr, 'j'},
-      {"help", 0, nullptr, 'h'},        {nullptr, 0, nullptr, 0}};
+      {"parts", 1, nullptr, 'p'},       {"no-ramp", 0, nullptr, 'M'},
+      {"stage", 0, nullptr, 'S'},       {"probe-first", 0, nullptr, 'F'},
+      {"fresh-arena", 0, nullptr, 'A'}, {"repeat", 1, nullptr, 'n'},
+      {"json", 0, nullptr, 'j'},        {"help", 0, nullptr, 'h'},
+      {nullptr, 0, nullptr, 0}};
   const auto number = [] { return static_cast<std::uint32_t>(std::stoul(optarg)); };
   for (int letter = 0; (letter = getopt_long(argc, argv, "", options.data(), nullptr)) != -1;) {
     switch (letter) {
       case 'r': settings.loader.readers = number(); break;
       case 's': settings.loader.slots = number(); break;
       case 'b': settings.loader.slot_bytes = parse_size(optarg); break;
+      case 'p': settings.loader.parts = number(); break;
       case 't': settings.loader.streams = number(); break;
       case 'i': settings.loader.read.mode = read_mode(optarg); break;
       case 'd': settings.loader.read.depth = number(); break;
@@ -116,6 +118,7 @@ Settings parse(int argc, char** argv) {
       default: std::fputs(usage, letter == 'h' ? stdout : stderr); std::exit(letter == 'h' ? 0 : 2);
     }
   }
+  if (settings.cold && settings.loader.parts == 0) settings.loader.parts = 1;  // as load_model()
   if (optind < argc) settings.device = argv[optind++];
   if (optind < argc) settings.file = argv[optind++];
   return settings;

@@ -55,4 +55,16 @@ std::vector<base::ByteRange> cut_chunks(const ModelFile& model, const ArenaLayou
   return chunks;
 }
 
+base::ByteRange part_of(const ModelFile& model, const ArenaLayout& layout,
+                        const base::ByteRange& chunk, std::uint32_t part, std::uint32_t parts) {
+  const auto begin_of = [&](std::uint32_t number) {
+    if (number == 0) return chunk.offset;
+    if (number == parts) return chunk.end();
+    const std::uint64_t end = chunk.offset + chunk.size_bytes * number / parts;
+    return std::max(chunk.offset, cut_before(model, layout, end));
+  };
+  const std::uint64_t begin = begin_of(part);
+  return {begin, begin_of(part + 1) - begin};
+}
+
 }  // namespace hiptool::load

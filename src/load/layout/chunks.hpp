@@ -20,6 +20,11 @@ namespace hiptool::load {
 std::vector<base::ByteRange> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
                                         std::uint64_t most_bytes, std::uint32_t readers = 0);
 
+/// One of the parts, nearly equal and cut in the same way, that several readers read of a chunk.
+/// Parts of a small chunk may be empty.
+base::ByteRange part_of(const ModelFile& model, const ArenaLayout& layout,
+                        const base::ByteRange& chunk, std::uint32_t part, std::uint32_t parts);
+
 /// Called by the loader's threads for each chunk; may throw, which ends the load.
 class ChunkSink {
  public:

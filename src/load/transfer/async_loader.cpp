@@ -22,6 +22,7 @@ load::TransferOptions transfer_options(AsyncLoader::Options options) {
   chosen.slot_bytes = options.slot_bytes;
   chosen.readers = options.producers;
   chosen.slots = options.slots;
+  chosen.parts = 1;
   if (options.slots == 0) {
     chosen.slots = options.producers == 1 ? load::choose_threads(1, 16, 1) + 4 : 2;
   }

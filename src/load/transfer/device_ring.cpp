@@ -30,7 +30,7 @@ DeviceRing::DeviceRing(const Device& device, TransferOptions options)
     if (bus_id) options_.reader_cpus = system::cpus_near("/", *bus_id);
   }
   StagingRing::Options ring;
-  ring.owners = options_.readers;
+  ring.owners = owners();
   ring.slots = options_.slots;
   ring.slot_bytes = options_.slot_bytes;
   ring.cpus = options_.reader_cpus;
@@ -45,8 +45,8 @@ void DeviceRing::check_options() const {
   };
   if (options_.slot_bytes == 0 || options_.slots == 0)
     refuse("a staging slot needs at least one byte");
-  const std::uint64_t slots = std::uint64_t{options_.readers} * options_.slots;
-  if (slots == 0 || options_.slot_bytes > SIZE_MAX / slots) {
+  const std::uint64_t slots = std::uint64_t{owners()} * options_.slots;
+  if (options_.readers == 0 || options_.slot_bytes > SIZE_MAX / slots) {
     refuse("the staging slots are larger than the address space");
   }
   if (options_.external_streams.empty() && options_.streams == 0) {

@@ -22,9 +22,13 @@ struct TransferOptions {
   /// Of each device. A copy engine that finds the next copy on another stream loses time: 0.89 of
   /// the link with two streams, 0.93 with one (H200, copies of 4 MiB).
   std::uint32_t streams = 1;
-  std::uint64_t slot_bytes = 0;             ///< 0: see choose_staging()
-  std::uint32_t readers = 0;                ///< threads of all devices; 0: see choose_staging()
-  std::uint32_t slots = 0;                  ///< of each reader; 0: two
+  std::uint64_t slot_bytes = 0;  ///< 0: see choose_staging()
+  std::uint32_t readers = 0;     ///< threads of all devices; 0: see choose_staging()
+  std::uint32_t slots = 0;       ///< of each reader, or shared; 0: see choose_staging()
+  /// Parts in which readers fill a slot together, so that few slots suffice for large copies. 1:
+  /// each reader has slots of its own. 0: see choose_staging() for one device; 1 for several, for
+  /// memory that is read into in place, and where a size or number of slots is given.
+  std::uint32_t parts = 0;
   std::vector<StreamRef> external_streams;  ///< instead of own ones, each for its own device
   bool always_stage = false;  ///< also where the host can write device memory in place
   ReadOptions read;
@@ -74,6 +78,8 @@ class DeviceRing {
 
  private:
   void check_options() const;
+  // Who have slots of their own: each reader, unless all share the slots.
+  std::size_t owners() const noexcept { return options_.parts > 1 ? 1 : options_.readers; }
 
   Device device_;
   TransferOptions options_;

@@ -59,18 +59,23 @@ void StagingRing::prepare() {
   is_prepared_.store(true);
 }
 
-StagingSlot& StagingRing::acquire(std::size_t owner) {
+StagingSlot* StagingRing::try_acquire(std::size_t owner) {
   if (!is_prepared_.load()) prepare();
   Owner& own = owners_[owner % owners_.size()];
   std::unique_lock lock(mutex_);
+  if (StagingSlot* slot = take_first(own.free)) return slot;
+  StagingSlot* const slot = take_first(own.in_flight);
+  lock.unlock();
+  if (slot != nullptr) wait_for(*slot);
+  return slot;
+}
+
+StagingSlot& StagingRing::acquire(std::size_t owner) {
   for (;;) {
-    if (StagingSlot* slot = take_first(own.free)) return *slot;
-    if (StagingSlot* slot = take_first(own.in_flight)) {
-      lock.unlock();
-      wait_for(*slot);
-      return *slot;
-    }
-    slot_free_.wait(lock);
+    if (StagingSlot* const slot = try_acquire(owner)) return *slot;
+    const Owner& own = owners_[owner % owners_.size()];
+    std::unique_lock lock(mutex_);
+    slot_free_.wait(lock, [&] { return !own.free.empty() || !own.in_flight.empty(); });
   }
 }
 

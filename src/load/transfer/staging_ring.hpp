@@ -67,6 +67,9 @@ class StagingRing {
   /// hands.
   StagingSlot& acquire(std::size_t owner = 0);
 
+  /// The same, but null where acquire() would wait for another thread.
+  StagingSlot* try_acquire(std::size_t owner = 0);
+
   /// Queues the slot's first bytes to the destination on the stream with the least bytes queued,
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
   /// `on_queued` is called once the slot's event is recorded after the copy, before the slot may be

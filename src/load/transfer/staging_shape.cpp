@@ -11,8 +11,30 @@ namespace hiptool::load {
 namespace {
 
 constexpr std::uint64_t mebibyte = 1u << 20;
-constexpr std::uint64_t least_slot_bytes = 2 * mebibyte;
-constexpr std::uint64_t most_slot_bytes = 4 * mebibyte;
+
+void choose_own_slots(StagingShape& shape, const StagingHost& host, std::uint32_t devices) {
+  constexpr std::uint64_t least_bytes = 2 * mebibyte;
+  constexpr std::uint64_t most_bytes = 4 * mebibyte;
+  if (devices > 2) {
+    shape.slot_bytes = mebibyte;
+  } else if (host.cache_bytes > 0) {
+    const std::uint64_t slots = std::uint64_t{shape.readers} * shape.slots * devices;
+    const std::uint64_t share = host.cache_bytes / 2 / slots;
+    shape.slot_bytes = std::clamp(share / mebibyte * mebibyte, least_bytes, most_bytes);
+  } else if (devices > 1) {
+    shape.slot_bytes = least_bytes;
+  }
+}
+
+void choose_shared_slots(StagingShape& shape, const StagingHost& host) {
+  constexpr std::uint64_t least_bytes = 4 * mebibyte;
+  constexpr std::uint64_t most_bytes = 8 * mebibyte;
+  shape.slots = 8;
+  shape.parts = 16;
+  const std::uint64_t share =
+      host.cache_bytes > 0 ? host.cache_bytes / 3 / shape.slots : most_bytes;
+  shape.slot_bytes = std::clamp(share / mebibyte * mebibyte, least_bytes, most_bytes);
+}
 
 }  // namespace
 
@@ -22,23 +44,16 @@ StagingHost StagingHost::of_this_process() {
 }
 
 StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
-                            std::uint64_t most_bytes) {
+                            std::uint64_t most_bytes, bool is_shared) {
   StagingShape shape;
   // Two GPUs and 32 cores: 14 readers each load faster than 16, by 0.02 of the links.
   const std::uint32_t spared = devices > 1 ? std::min(2 * devices, host.cores / 8) : 0;
   const std::uint64_t useful = most_bytes / mebibyte + 1;
   shape.readers = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       (host.cores - spared) / devices, 1, std::min<std::uint64_t>(most_readers, useful)));
-  const std::uint64_t slots = std::uint64_t{shape.readers} * shape.slots;
-  if (devices > 2) {
-    shape.slot_bytes = mebibyte;
-  } else if (host.cache_bytes > 0) {
-    const std::uint64_t share = host.cache_bytes / 2 / (slots * devices);
-    shape.slot_bytes = std::clamp(share / mebibyte * mebibyte, least_slot_bytes, most_slot_bytes);
-  } else if (devices > 1) {
-    shape.slot_bytes = least_slot_bytes;
-  }
+  is_shared ? choose_shared_slots(shape, host) : choose_own_slots(shape, host, devices);
   // A small model does not fill them.
+  const std::uint64_t slots = shape.total_bytes() / shape.slot_bytes;
   const std::uint64_t needed = (most_bytes / slots / mebibyte + 1) * mebibyte;
   shape.slot_bytes = std::min(shape.slot_bytes, needed);
   return shape;

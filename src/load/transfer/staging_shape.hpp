@@ -10,10 +10,13 @@ inline constexpr std::uint32_t most_readers = 16;
 /// The staging slots of one device.
 struct StagingShape {
   std::uint32_t readers = 1;
-  std::uint32_t slots = 2;  ///< of each reader
+  std::uint32_t slots = 2;  ///< of each reader, or of all
   std::uint64_t slot_bytes = 4u << 20;
+  std::uint32_t parts = 1;  ///< more than one: readers share all slots and fill them in parts
 
-  std::uint64_t total_bytes() const noexcept { return readers * slots * slot_bytes; }
+  std::uint64_t total_bytes() const noexcept {
+    return std::uint64_t{parts > 1 ? 1 : readers} * slots * slot_bytes;
+  }
 };
 
 /// What is available to a load.
@@ -25,12 +28,19 @@ struct StagingHost {
 };
 
 /// Readers and slots for each of several devices that are loaded at once with at most `most_bytes`.
-/// Slots stay small enough for all of them to share half of the last-level cache, and large enough
-/// for the link: copies of 4 MiB reach 0.97 of it, of 2 MiB 0.93. Measured on H200,
-/// 300 MiB of cache, share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88
-/// to 0.90 / 0.88 / 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md). From three on
-/// reading is slower than the links: four GPUs, 64 cores, 68 GB/s of 1 MiB and 63 of 2 MiB.
+///
+/// Shared slots are for one device and files in the page cache: eight of up to 8 MiB, which all
+/// readers fill in parts: a third of the last-level cache, or 32 MiB if that is more. Large copies
+/// leave the link idle less often: 0.977 of the link of an H200, 0.950 with own slots of 4 MiB
+/// (twelve shared ones of 4 MiB: 0.958). Onto two H200 they reached 0.4 to 0.8 of the links, own
+/// ones 0.9.
+///
+/// Otherwise each reader has two slots of its own. They stay small enough for all of them to share
+/// half of the last-level cache, and large enough for the link. Measured on H200, 300 MiB of cache,
+/// share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88 to 0.90 / 0.88 /
+/// 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md). From three on reading is
+/// slower than the links: four GPUs, 64 cores, 68 GB/s of 1 MiB and 63 of 2 MiB.
 StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
-                            std::uint64_t most_bytes);
+                            std::uint64_t most_bytes, bool is_shared);
 
 }  // namespace hiptool::load

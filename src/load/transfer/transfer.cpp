@@ -129,8 +129,13 @@ struct Transfer::Impl {
     const Device& device = plan.devices[i].device;
     TransferOptions chosen = options;
     const std::uint32_t devices = std::max(1u, count_read());
+    const bool is_staged = options.always_stage || !device.is_host_memory();
+    const bool is_sized = options.slots != 0 || options.slot_bytes != 0;
+    if (chosen.parts == 0 && (plan.devices.size() > 1 || !is_staged || is_sized)) chosen.parts = 1;
     const StagingShape shape =
-        choose_staging(StagingHost::of_this_process(), devices, plan.devices[i].layout.arena_bytes);
+        choose_staging(StagingHost::of_this_process(), devices, plan.devices[i].layout.arena_bytes,
+                       chosen.parts != 1);
+    if (chosen.parts == 0) chosen.parts = shape.parts;
     chosen.readers = options.readers != 0 ? std::max(1u, options.readers / devices) : shape.readers;
     if (chosen.slots == 0) chosen.slots = shape.slots;
     if (chosen.slot_bytes == 0) chosen.slot_bytes = shape.slot_bytes;
@@ -171,6 +176,7 @@ struct Transfer::Impl {
     FileLoad::Options chosen;
     chosen.stages = ring_of(i).stages();
     chosen.readers = resolved.readers;
+    chosen.parts = resolved.parts;
     chosen.check = [ring = &ring_of(i)] { ring->throw_if_cancelled(); };
     chosen.ramp = resolved.ramp;
     chosen.regions = resolved.regions;
@@ -191,7 +197,7 @@ struct Transfer::Impl {
     chosen.sink = sink;
     chosen.timeline = options.timeline;
     if (plan.devices.size() > 1) chosen.track = plan.devices[i].device.id() + " reader";
-    return FileLoad(model, plan.devices[i].layout, arena, files, *loaders[i], chosen).run();
+    return FileLoad(model, plan.devices[i].layout, arena, files, ring_of(i).ring(), chosen).run();
   }
 
   void require_slots_for(const ChunkSink* sink) const {
@@ -286,8 +292,8 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
     FileLoad::Options options = impl.file_options(i);
     // The load has put files into the page cache, which must not choose now.
     if (options.regions == 0) options.regions = impl.regions[i];
-    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files, *impl.loaders[i],
-                        options)
+    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
+                        impl.ring_of(i).ring(), options)
                    .probe(most_bytes);
   });
   // Device memory that is read into in place must still hold what was verified.

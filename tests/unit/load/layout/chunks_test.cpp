@@ -97,3 +97,23 @@ TEST_CASE("a ramp divides a small model among the readers") {
   CHECK(load::cut_chunks(model.model, model.layout, 8 * mebibyte, 8).size() == 8);
   CHECK(load::cut_chunks(model.model, model.layout, 8 * mebibyte).size() == 1);
 }
+
+TEST_CASE("the parts of a chunk cover it and are cut between blocks") {
+  const ChunksModel model(test::various_tensors());
+  for (const std::uint64_t most_bytes : {2 * block_bytes, 65'536ul, mebibyte}) {
+    for (const std::uint32_t parts : {1u, 3u, 16u}) {
+      CAPTURE(most_bytes);
+      CAPTURE(parts);
+      std::vector<base::ByteRange> ranges;
+      for (const auto& chunk : load::cut_chunks(model.model, model.layout, most_bytes, 1)) {
+        for (std::uint32_t part = 0; part < parts; ++part) {
+          const auto range = load::part_of(model.model, model.layout, chunk, part, parts);
+          CHECK(range.size_bytes <= chunk.size_bytes / parts + block_bytes);
+          if (range.size_bytes > 0) ranges.push_back(range);
+        }
+        REQUIRE(ranges.back().end() == chunk.end());
+      }
+      check_cut(model, ranges, most_bytes);
+    }
+  }
+}

@@ -114,11 +114,12 @@ TEST_CASE_FIXTURE(FileLoadFixture,
                   "every way of reading and every shape of the ring brings every byte") {
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
-    for (const int shape : {0, 1, 2}) {
+    for (const int shape : {0, 1, 2, 3, 4}) {
       CAPTURE(shape);
       test::evict(path);
-      auto chosen = options(mode, shape == 2 ? 1u << 20 : 40'000);
+      auto chosen = options(mode, shape == 2 || shape == 4 ? 1u << 20 : 40'000);
       chosen.ramp = shape != 1;
+      if (shape > 2) chosen.parts = 16;
       test::DeviceLoader loader(device, chosen);
       if (shape != 0) loader.prepare(model, layout);
       const Buffer arena(device, layout.arena_bytes);
@@ -136,6 +137,7 @@ TEST_CASE_FIXTURE(FileLoadFixture, "the read probe reads like a load and copies 
     CAPTURE(stages);
     auto chosen = options(ReadMode::buffered);
     chosen.always_stage = stages;
+    chosen.parts = stages ? 4 : 1;
     CancelToken cancel;
     chosen.cancel = &cancel;
     test::DeviceLoader loader(device, chosen);
@@ -161,11 +163,10 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   model = ModelFile::open(path);
   layout = lay_out(model);
   const Stream stream(device);
-  AsyncLoader::Options loader_options;
-  loader_options.producers = 3;
-  loader_options.slot_bytes = 256u << 10;
-  loader_options.external_streams = {stream};
-  AsyncLoader loader(device, loader_options);
+  StagingRing::Options ring_options;
+  ring_options.owners = 3;
+  ring_options.slot_bytes = 256u << 10;
+  StagingRing ring(device, {stream}, ring_options);
   for (const std::uint32_t regions : {1u, 4u}) {
     bool is_decided = false;
     // A reader that waits for a processor keeps its window open while the others read on.
@@ -178,7 +179,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
       chosen.check = [] {};
       chosen.regions = regions;
       const Buffer arena(device, layout.arena_bytes);
-      load::FileLoad(model, layout, arena, files, loader, chosen).run();
+      load::FileLoad(model, layout, arena, files, ring, chosen).run();
       CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
       LoadStatistics statistics;
       files.report(statistics);
@@ -268,37 +269,63 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   const auto live_before = table.live();
   for (const std::string slow_call : {"hipMemcpyAsync", "hipEventSynchronize", "hipEventRecord",
                                       "hipHostRegister", "hipGetDevice"}) {
-    CAPTURE(slow_call);
-    CancelToken cancel;
-    std::uint64_t calls_before = 0;
-    const auto give_up = [&] {
-      calls_before = table.count(slow_call);
-      cancel.cancel();
-    };
-    Hook hook(give_up);
-    auto chosen = options(ReadMode::buffered, 8'192);
-    chosen.cancel = &cancel;
-    chosen.observer = &hook;
-    ErrorCode code = ErrorCode::internal;
-    {
-      const Stream streams[]{Stream(device), Stream(device)};
-      chosen.external_streams = {streams[0], streams[1]};
-      test::DeviceLoader loader(device, chosen);
-      const Buffer arena(device, layout.arena_bytes);
-      try {
-        loader.load(model, layout, arena);
-      } catch (const Error& error) {
-        code = error.code();
+    for (const std::uint32_t parts : {1u, 4u}) {
+      CAPTURE(slow_call);
+      CAPTURE(parts);
+      CancelToken cancel;
+      std::uint64_t calls_before = 0;
+      const auto give_up = [&] {
+        calls_before = table.count(slow_call);
+        cancel.cancel();
+      };
+      Hook hook(give_up);
+      auto chosen = options(ReadMode::buffered, 8'192);
+      chosen.cancel = &cancel;
+      chosen.parts = parts;
+      chosen.observer = &hook;
+      ErrorCode code = ErrorCode::internal;
+      {
+        const Stream streams[]{Stream(device), Stream(device)};
+        chosen.external_streams = {streams[0], streams[1]};
+        test::DeviceLoader loader(device, chosen);
+        const Buffer arena(device, layout.arena_bytes);
+        try {
+          loader.load(model, layout, arena);
+        } catch (const Error& error) {
+          code = error.code();
+        }
+        CHECK(table.count(slow_call) - calls_before < 50);
+        CHECK_THROWS_AS(loader.prepare(model, layout), Error);
+        for (const Stream& stream : streams) CHECK(stream.is_done());
       }
-      CHECK(table.count(slow_call) - calls_before < 50);
-      CHECK_THROWS_AS(loader.prepare(model, layout), Error);
-      for (const Stream& stream : streams) CHECK(stream.is_done());
+      CHECK(code == ErrorCode::cancelled);
+      CHECK(table.live().registrations == live_before.registrations);
+      CHECK(table.live().events == live_before.events);
+      CHECK(table.live().streams == live_before.streams);
+      CHECK(table.live().device_memory == live_before.device_memory);
     }
-    CHECK(code == ErrorCode::cancelled);
-    CHECK(table.live().registrations == live_before.registrations);
-    CHECK(table.live().events == live_before.events);
-    CHECK(table.live().streams == live_before.streams);
-    CHECK(table.live().device_memory == live_before.device_memory);
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a reader that fails ends readers that wait for its slot or for another one") {
+  for (const std::string call : {"hipMemcpyAsync", "hipEventRecord", "hipEventSynchronize"}) {
+    for (const std::uint64_t failing : {1u, 3u, 7u}) {
+      CAPTURE(call);
+      CAPTURE(failing);
+      auto chosen = options(ReadMode::buffered);
+      chosen.readers = 6;
+      chosen.slots = 2;
+      chosen.parts = 4;
+      test::DeviceLoader loader(device, chosen);
+      loader.prepare(model, layout);
+      const Buffer arena(device, layout.arena_bytes);
+      table.fail(call, hip::hipErrorUnknown, failing);
+      CHECK_THROWS_AS(loader.load(model, layout, arena), Error);
+      table.reset();
+      loader.load(model, layout, arena);  // all slots are back
+      CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
+    }
   }
 }
 
@@ -336,6 +363,7 @@ TEST_CASE("a thousand loads leak nothing") {
     options.slot_bytes = 40'000;
     options.readers = 2;
     options.slots = 1;
+    options.parts = number % 3 == 0 ? 4 : 1;
     options.always_stage = number % 2 == 0;
     options.read.mode = number % 4 < 2 ? ReadMode::automatic : ReadMode::direct;
     options.read.direct_request_bytes = 64u << 10;

@@ -148,6 +148,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     const LoadPlan plan = plan_load(model, devices, one.split);
     test::HighestProgress progress;
     auto chosen = options(one.stages, one.regions);
+    chosen.parts = one.regions > 1 ? 3 : 1;
     chosen.observer = &progress;
     Transfer loader(model, plan, chosen);
     auto arenas = loader.allocate();
@@ -178,11 +179,13 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
   const LoadPlan plan = plan_load(model, devices, {SplitKind::replicate, {}});
   for (const std::uint64_t unreached : {0u, 1u, 3u}) {
     CAPTURE(unreached);
+    auto chosen = options(true);
+    chosen.parts = unreached == 1 ? 1 : 4;
     table->reset();
     if (unreached > 0) {
       table->fail("hipDeviceCanAccessPeer", hip::hipErrorUnknown, 1, unreached);
     }
-    Transfer loader(model, plan, options(true));
+    Transfer loader(model, plan, chosen);
     std::uint64_t reached = 0;
     for (const bool reaches : loader.reaches_first()) reached += reaches ? 1 : 0;
     CHECK(reached == 3 - unreached);
