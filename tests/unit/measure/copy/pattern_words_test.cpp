@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "hip/cpu/kernel_table.hpp"
-#include "kernel_store/images.hpp"
+#include "kernel_store/references.hpp"
 
 using namespace hiptool;
+using measure::check_half_pattern;
 using measure::check_pattern;
 using measure::pattern_word;
 using measure::shifted_seed;
@@ -29,7 +30,7 @@ TEST_CASE("pattern words: those of the kernel") {
   std::uint64_t count = expected.size();
   std::uint32_t seed = 77;
   void* arguments[] = {&out, &count, &seed};
-  REQUIRE_FALSE(kernel_store::embedded_images().empty());  // registers the host functions
+  kernel_store::register_references();
   hip::cpu::find_native("hiptool_pattern_write")({}, {}, arguments);
   std::vector<std::uint32_t> words(1000);
   write_pattern(words, seed);
