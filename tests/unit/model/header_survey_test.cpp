@@ -90,12 +90,13 @@ TEST_CASE("survey: equal names have a hash in common, which finds them") {
 
 TEST_CASE("survey: a large header that is bad at its end costs little") {
   check_refused(large_gguf("x", 99, 32 * many), "input_failed", "tensor 'x'", "type 99");
+  check_refused(large_safetensors("\"x\":{\"dtype\":1}"), "corrupt_data", "tensor 'x'",
+                "dtype is a number");
+  if (test::is_sanitized) return;  // seconds each then; the next test has names twice
   check_refused(large_gguf("7", 24, 32 * many), "corrupt_data", "tensor '7'", "twice");
   check_refused(large_gguf("x", 24, 32), "corrupt_data", "overlaps tensor '1'");
   check_refused(large_gguf("x", 24, 32 * many + 32), "corrupt_data", "tensor 'x'",
                 "beyond the file");
-  check_refused(large_safetensors("\"x\":{\"dtype\":1}"), "corrupt_data", "tensor 'x'",
-                "dtype is a number");
   check_refused(large_safetensors(last_entry("7", many)), "corrupt_data", "tensor '7'", "twice");
   check_refused(large_safetensors(last_entry("x", 5)), "corrupt_data", "overlap");
   check_refused(large_safetensors(last_entry("x", many + 1)), "corrupt_data", "tensor 'x'",

@@ -84,7 +84,10 @@ constexpr std::array divided_samples{
 TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits of one device") {
   Platforms platforms = platforms_with_processors();
   const std::vector<std::uint32_t> ids = prompt_ids(11);
-  for (const DividedSample& sample : divided_samples) {
+  // On a GPU that a fake makes a token takes long.
+  const std::size_t step = device(platforms).platform() == Platform::cpu ? 1 : 3;
+  for (std::size_t index = 0; index < divided_samples.size(); index += step) {
+    const DividedSample& sample = divided_samples[index];
     if (test::is_sanitized && sample.type != divided_samples.back().type) continue;
     CAPTURE(sample.architecture);
     const TemporaryFolder folder;
