@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Asserts on how old a system a portable binary still runs, and that it needs no vendor library.
+"""Asserts on how old a system a binary still runs, and that it needs no vendor library.
 
-Usage: portable_floor.py OBJDUMP LDD BINARY
+Usage: portable_floor.py [--helpers] OBJDUMP LDD BINARY
+
+A portable binary has the helper libraries of meson.build inside; with --helpers it may need them.
 """
 import re
 import subprocess
@@ -11,6 +13,7 @@ import sys
 FLOOR = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 LIBRARIES = re.compile(r"(linux-vdso|/lib\S*/ld-linux\S*|ld-linux\S*|libc|libm|libdl|libpthread"
                        r"|librt|libgcc_s|libstdc\+\+)(\.so\S*)?$")
+HELPERS = re.compile(r"lib(boost_context|fmt|gmp|hogweed|lzma|nettle|uring|xxhash)\.so\.\S+$")
 
 
 def output_of(*command):
@@ -18,7 +21,9 @@ def output_of(*command):
 
 
 def main():
-    objdump, ldd, binary = sys.argv[1:]
+    *helpers, objdump, ldd, binary = sys.argv[1:]
+    if helpers not in ([], ["--helpers"]):
+        sys.exit(__doc__)
     wrong = False
     reached = {}
     symbols = output_of(objdump, "-T", binary)
@@ -31,7 +36,7 @@ def main():
         print(name, ".".join(map(str, parts)), "is newer than the floor" if too_new else "")
     for line in output_of(ldd, binary).splitlines():
         library = line.split()[0]
-        if not LIBRARIES.match(library):
+        if not LIBRARIES.match(library) and not (helpers and HELPERS.match(library)):
             wrong = True
             print("needs", library)
     sys.exit(1 if wrong or "GLIBC" not in reached else 0)
