@@ -401,6 +401,7 @@ TEST_CASE("a thousand loads leak nothing") {
   // A thread that was let go frees what it ran a moment after its load.
   const auto heap_is_back = [&] { return test::live_heap_bytes <= heap_bytes + 4'096; };
   CHECK(test::comes_true(heap_is_back));
-  // Heaps of threads keep a few pages; 900 mappings of the smallest buffer would be 60 MiB.
-  CHECK(resident_bytes() <= resident + (16u << 20));
+  // Heaps of threads keep pages, 24 MiB on a busy machine; 900 mappings of the smallest buffer are
+  // 60 MiB.
+  CHECK(resident_bytes() <= resident + (40u << 20));
 }
