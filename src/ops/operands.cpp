@@ -12,7 +12,6 @@ namespace hiptool::ops {
 namespace {
 
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 31;
-constexpr std::uint64_t threads = 256;
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 44;
 
 std::uintptr_t address_of(const Tensor& tensor) {
@@ -207,7 +206,7 @@ bool has_pieces(const Tensor& tensor, const JoinedAxes& axes, std::size_t operan
   return true;
 }
 
-LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run) {
+LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run, std::uint32_t threads) {
   constexpr std::uint64_t most_blocks = narrow_limit - 1;
   const std::uint64_t runs = elements / run + (elements % run != 0 ? 1 : 0);
   LaunchConfig config;

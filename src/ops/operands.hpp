@@ -104,7 +104,7 @@ std::string list_of(std::span<const std::uint64_t> dims);
 
 void set_axes(const JoinedAxes& axes, hiptool_ops::Divisor* divisors, std::uint64_t* dims,
               std::uint32_t& count, std::uint32_t& is_wide);
-LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run);
+LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run, std::uint32_t threads = 256);
 /// Whether runs of that operand are aligned pieces.
 bool has_pieces(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
                 std::uint32_t run) noexcept;
