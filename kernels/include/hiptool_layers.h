@@ -105,6 +105,31 @@ HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
          (is_staged && has_warp_rows(type) ? unsigned{warp_teams} : unsigned{dot_teams});
 }
 
+// Products of one token whose rows come through a ring of slots in shared memory
+// (hiptool_ring_rows.h), of which each warp has its own.
+enum : unsigned {
+  ring_pieces = dot_lanes,  // of a row's turn
+  ring_token_units = 264,   // of the token for a turn in shared memory: 256 and some left out
+  ring_blocks = 2,          // of a multiprocessor, to which compilers limit their registers
+  ring_multiprocessor_bytes = 228 * 1024,  // shared memory of compute capability 9.0
+  ring_reserved_bytes = 1024,              // of these for each block
+};
+struct RingShape {
+  uint32_t tile_rows;  // of a warp; 0: the type has no ring
+  uint32_t slots;
+  uint32_t slot_units;  // of 16 bytes, for the rows of a tile
+};
+// Of ggml's number of a type.
+HIPTOOL_SHARED constexpr RingShape ring_shape(uint32_t type) {
+  if (type == 12) return {4, 2, 4 * 36};
+  if (has_warp_rows(type)) return {2, 2, 2 * 128};
+  return {0, 0, 0};
+}
+HIPTOOL_SHARED constexpr uint64_t ring_shared_bytes(RingShape shape, uint64_t pieces) {
+  const uint64_t turns = (pieces + ring_pieces - 1) / ring_pieces;
+  return (turns * ring_token_units + layer_threads / 32 * shape.slots * shape.slot_units) * 16;
+}
+
 // Rows of a matrix as they are in a model file.
 struct FileMatrix {
   uint64_t rows;

@@ -95,16 +95,19 @@ struct NibbleScales {
         is_late ? (last >> 4 & 0x0F0FU) | (second >> 2 & 0x3030U) : second & 0x3F3FU;
     const float step = f16_to_value(static_cast<uint16_t>(head.x));
     const float minimum = f16_to_value(static_cast<uint16_t>(head.x >> 16));
-    // A scale has 11 bits and its factor 6: 128 steps and a minimum have a sum of 24 bits, unless
-    // the last bit of one is too far below the other's.
-    const uint32_t place = head.x >> 10 & 31U;
-    const uint32_t above = (head.x >> 26 & 31U) - place;
-    can_shift = place > 0 && place + above < 31 && above <= 14;
+    can_shift = can_shift_of(head);
 #pragma unroll
     for (uint32_t k = 0; k < 2; ++k) {
       steps[k] = step * hiptool_blocks::number_of_byte(scales, k);
       minima[k] = minimum * hiptool_blocks::number_of_byte(least, k);
     }
+  }
+  // A scale has 11 bits and its factor 6: 128 steps and a minimum have a sum of 24 bits, unless the
+  // last bit of one is too far below the other's.
+  static __forceinline__ __device__ bool can_shift_of(uint4 head) {
+    const uint32_t place = head.x >> 10 & 31U;
+    const uint32_t above = (head.x >> 26 & 31U) - place;
+    return place > 0 && place + above < 31 && above <= 14;
   }
   __forceinline__ __device__ void shifted(uint32_t q, uint32_t run, float* four) const {
     const float taken = __fmaf_rn(steps[run], 128.0F, minima[run]);

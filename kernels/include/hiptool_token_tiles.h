@@ -69,27 +69,46 @@ struct StagedVector {
   }
 };
 
-// Stages the first part of the token and returns its norm. The norm of a token of few elements is
-// found from what is staged: the blocks of a launch wait for memory most.
+// The weights of the norm of a token of few elements, as far as a thread stages it. No kernel
+// writes them: they can be loaded while the kernel in front ends.
+struct NormScales {
+  float own[norm_turns][4];
+
+  static __forceinline__ __device__ bool suit(const float* weights, uint32_t pieces) {
+    const uint64_t width = static_cast<uint64_t>(pieces) * dot_piece;
+    return weights != nullptr && width > short_row && width <= norm_turns * layer_threads * 4;
+  }
+  __forceinline__ __device__ void load(const float* weights, uint32_t pieces) {
+    if (!suit(weights, pieces)) return;
+#pragma unroll
+    for (unsigned turn = 0; turn < norm_turns; ++turn) {
+      const uint32_t i = threadIdx.x + turn * layer_threads;
+      if (i >= pieces * 4) break;
+      read_unit(hiptool_device::read_settled_unit(weights + i * 4), own[turn]);
+    }
+  }
+};
+
+// Stages the first part of the token, of `most` pieces, and returns its norm. The norm of a token
+// of few elements is found from what is staged: the blocks of a launch wait for memory most.
 template <class Layout>
 __forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vector, const float* x,
                                                  uint32_t count, const float* weights,
-                                                 float epsilon) {
+                                                 float epsilon, const NormScales& scales,
+                                                 uint32_t most = dot_staged) {
   const uint64_t width = static_cast<uint64_t>(count) * dot_piece;
   auto* const shared = reinterpret_cast<float*>(dynamic_shared());
-  if (weights == nullptr || width <= short_row || width > norm_turns * layer_threads * 4) {
+  if (!NormScales::suit(weights, count)) {
     const TokenNorm norm = find_norm(x, width, weights, epsilon, shared);
-    vector.stage(x, norm, count < dot_staged ? count : unsigned{dot_staged});
+    vector.stage(x, norm, count < most ? count : most);
     return norm;
   }
   float runs[norm_turns][4];
-  float scales[norm_turns][4];
 #pragma unroll
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
     const uint32_t i = threadIdx.x + turn * layer_threads;
     if (i >= count * 4) break;
     load_piece<4>(x + i * 4, runs[turn]);
-    load_piece<4>(weights + i * 4, scales[turn]);
   }
   float sum = 0;
 #pragma unroll
@@ -102,7 +121,7 @@ __forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vec
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
     const uint32_t i = threadIdx.x + turn * layer_threads;
     if (i >= count * 4) break;
-    norm.apply(scales[turn], runs[turn]);
+    norm.apply(scales.own[turn], runs[turn]);
     move_bytes<16>(vector.units + Layout::place(i, vector.pitch), runs[turn]);
   }
   return norm;

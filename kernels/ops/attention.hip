@@ -334,6 +334,18 @@ __forceinline__ __device__ void attend_token(const TokenAttention& token, const 
                 out + head * all.value_size);
 }
 
+// Keys and values of earlier tokens come from memory while the kernel in front ends.
+__forceinline__ __device__ void prefetch_cache(const TokenAttention& token, const float* keys,
+                                               const float* values) {
+  const Attention& all = token.all;
+  const uint64_t head = blockIdx.x;
+  const uint64_t key = (all.first > all.window ? all.first - all.window : 0) + threadIdx.x;
+  if (head % all.group != 0 || key >= all.first) return;
+  const uint64_t shared_head = head / all.group;
+  prefetch_bytes(keys + shared_head * all.key.head + key * all.key.token, all.key_size * 4);
+  prefetch_bytes(values + shared_head * all.value.head + key * all.value.token, all.value_size * 4);
+}
+
 }  // namespace hiptool_ops
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -343,9 +355,10 @@ extern "C" __global__ void __launch_bounds__(256)
                                 const float* query_norm, const float* key_norm, const float* sinks,
                                 float* out, const uint32_t* position) {
   hiptool_device::let_next_start();
-  hiptool_device::wait_for_inputs();
   // Graphs fix their arguments when they are recorded, so the position is read from memory.
-  if (position != nullptr) token.all.first = *position;
+  if (position != nullptr) token.all.first = hiptool_device::read_settled_word(position);
+  hiptool_ops::prefetch_cache(token, keys, values);
+  hiptool_device::wait_for_inputs();
   hiptool_ops::attend_token(token, queries, new_keys, new_values, keys, values, cosines, sines,
                             query_norm, key_norm, sinks, out);
 }

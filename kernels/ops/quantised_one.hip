@@ -164,10 +164,12 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
   tiles.prefetch(matrix);
   StretchReader<Row> reader{
       tiles.line_of(matrix, team), (count + stretch_pieces - 1) / stretch_pieces, count, {}};
+  NormScales scales;
+  scales.load(norm_weights, count);
   hiptool_device::wait_for_inputs();
   reader.load(own);
   const TokenNorm norm = stage_first(StagedVector<Stretch<Row>>{dynamic_shared(), stretch_pitch, 0},
-                                     x, count, norm_weights, tiles.all.epsilon);
+                                     x, count, norm_weights, tiles.all.epsilon, scales);
   __syncthreads();
 #pragma unroll 1
   while (tile < tiles.three) {
@@ -215,12 +217,14 @@ __forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, 
   auto matrix = tiles.matrix_of(tile);
   tiles.prefetch(matrix);
   tiles.find_lines(matrix, team, lines);
+  NormScales scales;
+  scales.load(norm_weights, count);
   hiptool_device::wait_for_inputs();
   LanePieces<typename WarpRow<Row>::Stored, rows> ahead;
   ahead.load(lines, 0, own, count);
   const uint32_t pitch = staged_pitch(count);
   const TokenNorm norm = stage_first(StagedVector<QuartersOfPieces>{dynamic_shared(), pitch, 0}, x,
-                                     count, norm_weights, tiles.all.epsilon);
+                                     count, norm_weights, tiles.all.epsilon, scales);
   __syncthreads();
 #pragma unroll 1
   while (tile < tiles.three) {

@@ -53,6 +53,8 @@ BackendState::BackendState(const Device& of, const StreamRef* borrowed,
       options(chosen),
       matrix_units(matrix_units_of(of.platform(), of.info().arch)),
       has_large_blocks(has_large_blocks_of(of.platform(), of.info().arch)),
+      has_rings(of.platform() == Platform::nvidia &&
+                kernel_store::has_image("ops_quantised_ring", of.platform(), of.info().arch)),
       multiprocessors(of.info().compute_units.value_or(1)),
       own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
       stream(borrowed != nullptr ? *borrowed : *own_stream),

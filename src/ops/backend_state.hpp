@@ -36,6 +36,7 @@ struct BackendState {
   const Backend::Options options;
   const MatrixUnits matrix_units;
   const bool has_large_blocks;          // see has_large_blocks_of
+  const bool has_rings;                 // kernels of quantised_ring.hip
   const std::uint64_t multiprocessors;  // asked for once: Device::info() queries the driver
   std::optional<Stream> own_stream;
   const StreamRef stream;

@@ -18,6 +18,7 @@
 #include "ops/layers.hpp"
 #include "ops/quantised.hpp"
 #include "ops/rows.hpp"
+#include "ops/token_products.hpp"
 
 namespace hiptool::ops {
 namespace {
@@ -84,16 +85,6 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
                     out.layout().extent() * element_size_bytes(out.dtype());
   if (first >= end || begin >= past) return;
   refuse(operation, "the output " + describe(out) + " overlaps the weights");
-}
-
-/// "q4_k", "apart_q8_0": kernels have the names of types in small letters.
-std::string kernel_name_of(const hiptool_ops::FileMatrix& matrix, ElementType type) {
-  std::string name(matrix.type >= hiptool_ops::apart ? "apart_" : "");
-  for (char letter : type.name()) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    name += letter;
-  }
-  return name;
 }
 
 void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
@@ -215,18 +206,6 @@ void require_product(const Backend& backend, Tensor& out, const QuantisedTensor&
   require_apart(name, weights, out);
 }
 
-hiptool_ops::FileProduct file_product(const Tensor& out, const QuantisedTensor& weights,
-                                      const Tensor& vectors) {
-  hiptool_ops::FileProduct all{};
-  all.matrix = file_matrix(weights);
-  all.tokens = vectors.dims()[0];
-  all.x_stride = vectors.layout().strides()[0];
-  all.x_pieces = has_dot_pieces(vectors) ? 1 : 0;
-  all.out_stride = out.layout().strides()[0];
-  all.out_step = out.layout().strides()[1];
-  return all;
-}
-
 /// Of blocks of which each computes that many rows of that many tokens.
 LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64_t tokens) {
   LaunchConfig config;
@@ -234,20 +213,6 @@ LaunchConfig product_launch(std::uint64_t tiles, std::uint64_t rows, std::uint64
   config.block.x = hiptool_ops::layer_threads;
   config.shared_bytes =
       static_cast<std::uint32_t>(rows * tokens * hiptool_ops::dot_pitch * sizeof(float));
-  return config;
-}
-
-/// Of one token, which NVIDIA's kernels stage in shared memory: blocks that are there at the same
-/// time do so once for all of their tiles.
-LaunchConfig token_launch(const Backend& backend, std::uint64_t tiles,
-                          const hiptool_ops::FileMatrix& matrix) {
-  const bool is_staged = backend.device().platform() == Platform::nvidia;
-  LaunchConfig config = product_launch(tiles, 0, 0);
-  config.shared_bytes = hiptool_ops::token_shared_bytes(
-      matrix.type, matrix.columns / hiptool_ops::dot_piece, is_staged);
-  if (!is_staged) return config;
-  config.grid.x = static_cast<std::uint32_t>(
-      std::min(tiles, hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors));
   return config;
 }
 
@@ -290,68 +255,6 @@ void launch_products(const Backend& backend, const Tensor& out, const QuantisedT
          grids_of(backend, all.matrix), vectors.address(), out.address());
 }
 
-/// What kernels read: vectors with neighbours, and the norm that they compute of these.
-struct KernelInput {
-  Tensor vectors;
-  const InputNorm* norm = nullptr;
-};
-
-/// Of so many rows. Of a gate, half of them of each matrix.
-std::uint64_t tiles_of(std::span<const WeightsProduct> products, std::uint64_t rows,
-                       bool is_gated) {
-  if (is_gated) return ceil_divide(products.front().weights->rows(), rows / 2);
-  std::uint64_t tiles = 0;
-  for (const WeightsProduct& one : products) tiles += ceil_divide(one.weights->rows(), rows);
-  return tiles;
-}
-
-/// Of one token; a gate is for two matrices and has the first one's output.
-void launch_token_products(const Backend& backend, std::span<const WeightsProduct> products,
-                           const KernelInput& input, const Tensor* added,
-                           hiptool_ops::ProductGate gate = hiptool_ops::ProductGate::none) {
-  const Tensor& vector = input.vectors;
-  hiptool_ops::TokenProducts all{};
-  std::array<void*, most_products> weights{};
-  std::array<void*, most_products> outs{};
-  const bool is_staged = backend.device().platform() == Platform::nvidia;
-  std::uint32_t type = 0;
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    all.each[i] = file_product(*products[i].out, *products[i].weights, vector);
-    weights[i] = products[i].weights->blocks().address();
-    outs[i] = products[i].out->address();
-    type = std::max(type, all.each[i].matrix.type);
-  }
-  // One kernel computes all of them: if any matrix needs the type apart, whose number is the
-  // largest, the others can be read by it too.
-  for (hiptool_ops::FileProduct& one : all.each) one.matrix.type = type;
-  const hiptool_ops::FileMatrix& matrix = all.each[0].matrix;
-  const bool is_gated = gate != hiptool_ops::ProductGate::none;
-  const std::uint64_t rows = hiptool_ops::token_rows(matrix.type, is_staged);
-  all.team_rows = hiptool_ops::dot_rows_of_one;
-  std::uint64_t tiles = tiles_of(products, rows, is_gated);
-  if (is_staged && hiptool_ops::has_warp_rows(matrix.type) && !is_gated) {
-    // Half as many rows, where the blocks with most tiles then have fewer rows.
-    const std::uint64_t blocks =
-        hiptool_ops::token_blocks(matrix.type) * state_of(backend).multiprocessors;
-    const std::uint64_t smaller = tiles_of(products, rows / all.team_rows, is_gated);
-    if (ceil_divide(smaller, blocks) < all.team_rows * ceil_divide(tiles, blocks)) {
-      tiles = smaller;
-      all.team_rows = 1;
-    }
-  }
-  all.count = static_cast<std::uint32_t>(products.size());
-  all.gate = gate;
-  if (input.norm != nullptr) all.epsilon = static_cast<float>(input.norm->epsilon);
-  const LaunchConfig config = token_launch(backend, tiles, matrix);
-  launch(state_of(backend).kernel("ops_quantised_one",
-                                  "hiptool_quantised_matmul_1_" +
-                                      kernel_name_of(matrix, products.front().weights->type())),
-         config, backend.stream(), all, weights[0], weights[1], weights[2],
-         grids_of(backend, matrix), vector.address(),
-         input.norm != nullptr ? input.norm->weight->address() : nullptr,
-         added != nullptr ? added->address() : nullptr, outs[0], outs[1], outs[2]);
-}
-
 bool is_one_launch(std::span<const WeightsProduct> products, const Tensor& vectors) {
   const ElementType type = products.front().weights->type();
   return vectors.dims()[0] == 1 && has_dot_pieces(vectors) &&
@@ -360,8 +263,8 @@ bool is_one_launch(std::span<const WeightsProduct> products, const Tensor& vecto
          });
 }
 
-KernelInput kernel_input(const Backend& backend, std::span<const WeightsProduct> products,
-                         const ProductInput& input) {
+TokenInput kernel_input(const Backend& backend, std::span<const WeightsProduct> products,
+                        const ProductInput& input) {
   if (!input.norm) return {with_neighbours(backend, input.x)};
   const InputNorm& norm = *input.norm;
   if (can_norm_input(backend, products, input.x, norm)) return {input.x, &norm};
@@ -379,7 +282,7 @@ void require_products(const Backend& backend, std::span<const WeightsProduct> pr
 }
 
 void multiply(const Backend& backend, std::span<const WeightsProduct> products,
-              const KernelInput& input) {
+              const TokenInput& input) {
   if (is_one_launch(products, input.vectors)) {
     launch_token_products(backend, products, input, nullptr);
     return;
@@ -424,7 +327,7 @@ void add_quantised_matmul_into(const Backend& backend, Tensor& sum, const Quanti
                                const Tensor& x, Tensor& product) {
   const WeightsProduct one{&weights, &sum};
   require_product(backend, sum, weights, x);
-  const KernelInput input{with_neighbours(backend, x)};
+  const TokenInput input{with_neighbours(backend, x)};
   if (is_one_launch(std::span(&one, 1), input.vectors)) {
     launch_token_products(backend, std::span(&one, 1), input, &sum);
     return;
@@ -438,7 +341,7 @@ void gated_quantised_matmul_into(const Backend& backend, Tensor& out, Gate kind,
                                  const ProductInput& input, Tensor& scratch) {
   const std::array<WeightsProduct, 2> products{WeightsProduct{&gates, &out}, {&values, &scratch}};
   require_products(backend, products, input);
-  const KernelInput own = kernel_input(backend, products, input);
+  const TokenInput own = kernel_input(backend, products, input);
   const bool is_known = kind == Gate::silu || kind == Gate::gelu;
   if (is_known && gates.rows() == values.rows() && is_one_launch(products, own.vectors)) {
     launch_token_products(

@@ -147,7 +147,7 @@ class ProveSeen(CliTest):
         window = ("--window", "5")
         for architecture, dtype, kernel, *words in (
                 ("llama", "Q4_0", "hiptool_quantised_matmul_1_q4_0"),
-                ("qwen3", "BF16", "hiptool_quantised_matmul_1_bf16"),
+                ("qwen3", "BF16", "hiptool_quantised_matmul_1_ring_bf16"),
                 ("qwen3moe", "Q4_K", "hiptool_expert_matmul"),
                 ("gemma3", "Q5_K", "hiptool_quantised_matmul_1_q5_k", *window),
                 ("gpt-oss", "MXFP4", "hiptool_attention_sinks_f32", *window),

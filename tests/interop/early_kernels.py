@@ -7,14 +7,16 @@ Usage: early_kernels.py IMAGES_BIN
 Reads the embedded PTX: in a module that has hiptool_starts_early each kernel gives its way free and
 waits (griddepcontrol) before the first access to memory of the device, on the only way to it; in
 all other modules nothing does. Prefetches into the second cache are no access: they are hints, and
-that cache sees later writes.
+that cache sees later writes. Nor are read-only loads and copies to shared memory, which are for
+what no kernel that starts early writes: the host lets a kernel start early only behind another one.
 """
 import re
 import sys
 
 from kernel_images import finish, images
 
-ACCESS = re.compile(r"\s(?:ld|st|atom|red)\.(?!param|shared)|\scp\.async(?!\.bulk\.prefetch\.L2)")
+ACCESS = re.compile(r"\s(?:ld|st|atom|red)\.(?!param|shared|global\.nc)|"
+                    r"\scp\.async(?!\.bulk\.prefetch\.L2|\.cg\.shared\.global|\.commit_group)")
 
 
 def kernels_of(text):

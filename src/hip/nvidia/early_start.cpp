@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hip/nvidia/early_start.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -15,6 +16,9 @@ namespace {
 struct EarlyFunctions {
   std::shared_mutex mutex;
   std::unordered_map<CUfunction, CUmodule> modules;
+  // The stream of the last launch, if that may start early. Several threads that launch by turns
+  // lose early starts at most.
+  std::atomic<CUstream> stream = nullptr;
 };
 
 // Threads may launch while the process ends.
@@ -50,7 +54,9 @@ void forget_functions(CUmodule module) {
 
 CUresult launch_early_or_not(CUfunction function, const CudaLaunch& launch, void** arguments,
                              void** extra) {
-  if (starts_early(function)) {
+  const bool is_early = starts_early(function);
+  const CUstream before = early_functions().stream.exchange(is_early ? launch.stream : nullptr);
+  if (is_early && before == launch.stream) {
     CudaLaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmatic_stream_serialization_allowed = 1;

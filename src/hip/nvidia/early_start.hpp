@@ -11,7 +11,8 @@ void note_function(CUmodule module, CUfunction function);
 void forget_functions(CUmodule module);
 
 /// A launch of cuLaunchKernel, as early as its module permits; as any other where the driver has no
-/// such launches.
+/// such launches, and behind a kernel that does not start early: these may write what a kernel
+/// reads before it waits, as the weights of products.
 CUresult launch_early_or_not(CUfunction function, const CudaLaunch& launch, void** arguments,
                              void** extra);
 

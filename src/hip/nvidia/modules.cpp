@@ -54,6 +54,10 @@ void allow_shared_bytes(CUfunction function, unsigned shared_bytes) {
   if (cuda().cuFuncGetAttribute(&allowed, most, function) != CUDA_SUCCESS) return;
   if (shared_bytes <= static_cast<unsigned>(allowed)) return;
   cuda().cuFuncSetAttribute(function, most, static_cast<int>(shared_bytes));
+  // A multiprocessor changes how it divides memory between the first cache and shared memory only
+  // when it is idle: kernels that follow each other are to have the same division.
+  constexpr int percent = 100;
+  cuda().cuFuncSetAttribute(function, HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
 }
 
 hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

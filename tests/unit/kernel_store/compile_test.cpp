@@ -77,10 +77,10 @@ bool is_missing(Platform platform) {
 std::vector<std::string> sources_for(Platform platform) {
   std::vector<std::string> names;
   for (const Image& image : embedded_images()) {
-    const bool is_not_of_gfx90a = image.source == "fma_bf16" || image.source == "gemm_matrix" ||
-                                  image.source == "ops_matmul_groups" ||
-                                  image.source == "ops_matmul_tile" ||
-                                  image.source == "ops_quantised_many";
+    const bool is_not_of_gfx90a =
+        image.source == "fma_bf16" || image.source == "gemm_matrix" ||
+        image.source == "ops_matmul_groups" || image.source == "ops_matmul_tile" ||
+        image.source == "ops_quantised_many" || image.source == "ops_quantised_ring";
     if (image.target != "source" || (is_not_of_gfx90a && platform == Platform::amd)) continue;
     names.emplace_back(image.source);
   }
