@@ -23,7 +23,7 @@ std::string kernel_name_of(const hiptool_ops::FileMatrix& matrix, ElementType ty
   return name;
 }
 
-/// Of so many rows. Of a gate, half of them of each matrix.
+/// How many tiles of that many rows; each tile of a gate has half of its rows of each matrix.
 std::uint64_t tiles_of(std::span<const WeightsProduct> products, std::uint64_t rows,
                        bool is_gated) {
   if (is_gated) return ceil_divide(products.front().weights->rows(), rows / 2);

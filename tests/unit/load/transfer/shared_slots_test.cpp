@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -62,14 +61,16 @@ TEST_CASE_FIXTURE(SharedSlotsFixture,
   load::SharedSlots slots(ring, 4, 3);
   enter(slots, 0);
   enter(slots, 1);
+  std::atomic<int> begun{0};
   std::atomic<int> ended{0};
   const auto read = [&] {
+    ++begun;
     if (enter(slots, 2) == nullptr) ++ended;
   };
   {
     const std::jthread one(read);
     const std::jthread other(read);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (begun < 2) std::this_thread::yield();
     CHECK(ended == 0);
     slots.fail();
   }
