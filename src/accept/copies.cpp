@@ -138,8 +138,10 @@ void watch_copy(const measure::CopySpec& spec, const std::shared_ptr<LoadSensors
 void run_round(CopyRound& round, Heartbeat& heart) {
   try {
     heart.step("opening the sensors");
-    const auto sensors = std::make_shared<LoadSensors>(round.devices, round.context->root);
-    CopyPaths paths(round.devices, round.context->root);
+    const auto sensors = std::make_shared<LoadSensors>(round.devices, round.context->root,
+                                                       round.context->sensor_patience);
+    heart.step("reading the links of the GPUs");
+    CopyPaths paths(round.devices, round.context->root, round.context->sensor_patience);
     {
       const std::lock_guard lock(round.mutex);
       round.sensors = sensors;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "hip/patient_sensors.hpp"
+
 namespace hiptool::accept {
 namespace {
 
@@ -11,13 +13,14 @@ constexpr std::chrono::milliseconds read_interval{100};
 
 }  // namespace
 
-LoadSensors::LoadSensors(const std::vector<Device>& devices, const std::filesystem::path& root) {
+LoadSensors::LoadSensors(const std::vector<Device>& devices, const std::filesystem::path& root,
+                         std::chrono::milliseconds patience) {
   for (const Device& device : devices) {
     const Platform platform = device.platform();
     const std::string bus_id = device.info().pci_bus_id.value_or("");
     if (platform == Platform::cpu || bus_id.empty()) continue;
     if (libraries_.count(platform) == 0) {
-      libraries_.emplace(platform, hip::open_sensors(platform, root));
+      libraries_.emplace(platform, hip::open_patient_sensors(platform, root, patience));
     }
     if (libraries_.at(platform).sensors) bus_ids_.emplace(device.id(), Place{platform, bus_id});
   }

@@ -14,12 +14,13 @@
 
 namespace hiptool::accept {
 
-/// Reads clocks, and remembers why they were throttled. Safe under threads; a reading that hangs
-/// does not keep others from `reasons()`.
+/// Reads clocks, and remembers why they were throttled. Safe under threads; a driver that hangs is
+/// waited for no longer than the patience.
 class LoadSensors {
  public:
   /// Opens the libraries. Blocks.
-  LoadSensors(const std::vector<Device>& devices, const std::filesystem::path& root);
+  LoadSensors(const std::vector<Device>& devices, const std::filesystem::path& root,
+              std::chrono::milliseconds patience);
 
   bool can_read(const std::string& device) const { return bus_ids_.count(device) > 0; }
   /// The clock of a device now; throws nothing.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "accept/paths.hpp"
 
-#include "hip/sensors.hpp"
+#include "hip/patient_sensors.hpp"
 #include "machine/topology.hpp"
 #include "measure/boards.hpp"
 #include "system/pci_path.hpp"
 
 namespace hiptool::accept {
 
-CopyPaths::CopyPaths(const std::vector<Device>& devices, const std::filesystem::path& root) {
+CopyPaths::CopyPaths(const std::vector<Device>& devices, const std::filesystem::path& root,
+                     std::chrono::milliseconds patience) {
   std::vector<machine::TopologyDevice> linked;
   std::map<std::string, double> of_one_link;
   for (const Device& device : devices) {
@@ -22,7 +23,7 @@ CopyPaths::CopyPaths(const std::vector<Device>& devices, const std::filesystem::
     linked.push_back({device.id(), device.platform(), *info.pci_bus_id, std::nullopt});
   }
   if (linked.size() < 2) return;
-  const hip::SensorLibrary library = hip::open_sensors(Platform::nvidia, root);
+  const hip::SensorLibrary library = hip::open_patient_sensors(Platform::nvidia, root, patience);
   if (!library.sensors) return;
   for (machine::TopologyDevice& device : linked)
     device.nvlink_remotes = library.sensors->read(device.bus_id).link_remotes;

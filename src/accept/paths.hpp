@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// What the ways of copies allow at their best: slots of PCI Express, links between two GPUs.
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -17,8 +18,10 @@ namespace hiptool::accept {
 class CopyPaths {
  public:
   CopyPaths() = default;
-  /// Blocks while the sensors are opened; throws nothing for missing ones.
-  CopyPaths(const std::vector<Device>& devices, const std::filesystem::path& root);
+  /// Blocks while the sensors are opened, for the patience at most; throws nothing for missing
+  /// ones.
+  CopyPaths(const std::vector<Device>& devices, const std::filesystem::path& root,
+            std::chrono::milliseconds patience);
 
   /// Bytes per second in one direction: of a copy of one device and the host the path to its root
   /// port, at the highest speed and width of each hop; of a copy between two GPUs their NVLinks or

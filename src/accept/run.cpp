@@ -22,6 +22,7 @@
 #include "accept/workers.hpp"
 #include "base/clock.hpp"
 #include "base/host_error.hpp"
+#include "hip/patient_sensors.hpp"
 #include "runtime/decode_tokens.hpp"
 
 namespace hiptool::accept {
@@ -38,6 +39,14 @@ bool ends_device(const Fault& fault) {
   const ErrorCode code = fault.error->code();
   const bool is_call = code == ErrorCode::device && fault.error->native().has_value();
   return code == ErrorCode::device_lost || (is_call && !fault.error->is_recoverable());
+}
+
+/// A step may open the sensors of several platforms.
+std::chrono::milliseconds sensor_patience(double patience_s) {
+  constexpr double share_of_step = 0.25;
+  const std::chrono::duration<double> of_step(patience_s * share_of_step);
+  return std::min(hip::sensor_patience,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(of_step));
 }
 
 /// All stages on all devices.
@@ -63,6 +72,7 @@ class CheckRun {
     context->child = options_.child;
     context->child.timeout_s = options_.patience_s;
     context->cancel = options_.cancel;
+    context->sensor_patience = sensor_patience(options_.patience_s);
     context->kernels = options_.kernels;
     context->operations = options_.operations;
     context->model = options_.model;

@@ -304,7 +304,8 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
                    StageWork& work) {
   measure::KernelBenchOptions bench = bench_options(device, context);
   heart.step("opening the sensors of " + device.id());
-  const auto sensors = std::make_shared<LoadSensors>(std::vector<Device>{device}, context.root);
+  const auto sensors = std::make_shared<LoadSensors>(std::vector<Device>{device}, context.root,
+                                                     context.sensor_patience);
   if (sensors->can_read(device.id())) {
     bench.clock_hz = [sensors, id = device.id()] { return sensors->clock_hz(id); };
   }

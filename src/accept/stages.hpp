@@ -55,6 +55,7 @@ struct StageContext {
   std::filesystem::path root;
   measure::LibraryChild child;
   const CancelToken* cancel = nullptr;
+  std::chrono::milliseconds sensor_patience{0};
   CheckJob job;
   std::vector<std::string> kernels;     ///< empty: the level's
   std::vector<std::string> operations;  ///< likewise

@@ -161,7 +161,7 @@ void StageWatch::add_findings(std::vector<StageResult>& results) {
   const bool is_lost = is_given_up_ && (is_first_ || last_.has_value());
   if (is_lost) {
     const machine::CodeInfo* const info = machine::find_code(machine::codes::counters_unread);
-    Fault unread{info->code,   "counters", "", "the sensors do not answer", info->advice,
+    Fault unread{info->code,   "counters", "", hip::sensors_hang,         info->advice,
                  std::nullopt, {},         {}, machine::Severity::unknown};
     add_finding(results, std::move(unread));
   } else if (is_first_ && now) {

@@ -24,6 +24,7 @@
 #include "cli/output/heartbeat.hpp"
 #include "cli/process/rank.hpp"
 #include "cli/process/visible_devices.hpp"
+#include "hip/patient_sensors.hpp"
 #include "machine/selection.hpp"
 
 namespace hiptool::cli {
@@ -145,7 +146,13 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   if (environment.has_heartbeat && !common.quiet) {
     heartbeat.emplace(environment.console, environment.cancel, "hiptool " + command.name);
   }
-  return runner.run(context);
+  const int exit_code = runner.run(context);
+  if (hip::has_left_sensors() && !common.quiet) {
+    environment.console.err("warning: " + std::string(hip::sensors_hang) +
+                            ", so clocks, temperatures and throttling are missing: see `sudo dmesg "
+                            "| tail -n 50`\n");
+  }
+  return exit_code;
 }
 
 int dispatch(int argc, const char* const* argv, Session& session) {
@@ -202,6 +209,7 @@ int run(int argc, const char* const* argv, Environment& environment) {
     exit_code = report_failure(as_error(exception), session);
   }
   session.notes->print(environment.console, session.verbose);
+  environment.has_left_threads = environment.has_left_threads || hip::has_left_sensors();
   return environment.console.finish(exit_code);
 }
 

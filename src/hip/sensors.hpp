@@ -60,7 +60,12 @@ struct SensorReading {
   /// Bus ids at the far ends of the NVLinks that work: a switch's or another GPU's.
   std::optional<std::vector<std::string>> link_remotes;
   std::optional<std::vector<DeviceProcess>> processes;  ///< that compute on the device
+  /// By open_patient_sensors() only: the driver did not respond, so all values are absent.
+  bool has_timed_out = false;
 };
+
+/// The reason for missing values then.
+inline constexpr const char* sensors_hang = "the sensors do not respond";
 
 /// Whether a reason for throttling is the hardware's protection against heat or a power supply that
 /// fails, not a limit that software sets.
@@ -93,7 +98,7 @@ struct SensorLibrary {
 };
 
 /// Never throws for missing sensors. The kernel's files are read below `root`; cpu has
-/// no sensors.
+/// no sensors. Opening and reading block for ever if the driver hangs: see patient_sensors.hpp.
 SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root = "/");
 
 namespace amd {

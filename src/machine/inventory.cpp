@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "hip/patient_sensors.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::machine {
@@ -23,7 +24,8 @@ void SensorReader::read(DeviceFacts& device) {
   device.sensors_source.clear();
   auto found = libraries_.find(device.platform);
   if (found == libraries_.end()) {
-    found = libraries_.emplace(device.platform, hip::open_sensors(device.platform, root_)).first;
+    found = libraries_.emplace(device.platform, hip::open_patient_sensors(device.platform, root_))
+                .first;
   }
   const hip::SensorLibrary& library = found->second;
   device.sensors_missing = library.reason;
@@ -33,6 +35,10 @@ void SensorReader::read(DeviceFacts& device) {
     return;
   }
   hip::SensorReading reading = library.sensors->read(*device.info.pci_bus_id);
+  if (reading.has_timed_out) {
+    device.sensors_missing = hip::sensors_hang;
+    return;
+  }
   if (!has_any(reading)) {
     device.sensors_missing =
         library.sensors->source() + " reports nothing about " + *device.info.pci_bus_id;

@@ -19,6 +19,9 @@ std::vector<LinkObservation> LinkSampler::stop() {
   }
   stopped_.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (has_missed_) {
+    for (LinkObservation& observation : observations_) observation = {observation.bus_id, {}, {}};
+  }
   return observations_;
 }
 
@@ -27,7 +30,11 @@ void LinkSampler::run() {
   do {
     lock.unlock();
     read();
-    if (options_.also) options_.also();
+    if (options_.also) {
+      const auto start = std::chrono::steady_clock::now();
+      options_.also();
+      if (std::chrono::steady_clock::now() - start > options_.longest_call) has_missed_ = true;
+    }
     lock.lock();
   } while (!stopped_.wait_for(lock, options_.interval, [this] { return is_stopping_; }));
 }

@@ -15,7 +15,7 @@
 namespace hiptool::machine {
 
 /// The fastest PCIe path of one device while it was watched: idle links lower their speed, so this
-/// is what the link negotiated under load. Both are absent if no speed was reported.
+/// is what the link negotiated under load. Both are absent if no speed was reported or read.
 struct LinkObservation {
   std::string bus_id;
   std::optional<system::PciPath> fastest;
@@ -31,6 +31,9 @@ class LinkSampler {
     std::vector<std::string> bus_ids;
     std::chrono::milliseconds interval{50};
     std::function<void()> also;  ///< called after each read, on the same thread; must not throw
+    /// After a call of `also` that takes longer the observations are absent: the load may have
+    /// begun and ended meanwhile.
+    std::chrono::milliseconds longest_call{1'000};
   };
 
   explicit LinkSampler(Options options);
@@ -52,6 +55,7 @@ class LinkSampler {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool is_stopping_ = false;
+  bool has_missed_ = false;  // the thread's, as the observations
   std::thread thread_;
 };
 

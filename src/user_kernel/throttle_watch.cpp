@@ -3,6 +3,8 @@
 
 #include <exception>
 
+#include "hip/patient_sensors.hpp"
+
 namespace hiptool::user_kernel {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::chrono::milliseconds least_interval{20};  // a reading takes some
 ThrottleWatch::ThrottleWatch(const Device& device, const std::filesystem::path& root)
     : bus_id_(device.info().pci_bus_id.value_or("")) {
   if (device.platform() == Platform::cpu || bus_id_.empty()) return;
-  library_ = hip::open_sensors(device.platform(), root);
+  library_ = hip::open_patient_sensors(device.platform(), root);
   if (library_.sensors) read();
 }
 
@@ -21,6 +23,7 @@ void ThrottleWatch::read() noexcept {
   try {
     const hip::SensorReading reading = library_.sensors->read_load(bus_id_);
     last_read_ = std::chrono::steady_clock::now();
+    if (reading.has_timed_out) can_read_ = false;
     if (!reading.throttle_reasons) return;
     can_read_ = true;
     last_.clear();
@@ -32,9 +35,9 @@ void ThrottleWatch::read() noexcept {
   }
 }
 
-const std::string& ThrottleWatch::reasons() noexcept {
+std::optional<std::string> ThrottleWatch::reasons() noexcept {
   if (can_read_ && std::chrono::steady_clock::now() - last_read_ >= least_interval) read();
-  return last_;
+  return can_read_ ? std::optional(last_) : std::nullopt;
 }
 
 }  // namespace hiptool::user_kernel

@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ class ThrottleWatch {
 
   /// Whether reasons can be read at all.
   bool can_read() const { return can_read_; }
-  /// "power cap, thermal slowdown by hardware"; empty while nothing throttles. Reads the sensors at
-  /// most every 20 ms, and gives the last reading in between. Throws nothing.
-  const std::string& reasons() noexcept;
+  /// "power cap, thermal slowdown by hardware"; empty while nothing throttles, absent once the
+  /// driver does not respond. Reads the sensors at most every 20 ms, and gives the last reading in
+  /// between. Throws nothing.
+  std::optional<std::string> reasons() noexcept;
 
  private:
   void read() noexcept;

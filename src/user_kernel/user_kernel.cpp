@@ -201,19 +201,24 @@ UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run,
   const auto flush = run.is_cold ? std::make_shared<CacheFlush>(kernel.device()) : nullptr;
   auto running = std::make_unique<Running>(kernel, run, 0, flush);
   UserKernelResult result;
-  std::string reason;
+  std::optional<std::string> reason;
+  if (throttled) reason.emplace();
   const auto is_cancelled = [&run] { return run.cancel != nullptr && run.cancel->is_cancelled(); };
   // Absent if it was cancelled while the kernel ran; then nothing further can be launched.
   const auto launch_once = [&] {
     const auto elapsed_s = timed_launch(*running, [&] {
-      if (throttled) reason = throttled();
+      if (reason) reason = throttled();
     });
     if (!elapsed_s) leave_behind(std::move(running));
     return elapsed_s;
   };
   const auto add_sample = [&](double elapsed_s) {
     result.samples_s.push_back(elapsed_s);
-    if (throttled) result.throttle_reasons.push_back(reason);
+    if (reason) {
+      result.throttle_reasons.push_back(*reason);
+    } else {
+      result.throttle_reasons.clear();
+    }
   };
   result.is_device_time = running->timer.is_device_time();
   result.flush_bytes = flush ? flush->size_bytes() : 0;

@@ -65,8 +65,8 @@ struct UserKernelResult {
   std::uint64_t repeats = 1;     ///< launches whose results were checked
   bool was_interrupted = false;  ///< cancelled after the first launch: fewer repeats or samples
   std::vector<double> samples_s;
-  /// Why the clocks were held down during each sample; empty texts: they were not. No texts: nobody
-  /// was asked.
+  /// Why the clocks were held down during each sample; empty texts: they were not. No texts: it is
+  /// not known of each of them.
   std::vector<std::string> throttle_reasons;
   std::uint64_t flush_bytes = 0;  ///< written before each launch; 0: caches are warm
 
@@ -74,8 +74,9 @@ struct UserKernelResult {
   bool is_device_time = true;
 };
 
-/// Says why the clocks are held down now; called while the kernel runs.
-using ThrottleQuestion = std::function<std::string()>;
+/// Says why the clocks are held down now, and nothing if that is unknown from now on; called while
+/// the kernel runs.
+using ThrottleQuestion = std::function<std::optional<std::string>()>;
 
 /// Launches once, checks and returns the results of that launch, and measures: that launch itself
 /// for one sample; for more, as many further launches, each with the initial contents of the

@@ -283,13 +283,17 @@ class Faults(Check):
         faults = self.with_nvml(FAKE_NVML_COUNTERS=str(hang), FAKE_NVML_HANG=str(hang),
                                 FAKE_CUDA_GROWS="1:hiptool_memtest_write",
                                 FAKE_CUDA_GROWTH="0000:01:00.0 corrected 1")
-        result = run("check", "--size", "64KiB", "--timeout", "5", "--stage", "copy,memory",
-                     "--format", "json", environment=fakes(**faults))
+        result = run("check", "--size", "64KiB", "--timeout", "20", "--stage",
+                     "copy,memory,kernels", "--spread", "90%", "--format", "json",
+                     environment=fakes(**faults))
         document = self.assert_document(result.stdout, "check.schema.json")
         self.assertEqual(failed(document), [])
+        # It reads clocks by itself, and cannot.
+        self.assertEqual([stage["status"] for stage in document["stages"]
+                          if stage["stage"] == "kernels" and stage["device"]], ["passed", "passed"])
         warned = [(stage["stage"], warning["what"]) for stage in document["stages"]
                   for warning in stage["warnings"] if warning["code"] == "HT-COUNTERS-UNREAD"
-                  and stage["stage"] != "doctor" and "do not answer" in warning["reason"]]
+                  and stage["stage"] != "doctor" and "do not respond" in warning["reason"]]
         self.assertEqual(warned, [("memory", "counters")])
         copied = [stage["telemetry"]["samples"] for stage in document["stages"]
                   if stage["stage"] == "copy" and stage["device"]]

@@ -2,6 +2,7 @@
 #include "measure/copy/device_watch.hpp"
 
 #include "base/contains.hpp"
+#include "hip/patient_sensors.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -43,7 +44,7 @@ DeviceWatch::DeviceWatch(Platforms& platforms, const std::vector<Device>& device
     const Platform platform = device.platform();
     const PlatformStatus& status = platforms.status(platform);
     if (!libraries_.contains(platform)) {
-      libraries_.emplace(platform, hip::open_sensors(platform, root));
+      libraries_.emplace(platform, hip::open_patient_sensors(platform, root));
     }
     const hip::SensorLibrary& library = libraries_.at(platform);
     WatchedDevice context{device,
@@ -66,10 +67,12 @@ DeviceWatch::DeviceWatch(Platforms& platforms, const std::vector<Device>& device
   }
 }
 
-hip::SensorReading DeviceWatch::read(const WatchedDevice& context) {
+hip::SensorReading DeviceWatch::read(WatchedDevice& context) {
   const hip::SensorLibrary& library = libraries_.at(context.device.platform());
   if (!library.sensors || !context.info.pci_bus_id) return {};
-  return library.sensors->read(*context.info.pci_bus_id);
+  hip::SensorReading reading = library.sensors->read(*context.info.pci_bus_id);
+  if (reading.has_timed_out) context.sensors_missing = hip::sensors_hang;
+  return reading;
 }
 
 void DeviceWatch::look() noexcept {

@@ -28,14 +28,15 @@ struct WatchedDevice {
   std::string runtime;  ///< empty: unknown
   std::optional<int> numa_node;
   std::string sensors_source;   ///< empty: no sensors
-  std::string sensors_missing;  ///< the reason why there are none
+  std::string sensors_missing;  ///< the reason why there are none, or not all of their values
   DeviceState before, during, after;
 };
 
 /// Reads links and sensors of devices without starting a device.
 class DeviceWatch {
  public:
-  /// Reads the state before the copies. Blocks for some milliseconds.
+  /// Reads the state before the copies. Blocks for some milliseconds; while the driver does not
+  /// respond, for hip::sensor_patience.
   DeviceWatch(Platforms& platforms, const std::vector<Device>& devices,
               const std::filesystem::path& root);
 
@@ -49,7 +50,7 @@ class DeviceWatch {
   const std::vector<WatchedDevice>& devices() const noexcept { return contexts_; }
 
  private:
-  hip::SensorReading read(const WatchedDevice& context);
+  hip::SensorReading read(WatchedDevice& context);
 
   std::filesystem::path root_;
   std::map<Platform, hip::SensorLibrary> libraries_;

@@ -123,6 +123,10 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 
 void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const measure::WatchedDevice& watched : outcome.devices) {
+    if (watched.sensors_missing == hip::sensors_hang) {
+      lines.push_back({Tone::warning, fmt::format("{}: {}, so throttling may be missed",
+                                                  watched.device.id(), hip::sensors_hang)});
+    }
     const auto& reasons = watched.during.sensors.throttle_reasons;
     if (!reasons || reasons->empty()) continue;
     lines.push_back({Tone::warning, fmt::format("{}: clocks were throttled: {}",

@@ -6,9 +6,9 @@
 /// FAKE_NVML_MIG turns MIG on; FAKE_NVML_COUNTERS is a file with lines "BUS_ID NAME COUNT"
 /// (corrected, uncorrected, remapped, replays, nvlink, crc) that are added to the counters,
 /// FAKE_NVML_NVLINK5 lets links have counters by number alone; readings last as long as the file
-/// FAKE_NVML_HANG exists, and then make one of that name with ".reached" after it, clocks are
-/// answered after FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the temperature of the memory, whose
-/// limit is 95.
+/// FAKE_NVML_HANG exists, the start as long as FAKE_NVML_HANG_INIT, and then make one of that name
+/// with ".reached" after it; clocks are answered after FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the
+/// temperature of the memory, whose limit is 95.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -67,6 +67,14 @@ unsigned long long added(nvmlDevice_t device, const char* counter) {
   return sum;
 }
 
+/// As long as the file that the variable names exists.
+void hang_by(const char* variable) {
+  const char* const file = std::getenv(variable);
+  if (file == nullptr || access(file, F_OK) != 0) return;
+  close(creat((std::string(file) + ".reached").c_str(), 0600));
+  while (access(file, F_OK) == 0) usleep(1000);
+}
+
 pid_t parent_or_self() { return std::getenv("FAKE_NVML_SELF") != nullptr ? getpid() : getppid(); }
 
 }  // namespace
@@ -76,6 +84,7 @@ extern "C" {
 int fake_nvml_starts() { return starts; }
 
 nvmlReturn_t nvmlInit_v2() {
+  hang_by("FAKE_NVML_HANG_INIT");
   const char* result = std::getenv("FAKE_NVML_INIT");
   if (result != nullptr) return std::atoi(result);
   ++starts;
@@ -101,12 +110,7 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned length) {
   return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, int type, unsigned* megahertz) {
-  // A driver that hangs.
-  const char* hang = std::getenv("FAKE_NVML_HANG");
-  if (hang != nullptr && access(hang, F_OK) == 0) {
-    close(creat((std::string(hang) + ".reached").c_str(), 0600));
-  }
-  while (hang != nullptr && access(hang, F_OK) == 0) usleep(1000);
+  hang_by("FAKE_NVML_HANG");
   if (const char* const slow_ms = std::getenv("FAKE_NVML_SLOW_MS")) {
     usleep(static_cast<useconds_t>(std::atoi(slow_ms)) * 1000);
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <utility>
 
 #include "support.hpp"
 #include "system/pci.hpp"
@@ -80,6 +81,24 @@ TEST_CASE("link sampler: it reads at least once, however short the work is") {
   const PciTree tree;
   LinkSampler sampler(options_for(tree));
   CHECK(sampler.stop().at(0).fastest);
+}
+
+TEST_CASE("link sampler: what it may have missed while it called the other is absent") {
+  const PciTree tree;
+  std::promise<void> called;
+  LinkSampler::Options options = options_for(tree);
+  options.longest_call = std::chrono::milliseconds(0);
+  bool is_first = true;
+  options.also = [&] {
+    if (std::exchange(is_first, false)) called.set_value();
+  };
+  LinkSampler sampler(std::move(options));
+  called.get_future().wait();
+  const std::vector<LinkObservation> seen = sampler.stop();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].bus_id == bus_id);
+  CHECK_FALSE(seen[0].fastest);
+  CHECK_FALSE(seen[0].fastest_bytes_per_s);
 }
 
 TEST_CASE("link sampler: a device that reports nothing has no path") {

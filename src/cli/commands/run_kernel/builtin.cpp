@@ -17,7 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
 #include "cli/output/ticker.hpp"
-#include "hip/sensors.hpp"
+#include "hip/patient_sensors.hpp"
 #include "hiptool/error.hpp"
 #include "machine/inventory.hpp"
 #include "measure/kernel_thresholds.hpp"
@@ -134,7 +134,7 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context, Ti
     bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
   }
   const hip::SensorLibrary sensors =
-      hip::open_sensors(device.platform(), context.environment.system_root);
+      hip::open_patient_sensors(device.platform(), context.environment.system_root);
   if (sensors.sensors && facts.info.pci_bus_id) {
     bench.clock_hz = [&] { return sensors.sensors->read(*facts.info.pci_bus_id).clock_hz; };
   }
