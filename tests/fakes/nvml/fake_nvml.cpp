@@ -10,9 +10,12 @@
 /// with ".reached" after it; clocks are answered after FAKE_NVML_SLOW_MS; FAKE_NVML_MEMORY_C is the
 /// temperature of the memory, whose limit is 95.
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -70,9 +73,18 @@ unsigned long long added(nvmlDevice_t device, const char* counter) {
 /// As long as the file that the variable names exists.
 void hang_by(const char* variable) {
   const char* const file = std::getenv(variable);
-  if (file == nullptr || access(file, F_OK) != 0) return;
-  close(creat((std::string(file) + ".reached").c_str(), 0600));
-  while (access(file, F_OK) == 0) usleep(1000);
+  if (file == nullptr) return;
+  const int changes = inotify_init1(IN_CLOEXEC);
+  // Of a file that is removed while others have it open only the number of links changes.
+  const int watch = inotify_add_watch(changes, file, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (watch >= 0) {
+    close(creat((std::string(file) + ".reached").c_str(), 0600));
+    char change[sizeof(inotify_event) + NAME_MAX + 1];
+    while (access(file, F_OK) == 0) {
+      if (read(changes, change, sizeof change) < 0 && errno != EINTR) std::abort();
+    }
+  }
+  close(changes);
 }
 
 pid_t parent_or_self() { return std::getenv("FAKE_NVML_SELF") != nullptr ? getpid() : getppid(); }

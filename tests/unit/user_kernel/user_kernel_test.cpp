@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "hip/cpu/kernel_table.hpp"
@@ -364,6 +365,20 @@ TEST_CASE("samples are marked with why the clocks are held down") {
           return std::string(++asked == 3 ? "power cap" : "");
         }).throttle_reasons == std::vector<std::string>{"power cap"});
   CHECK(run_user_kernel(kernel, run).throttle_reasons.empty());
+}
+
+TEST_CASE("samples are not marked once it is unknown why the clocks are held down") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"));
+  UserKernelRun run = add_run();
+  run.samples = 4;
+  int asked = 0;
+  const UserKernelResult result = run_user_kernel(kernel, run, [&] {
+    return ++asked == 3 ? std::nullopt : std::optional<std::string>("power cap");
+  });
+  CHECK(asked == 3);  // the driver does not respond: nobody waits for it again
+  CHECK(result.samples_s.size() == 4);
+  CHECK(result.throttle_reasons.empty());
 }
 
 TEST_CASE("cancelled after the first launch, a run returns what it checked and measured") {
