@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The quantised types of GGUF to f32.
-#include "hiptool_blocks.h"
+#include "hiptool_blocks_iq.h"
 
 using namespace hiptool_blocks;
 
@@ -8,10 +8,12 @@ namespace {
 
 // A thread takes four values of each half of 256, so that neighbours read and write neighbouring
 // addresses, and both halves' loads are in flight before the first value is stored.
-template <unsigned values, unsigned block_bytes, void (*four_values)(const Place&, float*)>
+template <Type type>
 inline __device__ void convert(const uint8_t* __restrict__ blocks,
                                const uint16_t* __restrict__ grids, uint4* __restrict__ out,
                                uint64_t count) {
+  constexpr unsigned values = BlockSize<type>::values;
+  constexpr unsigned block_bytes = BlockSize<type>::bytes;
   const uint64_t end = (count + 255) / 256 * 32;
   const uint64_t stride = unit_stride();
   for (uint64_t unit = first_unit(); unit < end; unit += stride) {
@@ -25,8 +27,9 @@ inline __device__ void convert(const uint8_t* __restrict__ blocks,
 #pragma unroll
     for (unsigned half = 0; half < 2; ++half) {
       const uint64_t at = half == 0 ? first : second;
-      four_values({blocks + at / values * block_bytes, grids, static_cast<uint32_t>(at % values)},
-                  numbers[half]);
+      four_values<type>(
+          {blocks + at / values * block_bytes, grids, static_cast<uint32_t>(at % values)},
+          numbers[half]);
     }
     out[first / 4] = make_unit(numbers[0]);
     out[second / 4] = make_unit(numbers[1]);
@@ -41,9 +44,9 @@ extern "C" __global__ void __launch_bounds__(256)
     hiptool_dequantize(const uint8_t* __restrict__ blocks, const uint16_t* __restrict__ grids,
                        uint4* __restrict__ out, uint64_t count, uint32_t type) {
   switch (type) {
-#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)     \
-  case name:                                                          \
-    convert<values, bytes, name##_values>(blocks, grids, out, count); \
+#define HIPTOOL_QUANTISED(name, ...)          \
+  case name:                                  \
+    convert<name>(blocks, grids, out, count); \
     break;
 #include "hiptool_quantised.def"
     default: break;

@@ -256,6 +256,12 @@ struct Sum {
     return a + b;
   }
 };
+struct Or {
+  template <class Value>
+  static __device__ Value join(Value a, Value b) {
+    return a | b;
+  }
+};
 struct Xor {
   template <class Value>
   static __device__ Value join(Value a, Value b) {

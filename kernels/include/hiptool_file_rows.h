@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Rows of the matrices of model files in pieces of 16 columns, and the order of a row's product
-// with a vector, which depends on the number of columns only: piece p belongs to lane p % 64, each
-// lane adds its elements in their order by fused multiply-add, and one tree joins the lanes (those
-// that are 32, 16, .. apart).
+// with a vector x, which depends on the type and on the number of columns only:
+// * piece p belongs to lane p % 64, which adds its pieces in their order;
+// * of a plain type a lane adds the products of its elements in their order by fused multiply-add;
+// * of a quantised type the values of a piece are step * n - minimum. A lane adds the products n *
+// x
+//   of the piece in their order by fused multiply-add, beginning with 0, then the step times this
+//   sum, and then, where the type has minima, -minimum times the piece's sum of x, each by one
+//   fused multiply-add. No value is rounded. The sum of x: (x0 + x1) + (x2 + x3) of each four, and
+//   of these four sums (s0 + s2) + (s1 + s3);
+// * one tree joins the lanes (those that are 32, 16, .. apart).
+// With u = 2^-24 and k columns, to first order in u, the product of a quantised row is off by no
+// more than (22 + 2 ceil(k / 1024)) u times the sum of |step * n * x| + |minimum * x|: that many
+// roundings at most are on the way of each product. Sums of a piece are not multiplied by its step
+// yet, so that they leave the range of f32 from |x| = 2^116 on (numbers have no more than 8 bits),
+// where an RMS norm has left it long before.
 #pragma once
-#include "hiptool_blocks.h"
+#include "hiptool_blocks_iq.h"
 #include "hiptool_elements.h"
 #include "hiptool_layers.h"
 
@@ -12,24 +24,64 @@ namespace hiptool_ops {
 
 using namespace hiptool_device;
 
-// The elements of a piece of a row, as f32; those past its end are 0. For a type apart nothing is
-// specialised (see type_of_memory).
-template <unsigned values, unsigned bytes,
-          void (*four_values)(const hiptool_blocks::Place&, float*), bool is_apart = false>
+// Of a row; plain types have no scale.
+struct RowPiece {
+  float numbers[dot_piece];
+  hiptool_blocks::Scale scale;
+};
+
+// Which steps of the order a type has.
+struct PieceRule {
+  bool has_scale;
+  bool has_minimum;
+};
+template <class Row>
+__forceinline__ __device__ PieceRule rule_of() {
+  return {Row::has_scale, Row::has_minimum};
+}
+
+// With what the sum of a piece begins in a lane that has `sum`, and the lane after it. `of_x`: the
+// piece's sum of x.
+inline __device__ float begin_piece(PieceRule rule, float sum) { return rule.has_scale ? 0 : sum; }
+inline __device__ float end_piece(PieceRule rule, const hiptool_blocks::Scale& scale, float added,
+                                  float of_x, float sum) {
+  if (!rule.has_scale) return added;
+  sum = __fmaf_rn(scale.step, added, sum);
+  return rule.has_minimum ? __fmaf_rn(-scale.minimum, of_x, sum) : sum;
+}
+inline __device__ float sum_of_four(const float* x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+inline __device__ float sum_of_piece(const float* x) {
+  return (sum_of_four(x) + sum_of_four(x + 8)) + (sum_of_four(x + 4) + sum_of_four(x + 12));
+}
+
+// For a type apart nothing is specialised (see type_of_memory).
+template <hiptool_blocks::Type type, bool is_apart = false>
 struct BlockRow {
+  using Block = hiptool_blocks::Block<type>;
+  enum : bool { has_scale = true, has_minimum = Block::has_minimum };
+  using Size = hiptool_blocks::BlockSize<type>;
+
   static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t* grids,
-                                                    uint32_t piece, float* numbers) {
-    constexpr uint32_t pieces = values / dot_piece;
-    const uint8_t* const block = row + static_cast<uint64_t>(piece / pieces) * bytes;
+                                                    uint32_t piece, RowPiece& to) {
+    constexpr uint32_t pieces = Size::values / dot_piece;
+    const uint8_t* const block = row + static_cast<uint64_t>(piece / pieces) * Size::bytes;
     // A multiple of 16, from which compilers see that all share what a scale is made of.
     const uint32_t i = piece % pieces * dot_piece;
 #pragma unroll
-    for (uint32_t j = 0; j < dot_piece; j += 4) four_values({block, grids, i + j}, numbers + j);
+    for (uint32_t j = 0; j < dot_piece; j += 4) {
+      Block::numbers({block, grids, i + j}, to.numbers + j);
+    }
+    to.scale = Block::scale({block, grids, i});
   }
   static __forceinline__ __device__ void load(const FileMatrix&, const uint8_t* row,
-                                              const uint16_t* grids, uint32_t piece,
-                                              float* numbers) {
-    load_whole(row, grids, piece, numbers);
+                                              const uint16_t* grids, uint32_t piece, RowPiece& to) {
+    load_whole(row, grids, piece, to);
+  }
+  static __forceinline__ __device__ void make_values(RowPiece& piece) {
+#pragma unroll
+    for (uint32_t j = 0; j < dot_piece; j += 4) {
+      hiptool_blocks::scale_numbers<type>(piece.scale, piece.numbers + j);
+    }
   }
 };
 
@@ -69,63 +121,69 @@ struct PieceBytes {
 };
 
 template <>
-__forceinline__ __device__ void BlockRow<256, 144, hiptool_blocks::q4_k_values>::load_whole(
-    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
-  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 144;
+__forceinline__ __device__ void BlockRow<hiptool_blocks::q4_k>::load_whole(const uint8_t* row,
+                                                                           const uint16_t*,
+                                                                           uint32_t piece,
+                                                                           RowPiece& to) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * Size::bytes;
   const uint32_t i = piece % 16 * dot_piece;
-  const PieceBytes bytes = PieceBytes::at_unit(block + 16 + i / 64 * 32 + i % 32);
-  const hiptool_blocks::ScaleOfK scale({block, nullptr, i});
+  const PieceBytes packed = PieceBytes::at_unit(block + 16 + i / 64 * 32 + i % 32);
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
-    hiptool_blocks::scale_and_subtract(bytes.words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU, scale.step,
-                                       scale.minimum, numbers + 4 * j);
+    hiptool_blocks::numbers_of_bytes(packed.words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU, 0,
+                                     to.numbers + 4 * j);
   }
+  to.scale = Block::scale({block, nullptr, i});
 }
 
 template <>
-__forceinline__ __device__ void BlockRow<256, 176, hiptool_blocks::q5_k_values>::load_whole(
-    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
-  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 176;
+__forceinline__ __device__ void BlockRow<hiptool_blocks::q5_k>::load_whole(const uint8_t* row,
+                                                                           const uint16_t*,
+                                                                           uint32_t piece,
+                                                                           RowPiece& to) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * Size::bytes;
   const uint32_t i = piece % 16 * dot_piece;
   const PieceBytes low = PieceBytes::at_unit(block + 48 + i / 64 * 32 + i % 32);
   const PieceBytes high = PieceBytes::at_unit(block + 16 + i % 32);
-  const hiptool_blocks::ScaleOfK scale({block, nullptr, i});
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
     const uint32_t nibbles = low.words[j] >> (i / 32 % 2 * 4) & 0x0F0F0F0FU;
     const uint32_t fifth = high.words[j] >> (i / 32) & 0x01010101U;
-    hiptool_blocks::scale_and_subtract(nibbles | fifth << 4, scale.step, scale.minimum,
-                                       numbers + 4 * j);
+    hiptool_blocks::numbers_of_bytes(nibbles | fifth << 4, 0, to.numbers + 4 * j);
   }
+  to.scale = Block::scale({block, nullptr, i});
 }
 
 template <>
-__forceinline__ __device__ void BlockRow<256, 210, hiptool_blocks::q6_k_values>::load_whole(
-    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
-  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * 210;
+__forceinline__ __device__ void BlockRow<hiptool_blocks::q6_k>::load_whole(const uint8_t* row,
+                                                                           const uint16_t*,
+                                                                           uint32_t piece,
+                                                                           RowPiece& to) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * Size::bytes;
   const uint32_t i = piece % 16 * dot_piece;
   const PieceBytes low = PieceBytes::at_even(block + i / 128 * 64 + i % 64);
   const PieceBytes high = PieceBytes::at_even(block + 128 + i / 128 * 32 + i % 32);
-  const auto own = static_cast<int8_t>(block[192 + i / 16]);
-  const float scale = hiptool_blocks::half_at(block + 208) * static_cast<float>(own);
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
     const uint32_t nibbles = low.words[j] >> (i % 128 / 64 * 4) & 0x0F0F0F0FU;
     const uint32_t pairs = high.words[j] >> (i % 128 / 32 * 2) & 0x03030303U;
-    hiptool_blocks::scale_bytes(nibbles | pairs << 4, scale, 32, numbers + 4 * j);
+    hiptool_blocks::numbers_of_bytes(nibbles | pairs << 4, 32, to.numbers + 4 * j);
   }
+  to.scale = Block::scale({block, nullptr, i});
 }
 
 template <>
-__forceinline__ __device__ void BlockRow<32, 34, hiptool_blocks::q8_0_values>::load_whole(
-    const uint8_t* row, const uint16_t*, uint32_t piece, float* numbers) {
-  const uint8_t* const block = row + static_cast<uint64_t>(piece / 2) * 34;
-  const PieceBytes bytes = PieceBytes::at_even(block + 2 + piece % 2 * dot_piece);
-  const float scale = hiptool_blocks::half_at(block);
+__forceinline__ __device__ void BlockRow<hiptool_blocks::q8_0>::load_whole(const uint8_t* row,
+                                                                           const uint16_t*,
+                                                                           uint32_t piece,
+                                                                           RowPiece& to) {
+  const uint8_t* const block = row + static_cast<uint64_t>(piece / 2) * Size::bytes;
+  const PieceBytes packed = PieceBytes::at_even(block + 2 + piece % 2 * dot_piece);
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
-    hiptool_blocks::scale_bytes(bytes.words[j] ^ 0x80808080U, scale, 128, numbers + 4 * j);
+    hiptool_blocks::numbers_of_bytes(packed.words[j] ^ 0x80808080U, 128, to.numbers + 4 * j);
   }
+  to.scale = Block::scale({block, nullptr, 0});
 }
 #endif
 
@@ -141,22 +199,23 @@ inline __device__ float to_single(double value) { return static_cast<float>(valu
 
 template <class Stored>
 struct PlainRow {
+  enum : bool { has_scale = false, has_minimum = false };
+
   // Of rows of whole pieces.
   static __forceinline__ __device__ void load_whole(const uint8_t* row, const uint16_t*,
-                                                    uint32_t piece, float* numbers) {
+                                                    uint32_t piece, RowPiece& to) {
     Stored stored[dot_piece];
     load_piece<dot_piece>(
         reinterpret_cast<const Stored*>(row) + static_cast<uint64_t>(piece) * dot_piece, stored);
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
-      numbers[j] = to_single(Element<Stored>::widen(stored[j]));
+      to.numbers[j] = to_single(Element<Stored>::widen(stored[j]));
     }
   }
   static __forceinline__ __device__ void load(const FileMatrix& matrix, const uint8_t* row,
-                                              const uint16_t* grids, uint32_t piece,
-                                              float* numbers) {
+                                              const uint16_t* grids, uint32_t piece, RowPiece& to) {
     if (matrix.has_pieces != 0) {
-      load_whole(row, grids, piece, numbers);
+      load_whole(row, grids, piece, to);
       return;
     }
     const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
@@ -164,9 +223,10 @@ struct PlainRow {
     const uint64_t rest = matrix.columns - k;
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
-      numbers[j] = j < rest ? to_single(Element<Stored>::widen(from[j])) : 0;
+      to.numbers[j] = j < rest ? to_single(Element<Stored>::widen(from[j])) : 0;
     }
   }
+  static __forceinline__ __device__ void make_values(RowPiece&) {}
 };
 
 // Joins the sums of a row's lanes in shared memory.
@@ -240,15 +300,15 @@ template <class Body>
 __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
 #if !defined(__AMDGCN__)
   if (type == hiptool_blocks::q8_0 + apart) {
-    body(BlockRow<32, 34, hiptool_blocks::q8_0_values, true>());
+    body(BlockRow<hiptool_blocks::q8_0, true>());
     return;
   }
   type &= ~apart;
 #endif
   switch (type) {
-#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)   \
-  case hiptool_blocks::name:                                        \
-    body(BlockRow<values, bytes, hiptool_blocks::name##_values>()); \
+#define HIPTOOL_QUANTISED(name, ...)        \
+  case hiptool_blocks::name:                \
+    body(BlockRow<hiptool_blocks::name>()); \
     break;
 #include "hiptool_quantised.def"
     case static_cast<uint32_t>(PlainType::f32): body(PlainRow<float>()); break;
@@ -259,155 +319,17 @@ __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
   }
 }
 
-// A piece of x; -0 past the end, so that the product with 0 changes no sum.
-inline __device__ void load_x(const FileProduct& all, const float* from, uint64_t rest,
-                              float* numbers) {
-  if (all.x_pieces != 0) {
-    load_piece<dot_piece>(from, numbers);
-    return;
+struct FindRule {
+  PieceRule& rule;
+  template <class Row>
+  __forceinline__ __device__ void operator()(Row) const {
+    rule = rule_of<Row>();
   }
-#pragma unroll
-  for (unsigned j = 0; j < dot_piece; ++j) numbers[j] = j < rest ? from[j] : -0.0F;
+};
+inline __device__ PieceRule rule_of_type(uint32_t type) {
+  PieceRule rule = {false, false};
+  with_rows(type, FindRule{rule});
+  return rule;
 }
-
-template <unsigned width>
-struct StoreResult {
-  const FileProduct& all;
-  uint64_t first_row;
-  uint64_t first_token;
-  float* out;
-  __forceinline__ __device__ void operator()(unsigned result, float sum) const {
-    const uint64_t row = first_row + result / width;
-    const uint64_t token = first_token + result % width;
-    if (row >= all.matrix.rows || token >= all.tokens) return;
-    out[token * all.out_stride + row * all.out_step] = product_of(sum);
-  }
-};
-
-// Rows and tokens of a team of a block.
-template <unsigned rows, unsigned width>
-struct Tile {
-  uint64_t first_row;
-  uint64_t first_token;
-  unsigned team;
-  unsigned lane;
-  float sums[rows][width];
-
-  __device__ Tile(uint64_t row, uint64_t token)
-      : first_row(row),
-        first_token(token),
-        team(threadIdx.x / dot_lanes),
-        lane(threadIdx.x % dot_lanes) {
-    clear();
-  }
-
-  // Calls load(lines, piece, numbers) for each piece.
-  template <class Load>
-  __forceinline__ __device__ void add(const FileProduct& all, const uint8_t* weights,
-                                      const float* x, Load load) {
-    if constexpr (works_alone) {
-      for (team = 0; team < dot_teams && first_row + team * rows < all.matrix.rows; ++team) {
-        for (lane = 0; lane < dot_lanes; ++lane) {
-          clear();
-          add_lane(all, weights, x, load);
-          keep();
-        }
-      }
-    } else {
-      add_lane(all, weights, x, load);
-    }
-  }
-
-  // Joins the lanes and calls store(result, sum) for each result.
-  template <class Store>
-  __forceinline__ __device__ void finish(Store store) const {
-    if constexpr (!works_alone) keep();
-    wait_for_block();
-    join_results<dot_teams * rows * width>(reinterpret_cast<const float*>(dynamic_shared()), store);
-  }
-
- private:
-  __forceinline__ __device__ void clear() {
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) {
-#pragma unroll
-      for (unsigned w = 0; w < width; ++w) sums[r][w] = 0;
-    }
-  }
-
-  // All pieces of this lane.
-  template <class Load>
-  __forceinline__ __device__ void add_lane(const FileProduct& all, const uint8_t* weights,
-                                           const float* x, Load load) {
-    const FileMatrix& matrix = all.matrix;
-    const uint64_t left = all.tokens - first_token;
-    const uint64_t row = first_row + team * rows;
-    const uint8_t* lines[rows];
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) {
-      const uint64_t line = row + r < matrix.rows ? row + r : matrix.rows - 1;
-      lines[r] = weights + line * matrix.row_bytes;
-    }
-    const float* const tokens = x + first_token * all.x_stride;
-    const auto pieces = static_cast<uint32_t>((matrix.columns + dot_piece - 1) / dot_piece);
-#pragma unroll 1
-    for (uint32_t piece = lane; piece < pieces; piece += dot_lanes) {
-      const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
-      float numbers[rows][dot_piece];
-      load(lines, piece, numbers);
-#pragma unroll
-      for (unsigned w = 0; w < width; ++w) {
-        if (width > 1 && w >= left) break;
-        float vector[dot_piece];
-        load_x(all, tokens + w * all.x_stride + k, matrix.columns - k, vector);
-#pragma unroll
-        for (unsigned j = 0; j < dot_piece; ++j) {
-#pragma unroll
-          for (unsigned r = 0; r < rows; ++r) {
-            sums[r][w] = __fmaf_rn(numbers[r][j], vector[j], sums[r][w]);
-          }
-        }
-      }
-    }
-  }
-
-  // The lane's sums go into shared memory.
-  __forceinline__ __device__ void keep() const {
-    float* const shared = reinterpret_cast<float*>(dynamic_shared());
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) {
-#pragma unroll
-      for (unsigned w = 0; w < width; ++w) {
-        shared[((team * rows + r) * width + w) * dot_pitch + lane] = sums[r][w];
-      }
-    }
-  }
-};
-
-// One piece of all rows of a tile. Functors, because compilers do not inline lambdas that are
-// called for every type.
-template <unsigned rows>
-struct LoadRows {
-  const FileMatrix& matrix;
-  const uint16_t* grids;
-
-  struct Piece {
-    const LoadRows& all;
-    const uint8_t* const* lines;
-    uint32_t piece;
-    float (*numbers)[dot_piece];
-    template <class Row>
-    __forceinline__ __device__ void operator()(Row) const {
-#pragma unroll
-      for (unsigned r = 0; r < rows; ++r) {
-        Row::load(all.matrix, lines[r], all.grids, piece, numbers[r]);
-      }
-    }
-  };
-  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint32_t piece,
-                                             float (*numbers)[dot_piece]) const {
-    with_rows(matrix.type, Piece{*this, lines, piece, numbers});
-  }
-};
 
 }  // namespace hiptool_ops

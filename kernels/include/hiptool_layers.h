@@ -6,23 +6,25 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  layer_threads = 256,     // of a block
-  dot_piece = 16,          // neighbouring elements of a row that one thread takes
-  dot_lanes = 64,          // threads that share the rows of a product
-  dot_teams = 4,           // in a block
-  dot_pitch = 65,          // sums of a row in shared memory: odd, so that rows differ in banks
-  dot_rows_of_one = 2,     // rows that 64 threads take with one token
-  dot_pieces_of_one = 2,   // pieces of each of these at a time
+  layer_threads = 256,    // of a block
+  dot_piece = 16,         // neighbouring elements of a row that one thread takes
+  dot_lanes = 64,         // threads that share the rows of a product
+  dot_teams = 4,          // in a block
+  dot_pitch = 65,         // sums of a row in shared memory: odd, so that rows differ in banks
+  dot_rows_of_one = 2,    // rows that 64 threads take with one token
+  dot_pieces_of_one = 2,  // pieces of each of these at a time
+  group_bytes = layer_threads / 32 * 4,  // a word of each group of 32 threads
   dot_staged = 512,        // pieces of the token in shared memory at a time, on NVIDIA GPUs
   dot_rows_of_many = 2,    // rows that 64 threads take with several tokens
   dot_tokens = 8,          // tokens that they take at a time
   many_rows = 128,         // of a tile of products with many tokens
   many_tokens = 64,        // tokens of such a tile
   many_multipliers = 256,  // threads of a block that multiply
-  many_decoders = 128,     // threads of a block that decode the next pieces
+  many_decoders = 128,     // threads that decode every second piece, and as many for the others
   many_levels = 6,         // of sums that wait: of 1, 2, .. 32 lanes
   many_shared_bytes =
-      many_levels * many_rows * many_tokens * 4 + 2 * dot_piece * (many_rows + many_tokens + 8) * 4,
+      many_levels * many_rows * many_tokens * 4 +
+      2 * (dot_piece * (many_rows + many_tokens + 8) + 2 * many_rows + many_tokens) * 4,
   attention_keys = 256,   // of a segment, one for each thread
   attention_parts = 8,    // into which the keys of a segment are divided for the values
   attention_size = 256,   // the longest head
@@ -94,7 +96,7 @@ HIPTOOL_SHARED constexpr uint32_t token_sums_floats() {
 HIPTOOL_SHARED constexpr uint32_t token_shared_bytes(uint32_t type, uint64_t pieces,
                                                      bool is_staged) {
   if (!is_staged) return token_sums_floats() * 4;
-  if (has_stretches(type)) return stretch_units * stretch_pitch * 16;
+  if (has_stretches(type)) return stretch_units * stretch_pitch * 16 + dot_staged * 4 + group_bytes;
   if (has_warp_rows(type)) return 4 * staged_pitch(pieces) * 16;
   return token_sums_floats() * 4 + 4 * staged_pitch(pieces) * 16;
 }
@@ -109,7 +111,6 @@ HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
 // (hiptool_ring_rows.h), of which each warp has its own.
 enum : unsigned {
   ring_pieces = dot_lanes,  // of a row's turn
-  ring_token_units = 264,   // of the token for a turn in shared memory: 256 and some left out
   ring_blocks = 2,          // of a multiprocessor, to which compilers limit their registers
   ring_multiprocessor_bytes = 228 * 1024,  // shared memory of compute capability 9.0
   ring_reserved_bytes = 1024,              // of these for each block
@@ -117,17 +118,19 @@ enum : unsigned {
 struct RingShape {
   uint32_t tile_rows;  // of a warp; 0: the type has no ring
   uint32_t slots;
-  uint32_t slot_units;  // of 16 bytes, for the rows of a tile
+  uint32_t slot_units;   // of 16 bytes, for the rows of a tile
+  uint32_t token_units;  // of the token for a turn in shared memory
 };
 // Of ggml's number of a type.
 HIPTOOL_SHARED constexpr RingShape ring_shape(uint32_t type) {
-  if (type == 12) return {4, 2, 4 * 36};
-  if (has_warp_rows(type)) return {2, 2, 2 * 128};
-  return {0, 0, 0};
+  if (type == 12) return {4, 2, 4 * 36, 264 + 16};
+  if (has_warp_rows(type)) return {2, 2, 2 * 128, 264};
+  return {0, 0, 0, 0};
 }
 HIPTOOL_SHARED constexpr uint64_t ring_shared_bytes(RingShape shape, uint64_t pieces) {
   const uint64_t turns = (pieces + ring_pieces - 1) / ring_pieces;
-  return (turns * ring_token_units + layer_threads / 32 * shape.slots * shape.slot_units) * 16;
+  return (turns * shape.token_units + layer_threads / 32 * shape.slots * shape.slot_units) * 16 +
+         group_bytes;
 }
 
 // Rows of a matrix as they are in a model file.

@@ -8,15 +8,16 @@ namespace hiptool_ops {
 
 // What types specialise. `threads` share a row, of which each takes `rows`; a turn of a row has
 // `units` of 16 bytes, and a slot in shared memory `slot_units` for them. place(): where there unit
-// `own` is; units that are `threads` apart are so there, too. token_place(): where unit `i` of the
-// token is. load() takes what a thread has of a turn, and add() adds its products to `sums` sums of
-// each row, which has `pieces` left.
+// `own` is; units that are `threads` apart are so there, too. Of the token a turn has
+// `token_units`, of which token_place() has unit `i`. load() takes what a thread has of a turn, and
+// add() adds its products to `sums` sums of each row, which has `pieces` left.
 template <class Row>
 struct RingRow;
 
-// A thread has half of a block: eight pieces, and the sums of as many lanes.
+// A thread has half of a block: eight pieces, and the sums of as many lanes. The sums of the
+// pieces' elements follow those of a turn: two units for each thread.
 template <>
-struct RingRow<BlockRow<256, 144, hiptool_blocks::q4_k_values>> {
+struct RingRow<BlockRow<hiptool_blocks::q4_k>> {
   static constexpr unsigned threads = 8;
   static constexpr unsigned rows = 1;
   static constexpr unsigned units = 36;
@@ -25,27 +26,46 @@ struct RingRow<BlockRow<256, 144, hiptool_blocks::q4_k_values>> {
   static constexpr unsigned sums = 8;
   static constexpr unsigned block_units = 9;
   static constexpr unsigned thread_units = 32;
+  static constexpr unsigned sums_begin = threads * (thread_units + 1);
+  static constexpr unsigned token_units = sums_begin + 2 * threads;
+  static constexpr bool has_sums = true;
+  using Placing = PlacedToken<4>;
   uint4 head;
   uint4 numbers[4];
 
   static constexpr __device__ unsigned place(unsigned own) { return own; }
   // One unit is left out after those of a thread: neighbouring threads then take units of different
-  // groups of banks.
-  static constexpr __device__ uint32_t token_place(uint32_t i) { return i + i / thread_units; }
+  // groups of banks. For the same reason the second units of sums follow the first ones.
+  static constexpr __device__ uint32_t token_place(uint32_t i) {
+    const uint32_t inside = i % (threads * thread_units);
+    return i / (threads * thread_units) * token_units + inside + inside / thread_units;
+  }
+  static constexpr __device__ uint32_t sum_place(uint32_t piece) {
+    const uint32_t unit = piece % ring_pieces / 4;
+    return (piece / ring_pieces * token_units + sums_begin + unit % 2 * threads + unit / 2) * 4 +
+           piece % 4;
+  }
   __forceinline__ __device__ void load(const uint4* turn, unsigned own) {
     const uint4* const block = turn + own / 2 * block_units;
     head = load_unit(block);
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) numbers[i] = load_unit(block + 1 + own % 2 * 4 + i);
   }
+  template <bool is_placed>
   static __forceinline__ __device__ void add(const RingRow* turns, const uint4* token, unsigned own,
                                              uint32_t pieces, float (*to)[sums]) {
     if (own * 8 >= pieces) return;
-    const uint4* const units_of_own = token + own * (thread_units + 1);
-    if (NibbleScales::can_shift_of(turns[0].head)) {
-      turns[0].add_shifted(units_of_own, own, to[0]);
-    } else {
-      turns[0].add_plain(units_of_own, own, to[0]);
+    const NibbleScales scales(turns[0].head, own % 2 != 0, is_placed ? step_of_places : 1);
+    const uint4* const elements = token + own * (thread_units + 1);
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
+      float of_x[4];
+      read_unit(token[sums_begin + half * threads + own], of_x);
+#pragma unroll
+      for (unsigned piece = 0; piece < 2; ++piece) {
+        turns[0].template add_two<is_placed>(half * 2 + piece, scales, elements, of_x + piece,
+                                             to[0] + half * 4 + piece);
+      }
     }
   }
   static __forceinline__ __device__ float join(float* own) {
@@ -70,59 +90,30 @@ struct RingRow<BlockRow<256, 144, hiptool_blocks::q4_k_values>> {
           (has_upper ? high : low) + __shfl_xor(has_upper ? low : high, static_cast<int>(distance));
     }
   }
-  __forceinline__ __device__ uint32_t word(unsigned part, unsigned at) const {
-    const uint4& four = numbers[part / 2 * 2 + at / 4];
-    const uint32_t words[4] = {four.x, four.y, four.z, four.w};
-    return words[at % 4] >> (part % 2 * 4) & 0x0F0F0F0FU;
-  }
-  // As NibbleScales, of four runs of 32 columns.
-  __forceinline__ __device__ void add_shifted(const uint4* token, unsigned own, float* to) const {
-    const bool is_late = own % 2 != 0;
-    const uint32_t scales =
-        is_late ? (head.w & 0x0F0F0F0FU) | (head.y >> 2 & 0x30303030U) : head.y & 0x3F3F3F3FU;
-    const uint32_t least =
-        is_late ? (head.w >> 4 & 0x0F0F0F0FU) | (head.z >> 2 & 0x30303030U) : head.z & 0x3F3F3F3FU;
-    const float step = f16_to_value(static_cast<uint16_t>(head.x));
-    const float minimum = f16_to_value(static_cast<uint16_t>(head.x >> 16));
+  // The pieces of the lower and of the upper nibbles of a unit, two apart, alternately, so that
+  // additions need not wait for each other.
+  template <bool is_placed>
+  __forceinline__ __device__ void add_two(unsigned unit, const NibbleScales& scales,
+                                          const uint4* elements, const float* of_x,
+                                          float* to) const {
+    const uint32_t words[4] = {numbers[unit].x, numbers[unit].y, numbers[unit].z, numbers[unit].w};
+    float added[2] = {};
 #pragma unroll
-    for (unsigned part = 0; part < 4; ++part) {
-      // Exact, as products of 17 bits.
-      const float own_step =
-          __fmaf_rn(step, hiptool_blocks::number_from_128(scales, part), step * -128.0F);
-      const float own_minimum =
-          __fmaf_rn(minimum, hiptool_blocks::number_from_128(least, part), minimum * -128.0F);
-      const float taken = __fmaf_rn(own_step, 128.0F, own_minimum);
+    for (unsigned at = 0; at < 4; ++at) {
 #pragma unroll
-      for (unsigned turn = 0; turn < 8; ++turn) {
-        // Of two pieces alternately, so that additions need not wait for each other.
-        const unsigned at = turn % 2 * 4 + turn / 2;
-        const uint32_t q = word(part, at);
+      for (unsigned run = 0; run < 2; ++run) {
+        float four[4];
+        nibble_numbers<is_placed>(words[at], run, four);
         float x[4];
-        read_unit(token[part * 8 + at], x);
-        float& sum = to[part * 2 + at / 4];
+        read_unit(elements[unit / 2 * 16 + run * 8 + unit % 2 * 4 + at], x);
 #pragma unroll
-        for (unsigned k = 0; k < 4; ++k) {
-          sum = __fmaf_rn(__fmaf_rn(own_step, hiptool_blocks::number_from_128(q, k), -taken), x[k],
-                          sum);
-        }
+        for (unsigned k = 0; k < 4; ++k) added[run] = __fmaf_rn(four[k], x[k], added[run]);
       }
     }
-  }
-  __forceinline__ __device__ void add_plain(const uint4* token, unsigned own, float* to) const {
 #pragma unroll
-    for (unsigned part = 0; part < 4; ++part) {
-      const NibbleScales scales(head, own % 2 * 2 + part / 2);
-#pragma unroll
-      for (unsigned at = 0; at < 8; ++at) {
-        float four[4];
-        hiptool_blocks::scale_and_subtract(word(part, at), scales.steps[part % 2],
-                                           scales.minima[part % 2], four);
-        float x[4];
-        read_unit(token[part * 8 + at], x);
-        float& sum = to[part * 2 + at / 4];
-#pragma unroll
-        for (unsigned k = 0; k < 4; ++k) sum = __fmaf_rn(four[k], x[k], sum);
-      }
+    for (unsigned run = 0; run < 2; ++run) {
+      to[2 * run] = end_piece({true, true}, scales.of_run(unit / 2 * 2 + run), added[run],
+                              of_x[2 * run], to[2 * run]);
     }
   }
 };
@@ -139,11 +130,14 @@ struct PlainRingRow {
   static constexpr unsigned slots = 2;
   static constexpr unsigned sums = 2;
   static constexpr unsigned quarter_units = 66;
+  static constexpr unsigned token_units = 4 * quarter_units;
+  static constexpr bool has_sums = false;
+  using Placing = NotPlaced;
   uint4 halves[2][2];
 
   static constexpr __device__ unsigned place(unsigned own) { return own ^ (own >> 3 & 1U); }
   static constexpr __device__ uint32_t token_place(uint32_t i) {
-    return i / 256 * (4 * quarter_units) + i % 4 * quarter_units + i / 4 % 64;
+    return i / 256 * token_units + i % 4 * quarter_units + i / 4 % 64;
   }
   __forceinline__ __device__ void load(const uint4* turn, unsigned own) {
     const uint4* const first = turn + place(2 * own);
@@ -154,6 +148,7 @@ struct PlainRingRow {
       halves[piece][1] = load_unit(second + piece * (2 * threads));
     }
   }
+  template <bool>
   static __forceinline__ __device__ void add(const PlainRingRow* turns, const uint4* token,
                                              unsigned own, uint32_t pieces, float (*to)[2]) {
 #pragma unroll

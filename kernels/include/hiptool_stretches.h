@@ -5,13 +5,14 @@
 // whose sums the thread keeps.
 #pragma once
 #include "hiptool_file_rows.h"
+#include "hiptool_placed.h"
 
 namespace hiptool_ops {
 
-// Types that have stretches specialise this: load() takes the packed bytes of one, and open() finds
-// its scales and returns an object with the numbers of its units: values() are a scale times a
-// whole number, shifted() the same numbers by one fused multiply-add for each, of the whole number
-// and a power of two, from which as many scales are taken. can_shift(): that this is exact.
+// Types that have stretches specialise this: load() takes the packed bytes of one, and open()
+// unpacks what pieces share. Of that scale<is_placed>() has a piece's scale, and
+// numbers<is_placed>() four numbers of a unit: those of a type whose elements of x can be placed
+// (see hiptool_placed.h) in their places, if these are.
 template <class Row>
 struct Stretch {
   enum : bool { is_known = false };
@@ -19,16 +20,18 @@ struct Stretch {
 
 // Where unit `i` of the vector is in shared memory, from where neighbouring threads take the same
 // unit of neighbouring stretches. An odd pitch lets them be stored without conflicts of banks, too.
-struct NeighbouringPieces {
-  enum : bool { is_split = false, is_whole = true, has_shifted = false };
+template <class Placing = NotPlaced>
+struct NeighbouringPieces : Placing {
+  enum : bool { is_split = false, is_whole = true };
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return i % stretch_units * pitch + i / stretch_units;
   }
+  static constexpr __device__ uint32_t sum_place(uint32_t piece) { return piece; }
 };
 
 // Q6_K: of each 128 columns pieces 0, 1, 4 and 5, or the others, whose numbers share bytes.
-struct SplitPieces {
-  enum : bool { is_split = true, is_whole = true, has_shifted = false };
+struct SplitPieces : NotPlaced {
+  enum : bool { is_split = true, is_whole = true };
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return (i / 16 % 2 * 8 + i % 8) * pitch + i / 32 * 2 + i / 8 % 2;
   }
@@ -76,69 +79,61 @@ struct EvenBytes {
   }
 };
 
-// Q4_K and Q5_K: two runs of 32 columns, in the lower and in the upper nibbles of 32 bytes.
+// Q4_K and Q5_K: of a half of a block, whose four runs of 32 columns have a scale each. The steps
+// of runs are so many times theirs.
 struct NibbleScales {
-  float steps[2];
-  float minima[2];
-  bool can_shift;
+  float step;
+  float minimum;
+  uint32_t steps;  // a byte for each run
+  uint32_t minima;
 
-  NibbleScales() = default;
-  // Of stretch `part` of a block. Two scales or minima at a time are neighbouring bytes.
-  __forceinline__ __device__ NibbleScales(uint4 head, uint32_t part) {
-    const uint32_t at = part % 2 * 16;
-    const uint32_t first = head.y >> at;
-    const uint32_t second = head.z >> at;
-    const uint32_t last = head.w >> at;
-    const bool is_late = part / 2 % 2 != 0;
-    const uint32_t scales = is_late ? (last & 0x0F0FU) | (first >> 2 & 0x3030U) : first & 0x3F3FU;
-    const uint32_t least =
-        is_late ? (last >> 4 & 0x0F0FU) | (second >> 2 & 0x3030U) : second & 0x3F3FU;
-    const float step = f16_to_value(static_cast<uint16_t>(head.x));
-    const float minimum = f16_to_value(static_cast<uint16_t>(head.x >> 16));
-    can_shift = can_shift_of(head);
-#pragma unroll
-    for (uint32_t k = 0; k < 2; ++k) {
-      steps[k] = step * hiptool_blocks::number_of_byte(scales, k);
-      minima[k] = minimum * hiptool_blocks::number_of_byte(least, k);
-    }
+  __forceinline__ __device__ NibbleScales(uint4 head, bool is_late, float times)
+      : step(f16_to_value(static_cast<uint16_t>(head.x)) * times),
+        minimum(f16_to_value(static_cast<uint16_t>(head.x >> 16))) {
+    steps = is_late ? (head.w & 0x0F0F0F0FU) | (head.y >> 2 & 0x30303030U) : head.y & 0x3F3F3F3FU;
+    minima =
+        is_late ? (head.w >> 4 & 0x0F0F0F0FU) | (head.z >> 2 & 0x30303030U) : head.z & 0x3F3F3F3FU;
   }
-  // A scale has 11 bits and its factor 6: 128 steps and a minimum have a sum of 24 bits, unless the
-  // last bit of one is too far below the other's.
-  static __forceinline__ __device__ bool can_shift_of(uint4 head) {
-    const uint32_t place = head.x >> 10 & 31U;
-    const uint32_t above = (head.x >> 26 & 31U) - place;
-    return place > 0 && place + above < 31 && above <= 14;
-  }
-  __forceinline__ __device__ void shifted(uint32_t q, uint32_t run, float* four) const {
-    const float taken = __fmaf_rn(steps[run], 128.0F, minima[run]);
-#pragma unroll
-    for (uint32_t k = 0; k < 4; ++k) {
-      four[k] = __fmaf_rn(steps[run], hiptool_blocks::number_from_128(q, k), -taken);
-    }
+  __forceinline__ __device__ hiptool_blocks::Scale of_run(uint32_t run) const {
+    return {step * hiptool_blocks::number_of_byte(steps, run),
+            minimum * hiptool_blocks::number_of_byte(minima, run)};
   }
 };
 
+// Two runs, in the lower and in the upper nibbles of 32 bytes.
+template <unsigned run_bits>
+struct StretchOfRuns : NeighbouringPieces<PlacedToken<run_bits>> {
+  enum : bool { is_known = true };
+
+  struct OpenedRuns {
+    hiptool_blocks::Scale scales[2];
+    EightWords words;
+    // Of stretch `part` of a block.
+    __forceinline__ __device__ OpenedRuns(uint4 head, uint32_t part, uint4 low, uint4 high)
+        : words(words_of(low, high)) {
+      const NibbleScales all(head, part / 2 != 0, 1);
+      scales[0] = all.of_run(part % 2 * 2);
+      scales[1] = all.of_run(part % 2 * 2 + 1);
+    }
+    template <bool is_placed>
+    __forceinline__ __device__ hiptool_blocks::Scale scale(uint32_t piece) const {
+      const hiptool_blocks::Scale& own = scales[piece / 2];
+      return {is_placed ? own.step * step_of_places : own.step, own.minimum};
+    }
+  };
+};
+
 template <>
-struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, has_shifted = true };
+struct Stretch<BlockRow<hiptool_blocks::q4_k>> : StretchOfRuns<4> {
   uint4 head;
   uint4 low;
   uint4 high;
 
-  struct Opened {
-    NibbleScales scales;
-    EightWords words;
-    __forceinline__ __device__ bool can_shift() const { return scales.can_shift; }
-    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
-      const uint32_t run = unit / 8;
-      scales.shifted(words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU, run, four);
-    }
-    // The upper nibbles stay where they are, as 16 times their numbers.
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      const uint32_t run = unit / 8;
-      const uint32_t q = words.at[unit % 8] & (run == 0 ? 0x0F0F0F0FU : 0xF0F0F0F0U);
-      const float step = run == 0 ? scales.steps[0] : scales.steps[1] * 0.0625F;
-      hiptool_blocks::scale_and_subtract(q, step, scales.minima[run], four);
+  struct Opened : OpenedRuns {
+    using OpenedRuns::OpenedRuns;
+    template <bool is_placed>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
+      nibble_numbers<is_placed>(words.at[unit % 8], unit / 8, four);
     }
   };
 
@@ -150,35 +145,26 @@ struct Stretch<BlockRow<256, 144, hiptool_blocks::q4_k_values>> : NeighbouringPi
     high = load_unit(units + 2 + stretch % 4 * 2);
   }
   __forceinline__ __device__ Opened open(uint32_t stretch) const {
-    return {NibbleScales(head, stretch % 4), words_of(low, high)};
+    return {head, stretch % 4, low, high};
   }
 };
 
 template <>
-struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, has_shifted = true };
+struct Stretch<BlockRow<hiptool_blocks::q5_k>> : StretchOfRuns<0> {
   uint4 head;
   uint4 fifths[2];
   uint4 low;
   uint4 high;
 
-  struct Opened {
-    NibbleScales scales;
-    EightWords words;
+  struct Opened : OpenedRuns {
     EightWords fifths;  // in bits 4 and 5 of each byte
-    __forceinline__ __device__ bool can_shift() const { return scales.can_shift; }
-    __forceinline__ __device__ uint32_t numbers(uint32_t unit) const {
+    using OpenedRuns::OpenedRuns;
+    template <bool is_placed>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
       const uint32_t run = unit / 8;
-      return (words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
-             (fifths.at[unit % 8] >> run & 0x10101010U);
-    }
-    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
-      scales.shifted(numbers(unit), unit / 8, four);
-    }
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      const uint32_t run = unit / 8;
-      hiptool_blocks::scale_and_subtract(numbers(unit), scales.steps[run], scales.minima[run],
-                                         four);
+      byte_numbers<is_placed>((words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
+                                  (fifths.at[unit % 8] >> run & 0x10101010U),
+                              four);
     }
   };
 
@@ -192,8 +178,8 @@ struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPi
     high = load_unit(units + 4 + stretch % 4 * 2);
   }
   __forceinline__ __device__ Opened open(uint32_t stretch) const {
-    Opened opened = {NibbleScales(head, stretch % 4), words_of(low, high),
-                     words_of(fifths[0], fifths[1])};
+    Opened opened(head, stretch % 4, low, high);
+    opened.fifths = words_of(fifths[0], fifths[1]);
     const uint32_t right = (stretch % 4 * 2 + 28) % 32;
 #pragma unroll
     for (uint32_t& word : opened.fifths.at) word = word >> right | word << (32 - right) % 32;
@@ -203,8 +189,8 @@ struct Stretch<BlockRow<256, 176, hiptool_blocks::q5_k_values>> : NeighbouringPi
 
 // Four bits of each number are in 64 bytes of 128 columns, two in 32 bytes.
 template <>
-struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
-  enum : bool { is_known = true, has_shifted = true };
+struct Stretch<BlockRow<hiptool_blocks::q6_k>> : SplitPieces {
+  enum : bool { is_known = true };
   EvenBytes low;
   EvenBytes high;
   uint16_t scales[2];  // of two neighbouring pieces each
@@ -214,24 +200,16 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
     float scales[4];
     EightWords words;
     EightWords pairs;  // the two bits of each run in its half of a byte
-    bool is_finite;
-    __forceinline__ __device__ bool can_shift() const { return is_finite; }
-    __forceinline__ __device__ uint32_t numbers(uint32_t unit) const {
+    template <bool>
+    __forceinline__ __device__ hiptool_blocks::Scale scale(uint32_t piece) const {
+      return {scales[piece], 0};
+    }
+    template <bool>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
       const uint32_t run = unit / 8;
-      return (words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
-             (pairs.at[unit % 8] << (4 - 4 * run) & 0x30303030U);
-    }
-    // 160 times a scale of 19 bits has 22.
-    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
-      const uint32_t q = numbers(unit);
-      const float scale = scales[unit / 4];
-#pragma unroll
-      for (uint32_t k = 0; k < 4; ++k) {
-        four[k] = __fmaf_rn(scale, hiptool_blocks::number_from_128(q, k), scale * -160.0F);
-      }
-    }
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      hiptool_blocks::scale_bytes(numbers(unit), scales[unit / 4], 32, four);
+      hiptool_blocks::numbers_of_bytes((words.at[unit % 8] >> (4 * run) & 0x0F0F0F0FU) |
+                                           (pairs.at[unit % 8] << (4 - 4 * run) & 0x30303030U),
+                                       32, four);
     }
   };
 
@@ -247,7 +225,7 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
     step = hiptool_blocks::bits_16(block + 208);
   }
   __forceinline__ __device__ Opened open(uint32_t stretch) const {
-    Opened opened = {{}, low.words(), high.words(), (step >> 10 & 31U) != 31};
+    Opened opened = {{}, low.words(), high.words()};
     const uint32_t four = (scales[0] | static_cast<uint32_t>(scales[1]) << 16) ^ 0x80808080U;
     const float d = f16_to_value(step);
 #pragma unroll
@@ -262,28 +240,21 @@ struct Stretch<BlockRow<256, 210, hiptool_blocks::q6_k_values>> : SplitPieces {
 
 // Two blocks, of which a row's last stretch may lack the second.
 template <>
-struct Stretch<BlockRow<32, 34, hiptool_blocks::q8_0_values>> : NeighbouringPieces {
-  enum : bool { is_known = true, is_whole = false, has_shifted = true };
+struct Stretch<BlockRow<hiptool_blocks::q8_0>> : NeighbouringPieces<> {
+  enum : bool { is_known = true, is_whole = false };
   EvenBytes bytes[2];
   uint16_t steps[2];
 
   struct Opened {
     float steps[2];
     EightWords words[2];
-    bool is_finite;
-    __forceinline__ __device__ bool can_shift() const { return is_finite; }
-    // 32896 times a scale of 11 bits has 20.
-    __forceinline__ __device__ void shifted(uint32_t unit, float* four) const {
-      const uint32_t q = words[unit / 8].at[unit % 8] ^ 0x80808080U;
-      const float scale = steps[unit / 8];
-#pragma unroll
-      for (uint32_t k = 0; k < 4; ++k) {
-        four[k] = __fmaf_rn(scale, hiptool_blocks::number_from_32768(q, k), scale * -32896.0F);
-      }
+    template <bool>
+    __forceinline__ __device__ hiptool_blocks::Scale scale(uint32_t piece) const {
+      return {steps[piece / 2], 0};
     }
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      const uint32_t q = words[unit / 8].at[unit % 8] ^ 0x80808080U;
-      hiptool_blocks::scale_bytes(q, steps[unit / 8], 128, four);
+    template <bool>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
+      hiptool_blocks::numbers_of_bytes(words[unit / 8].at[unit % 8] ^ 0x80808080U, 128, four);
     }
   };
 
@@ -297,9 +268,7 @@ struct Stretch<BlockRow<32, 34, hiptool_blocks::q8_0_values>> : NeighbouringPiec
     }
   }
   __forceinline__ __device__ Opened open(uint32_t) const {
-    return {{f16_to_value(steps[0]), f16_to_value(steps[1])},
-            {bytes[0].words(), bytes[1].words()},
-            (steps[0] >> 10 & 31U) != 31 && (steps[1] >> 10 & 31U) != 31};
+    return {{f16_to_value(steps[0]), f16_to_value(steps[1])}, {bytes[0].words(), bytes[1].words()}};
   }
 };
 
@@ -319,45 +288,40 @@ struct StretchReader {
   }
 };
 
-// Adds one stretch to the sums of a thread, by shifted numbers or not. `pieces`: end of the row.
-template <class Row, bool is_shifted>
-__forceinline__ __device__ void add_numbers(const typename Stretch<Row>::Opened& own,
-                                            const uint4* units, uint32_t stretch, uint32_t pieces,
-                                            float* sums) {
-  using Own = Stretch<Row>;
-#pragma unroll
-  for (unsigned step = 0; step < stretch_units; ++step) {
-    // Of two pieces alternately, so that additions need not wait for each other.
-    unsigned unit = step % 2 * 8 + step / 2;
-    if constexpr (!Own::is_whole) {
-      unit = step / 8 * 8 + step % 2 * 4 + step % 8 / 2;
-      if (step == 8 && stretch * stretch_pieces + 2 >= pieces) break;
-    }
-    float vector[4];
-    read_unit(units[unit * stretch_pitch], vector);
-    float four[4];
-    if constexpr (is_shifted) {
-      own.shifted(unit, four);
-    } else {
-      own.values(unit, four);
-    }
-#pragma unroll
-    for (unsigned j = 0; j < 4; ++j) sums[unit / 4] = __fmaf_rn(four[j], vector[j], sums[unit / 4]);
-  }
-}
-
-// Where they are exact, shifted numbers save an instruction for each.
-template <class Row>
+// Adds one stretch to the sums of a thread. `pieces`: end of the row.
+template <class Row, bool is_placed>
 __forceinline__ __device__ void add_stretch(const typename Stretch<Row>::Opened& own,
-                                            const uint4* units, uint32_t stretch, uint32_t pieces,
-                                            float* sums) {
-  if constexpr (Stretch<Row>::has_shifted) {
-    if (own.can_shift()) {
-      add_numbers<Row, true>(own, units, stretch, pieces, sums);
-      return;
+                                            const uint4* units, const float* sums_of_x,
+                                            uint32_t stretch, uint32_t pieces, float* sums) {
+  using Own = Stretch<Row>;
+  float of_x[stretch_pieces] = {};
+  if constexpr (Row::has_minimum) read_unit(*reinterpret_cast<const uint4*>(sums_of_x), of_x);
+#pragma unroll
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    if (!Own::is_whole && turn == 1 && stretch * stretch_pieces + 2 >= pieces) break;
+    // Of two pieces alternately, so that additions need not wait for each other.
+    const unsigned both[2] = {Own::is_whole ? turn : 2 * turn,
+                              Own::is_whole ? turn + 2 : 2 * turn + 1};
+    float added[2] = {};
+#pragma unroll
+    for (unsigned step = 0; step < 8; ++step) {
+      const unsigned unit = both[step % 2] * 4 + step / 2;
+      float vector[4];
+      read_unit(units[unit * stretch_pitch], vector);
+      float four[4];
+      own.template numbers<is_placed>(unit, four);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        added[step % 2] = __fmaf_rn(four[j], vector[j], added[step % 2]);
+      }
+    }
+#pragma unroll
+    for (unsigned k = 0; k < 2; ++k) {
+      const unsigned piece = both[k];
+      sums[piece] = end_piece(rule_of<Row>(), own.template scale<is_placed>(piece), added[k],
+                              of_x[piece], sums[piece]);
     }
   }
-  add_numbers<Row, false>(own, units, stretch, pieces, sums);
 }
 
 // Adds the stretches from `first` on, before `end`, of which the own one is `own` further. The
@@ -375,7 +339,13 @@ __forceinline__ __device__ void add_stretches(StretchReader<Row>& reader, const 
     const bool has_ended = group + stretch_threads >= reader.end;
     if (!has_ended || turn()) reader.load(has_ended ? own : next);
     if (stretch < end) {
-      add_stretch<Row>(opened, x.units_of(stretch), stretch, reader.pieces, sums);
+      if (Stretch<Row>::has_places && x.is_placed) {
+        add_stretch<Row, true>(opened, x.units_of(stretch), x.sums_of(stretch), stretch,
+                               reader.pieces, sums);
+      } else {
+        add_stretch<Row, false>(opened, x.units_of(stretch), x.sums_of(stretch), stretch,
+                                reader.pieces, sums);
+      }
     }
     stretch = next;
   }

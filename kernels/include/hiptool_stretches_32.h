@@ -77,22 +77,18 @@ __forceinline__ __device__ void fp4_numbers(const NibbleBytes& bytes, uint32_t r
   }
 }
 
-// What stretches of two blocks need of a type: what is in front of its nibbles, and the numbers of
-// four columns from `place` on, which are in a word's lower or upper nibbles.
-struct Mxfp4Scale {
+// What stretches of two blocks need of a type: what is in front of its nibbles, the scale in it,
+// and the numbers of four columns from `place` on, which are in a word's lower or upper nibbles.
+struct Mxfp4Head {
   uint8_t exponent;
-  using Opened = float;
 
   __forceinline__ __device__ void load(const uint8_t* block) { exponent = block[0]; }
-  __forceinline__ __device__ Opened open() const {
-    return hiptool_blocks::half_of_exponent(exponent);
+  __forceinline__ __device__ hiptool_blocks::Scale scale() const {
+    return {hiptool_blocks::half_of_exponent(exponent), 0};
   }
-  // What is added makes 0 of -0, and changes no other product.
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
-                                                float* four) {
+  // -0 stays, which changes no product but for its sign of 0.
+  __forceinline__ __device__ void numbers(uint32_t nibbles, uint32_t place, float* four) const {
     fp4_numbers(fp4_bytes(nibbles), place / 16, four);
-#pragma unroll
-    for (unsigned k = 0; k < 4; ++k) four[k] = __fmaf_rn(four[k], scale, 0.0F);
   }
 };
 
@@ -100,26 +96,23 @@ __forceinline__ __device__ uint32_t nibbles_at(uint32_t nibbles, uint32_t place)
   return nibbles >> (place / 16 * 4) & 0x0F0F0F0FU;
 }
 
-struct HalfScale {
+struct HeadWithStep {
   uint16_t bits;
-  using Opened = float;
   __forceinline__ __device__ void load(const uint8_t* block) {
     bits = hiptool_blocks::bits_16(block);
   }
-  __forceinline__ __device__ Opened open() const { return f16_to_value(bits); }
+  __forceinline__ __device__ hiptool_blocks::Scale scale() const { return {f16_to_value(bits), 0}; }
 };
 
-struct Q4_0Scale : HalfScale {
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
-                                                float* four) {
-    hiptool_blocks::scale_bytes(nibbles_at(nibbles, place), scale, 8, four);
+struct Q4_0Head : HeadWithStep {
+  __forceinline__ __device__ void numbers(uint32_t nibbles, uint32_t place, float* four) const {
+    hiptool_blocks::numbers_of_bytes(nibbles_at(nibbles, place), 8, four);
   }
 };
 
-// Places in a table of 16 bytes, which are 128 more than the numbers of scale_iq4.
-struct Iq4NlScale : HalfScale {
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, Opened scale,
-                                                float* four) {
+// Places in a table of 16 bytes, which are 128 more than the numbers of iq4_numbers.
+struct Iq4NlHead : HeadWithStep {
+  __forceinline__ __device__ void numbers(uint32_t nibbles, uint32_t place, float* four) const {
     const uint32_t places = nibbles & 0x77777777U;
 #pragma unroll
     for (unsigned half = 0; half < 2; ++half) {
@@ -130,81 +123,64 @@ struct Iq4NlScale : HalfScale {
       const uint32_t chosen = (high & is_high) | (low & ~is_high);
 #pragma unroll
       for (unsigned k = 0; k < 2; ++k) {
-        four[2 * half + k] =
-            scale * hiptool_blocks::number_of_byte(chosen, 2 * k + place / 16, 128);
+        four[2 * half + k] = hiptool_blocks::number_of_byte(chosen, 2 * k + place / 16, 128);
       }
     }
   }
 };
 
-struct HalfScaleAndAddend {
+struct HeadWithAddend {
   uint32_t bits;
-  struct Opened {
-    float scale;
-    float added;
-  };
   __forceinline__ __device__ void load(const uint8_t* block) {
     bits = hiptool_blocks::word_at<4>(block);
   }
-  __forceinline__ __device__ Opened open() const {
+  __forceinline__ __device__ hiptool_blocks::Scale scale() const {
     return {f16_to_value(static_cast<uint16_t>(bits)),
-            f16_to_value(static_cast<uint16_t>(bits >> 16))};
+            -f16_to_value(static_cast<uint16_t>(bits >> 16))};
   }
 };
 
-struct Q4_1Scale : HalfScaleAndAddend {
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
-                                                float* four) {
-    hiptool_blocks::scale_and_add(nibbles_at(nibbles, place), own.scale, own.added, four);
+struct Q4_1Head : HeadWithAddend {
+  __forceinline__ __device__ void numbers(uint32_t nibbles, uint32_t place, float* four) const {
+    hiptool_blocks::numbers_of_bytes(nibbles_at(nibbles, place), 0, four);
   }
 };
 
-// With a fifth bit of each column in the word behind the scale.
-template <class Scale, unsigned at>
-struct FifthBits {
-  Scale scale;
-  uint32_t bits;
-  struct Opened {
-    typename Scale::Opened scale;
-    uint32_t bits;
-    __forceinline__ __device__ uint32_t numbers(uint32_t nibbles, uint32_t place) const {
-      return nibbles_at(nibbles, place) | hiptool_blocks::spread_bits(bits >> place) << 4;
-    }
-  };
+// With a fifth bit of each column in the word behind the scale; numbers are less `offset`.
+template <class Head, unsigned at, int offset>
+struct HeadWithFifths : Head {
+  uint32_t fifths;
+
   __forceinline__ __device__ void load(const uint8_t* block) {
-    scale.load(block);
-    bits = hiptool_blocks::word_at<at>(block + at);
+    Head::load(block);
+    fifths = hiptool_blocks::word_at<at>(block + at);
   }
-  __forceinline__ __device__ Opened open() const { return {scale.open(), bits}; }
-};
-struct Q5_0Scale : FifthBits<HalfScale, 2> {
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
-                                                float* four) {
-    hiptool_blocks::scale_bytes(own.numbers(nibbles, place), own.scale, 16, four);
-  }
-};
-struct Q5_1Scale : FifthBits<HalfScaleAndAddend, 4> {
-  static __forceinline__ __device__ void values(uint32_t nibbles, uint32_t place, const Opened& own,
-                                                float* four) {
-    hiptool_blocks::scale_and_add(own.numbers(nibbles, place), own.scale.scale, own.scale.added,
-                                  four);
+  __forceinline__ __device__ void numbers(uint32_t nibbles, uint32_t place, float* four) const {
+    hiptool_blocks::numbers_of_bytes(
+        nibbles_at(nibbles, place) | hiptool_blocks::spread_bits(fifths >> place) << 4, offset,
+        four);
   }
 };
 
 // Two blocks of 32 columns, of which a row's last stretch may lack the second: the numbers are in
 // 16 bytes from byte `at` of a block on, first all lower nibbles.
-template <unsigned bytes, unsigned at, class Scale>
-struct NibbleStretch : NeighbouringPieces {
+template <unsigned bytes, unsigned at, class Head>
+struct NibbleStretch : NeighbouringPieces<> {
   enum : bool { is_known = true, is_whole = false };
   enum : unsigned { align = bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1 };
   PlacedBytes<align> nibbles[2];
-  Scale scales[2];
+  Head heads[2];
 
   struct Opened {
-    typename Scale::Opened scales[2];
+    Head heads[2];
     uint32_t words[2][4];
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      Scale::values(words[unit / 8][unit % 4], unit % 8 * 4, scales[unit / 8], four);
+    template <bool>
+    __forceinline__ __device__ hiptool_blocks::Scale scale(uint32_t piece) const {
+      return heads[piece / 2].scale();
+    }
+    template <bool>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
+      heads[unit / 8].numbers(words[unit / 8][unit % 4], unit % 8 * 4, four);
     }
   };
 
@@ -214,14 +190,14 @@ struct NibbleStretch : NeighbouringPieces {
 #pragma unroll
     for (uint32_t k = 0; k < 2; ++k) {
       nibbles[k].load(block + k * other + at);
-      scales[k].load(block + k * other);
+      heads[k].load(block + k * other);
     }
   }
   __forceinline__ __device__ Opened open(uint32_t) const {
     Opened opened;
 #pragma unroll
     for (uint32_t k = 0; k < 2; ++k) {
-      opened.scales[k] = scales[k].open();
+      opened.heads[k] = heads[k];
       nibbles[k].words(opened.words[k]);
     }
     return opened;
@@ -229,23 +205,23 @@ struct NibbleStretch : NeighbouringPieces {
 };
 
 template <>
-struct Stretch<BlockRow<32, 17, hiptool_blocks::mxfp4_values>> : NibbleStretch<17, 1, Mxfp4Scale> {
-};
+struct Stretch<BlockRow<hiptool_blocks::mxfp4>> : NibbleStretch<17, 1, Mxfp4Head> {};
 template <>
-struct Stretch<BlockRow<32, 18, hiptool_blocks::q4_0_values>> : NibbleStretch<18, 2, Q4_0Scale> {};
+struct Stretch<BlockRow<hiptool_blocks::q4_0>> : NibbleStretch<18, 2, Q4_0Head> {};
 template <>
-struct Stretch<BlockRow<32, 18, hiptool_blocks::iq4_nl_values>> : NibbleStretch<18, 2, Iq4NlScale> {
-};
+struct Stretch<BlockRow<hiptool_blocks::iq4_nl>> : NibbleStretch<18, 2, Iq4NlHead> {};
 template <>
-struct Stretch<BlockRow<32, 20, hiptool_blocks::q4_1_values>> : NibbleStretch<20, 4, Q4_1Scale> {};
+struct Stretch<BlockRow<hiptool_blocks::q4_1>> : NibbleStretch<20, 4, Q4_1Head> {};
 template <>
-struct Stretch<BlockRow<32, 22, hiptool_blocks::q5_0_values>> : NibbleStretch<22, 6, Q5_0Scale> {};
+struct Stretch<BlockRow<hiptool_blocks::q5_0>>
+    : NibbleStretch<22, 6, HeadWithFifths<HeadWithStep, 2, 16>> {};
 template <>
-struct Stretch<BlockRow<32, 24, hiptool_blocks::q5_1_values>> : NibbleStretch<24, 8, Q5_1Scale> {};
+struct Stretch<BlockRow<hiptool_blocks::q5_1>>
+    : NibbleStretch<24, 8, HeadWithFifths<HeadWithAddend, 4, 0>> {};
 
 // A block: four scales, and of each piece first all lower nibbles of its 8 bytes.
 template <>
-struct Stretch<BlockRow<64, 36, hiptool_blocks::nvfp4_values>> : NeighbouringPieces {
+struct Stretch<BlockRow<hiptool_blocks::nvfp4>> : NeighbouringPieces<> {
   enum : bool { is_known = true };
   PlacedBytes<4> nibbles[2];
   uint32_t scales;
@@ -253,13 +229,13 @@ struct Stretch<BlockRow<64, 36, hiptool_blocks::nvfp4_values>> : NeighbouringPie
   struct Opened {
     float scales[4];
     uint32_t words[8];
-    // Without a sign of 0, which a scale of 0 would give to the product, too.
-    __forceinline__ __device__ void values(uint32_t unit, float* four) const {
-      const uint32_t nibbles = words[unit / 4 * 2 + unit % 2];
-      const uint32_t is_some = ((nibbles & 0x77777777U) + 0x77777777U) | 0x77777777U;
-      fp4_numbers(fp4_bytes(nibbles & is_some), unit % 4 / 2, four);
-#pragma unroll
-      for (unsigned k = 0; k < 4; ++k) four[k] = scales[unit / 4] * four[k];
+    template <bool>
+    __forceinline__ __device__ hiptool_blocks::Scale scale(uint32_t piece) const {
+      return {scales[piece], 0};
+    }
+    template <bool>
+    __forceinline__ __device__ void numbers(uint32_t unit, float* four) const {
+      fp4_numbers(fp4_bytes(words[unit / 4 * 2 + unit % 2]), unit % 4 / 2, four);
     }
   };
 

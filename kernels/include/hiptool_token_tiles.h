@@ -5,6 +5,7 @@
 #include "hiptool_early.h"
 #include "hiptool_file_rows.h"
 #include "hiptool_math_erf.h"
+#include "hiptool_placed.h"
 #include "hiptool_token_norm.h"
 
 namespace hiptool_ops {
@@ -19,18 +20,39 @@ enum : bool { is_staged = false };
 
 // Neighbouring threads find their quarters of a piece next to each other in shared memory: in
 // memory these are 64 bytes apart, which takes four times as long.
-struct QuartersOfPieces {
+struct QuartersOfPieces : NotPlaced {
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t pitch) {
     return i % 4 * pitch + i / 4;
   }
 };
 
-// A run of its pieces in shared memory, whose units of four elements are where `Layout` says.
-template <class Layout>
+// Whether a thread of the block says so; all of them meet here. `groups` is shared memory for a
+// word of each group of 32.
+inline __device__ bool any_of_block(bool own, [[maybe_unused]] uint32_t* groups) {
+#if defined(__CUDA__) || defined(__CUDACC__)
+  uint32_t any;
+  asm volatile(
+      "{ .reg .pred own, any; setp.ne.u32 own, %1, 0; bar.red.or.pred any, 0, own;"
+      " selp.u32 %0, 1, 0, any; }"
+      : "=r"(any)
+      : "r"(own ? 1U : 0U)
+      : "memory");
+  return any != 0;
+#else
+  return hiptool_device::join_block<hiptool_device::Or, layer_threads>(own ? 1U : 0U, groups) != 0;
+#endif
+}
+
+// A run of its pieces in shared memory, whose units of four elements are where `Layout` says, and
+// their sums, if the order of products has them.
+template <class Layout, bool has_sums = false>
 struct StagedVector {
   uint4* units;
   uint32_t pitch;
   uint32_t begin;
+  float* sums = nullptr;
+  uint32_t* groups = nullptr;  // see any_of_block
+  bool is_placed = Layout::has_places;
 
   // By QuartersOfPieces.
   __forceinline__ __device__ void load(uint32_t piece, float* to) const {
@@ -43,28 +65,69 @@ struct StagedVector {
   const __forceinline__ __device__ uint4* units_of(uint32_t stretch) const {
     return units + (stretch - begin / stretch_pieces);
   }
-  __forceinline__ __device__ void stage(const float* x, const TokenNorm& norm, uint32_t end) const {
+  const __forceinline__ __device__ float* sums_of(uint32_t stretch) const {
+    return sums + (stretch * stretch_pieces - begin);
+  }
+
+  // Stages unit `i`, if it is there; all threads of a warp call it. Returns whether it is in place.
+  __forceinline__ __device__ bool put(uint32_t i, bool is_there, const float* unit) const {
+    float four[4] = {unit[0], unit[1], unit[2], unit[3]};
+    if constexpr (has_sums) {
+      float sum[1] = {is_there ? sum_of_four(four) : 0};
+      hiptool_device::add_across<2, 1>(sum);
+      if (is_there && i % 4 == 0) sums[Layout::sum_place(i / 4)] = sum[0];
+    }
+    bool is_right = true;
+    if constexpr (Layout::has_places) {
+      if (is_there && is_placed) is_right = Layout::put(i, four);
+    }
+    if (is_there) move_bytes<16>(units + Layout::place(i, pitch), four);
+    return is_right;
+  }
+  // All threads call it when they have put what is theirs; then all may read it. False: some of it
+  // could not be placed, so that all of it is put once more as it is.
+  __forceinline__ __device__ bool ends(bool are_right) {
+    if constexpr (Layout::has_places) {
+      if (!any_of_block(!are_right, groups)) return true;
+      is_placed = false;
+      return false;
+    } else {
+      __syncthreads();
+      return are_right;
+    }
+  }
+  __forceinline__ __device__ bool put_all(const float* x, const TokenNorm& norm,
+                                          uint32_t end) const {
     const float* const own = x + static_cast<uint64_t>(begin) * dot_piece;
     const float* const own_weights = norm.weights + static_cast<uint64_t>(begin) * dot_piece;
     const uint32_t count = (end - begin) * 4;
+    bool are_right = true;
 #pragma unroll 1
-    for (uint32_t first = threadIdx.x; first < count; first += norm_turns * layer_threads) {
-      float runs[norm_turns][4];
+    for (uint32_t first = 0; first < count; first += norm_turns * layer_threads) {
+      float runs[norm_turns][4] = {};
       float weights[norm_turns][4];
 #pragma unroll
       for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        const uint32_t i = first + turn * layer_threads;
+        const uint32_t i = first + turn * layer_threads + threadIdx.x;
         if (i >= count) break;
         load_piece<4>(own + i * 4, runs[turn]);
         if (norm.weights != nullptr) load_piece<4>(own_weights + i * 4, weights[turn]);
       }
 #pragma unroll
       for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        const uint32_t i = first + turn * layer_threads;
-        if (i >= count) break;
-        if (norm.weights != nullptr) norm.apply(weights[turn], runs[turn]);
-        move_bytes<16>(units + Layout::place(i, pitch), runs[turn]);
+        if (first + turn * layer_threads >= count) break;
+        const uint32_t i = first + turn * layer_threads + threadIdx.x;
+        if (i < count && norm.weights != nullptr) norm.apply(weights[turn], runs[turn]);
+        are_right = put(i, i < count, runs[turn]) && are_right;
       }
+    }
+    return are_right;
+  }
+
+  __forceinline__ __device__ void stage(const float* x, const TokenNorm& norm, uint32_t end) {
+    is_placed = Layout::has_places;
+#pragma unroll 1
+    while (!ends(put_all(x, norm, end))) {
     }
   }
 };
@@ -91,10 +154,11 @@ struct NormScales {
 
 // Stages the first part of the token, of `most` pieces, and returns its norm. The norm of a token
 // of few elements is found from what is staged: the blocks of a launch wait for memory most.
-template <class Layout>
-__forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vector, const float* x,
-                                                 uint32_t count, const float* weights,
-                                                 float epsilon, const NormScales& scales,
+template <class Layout, bool has_sums>
+__forceinline__ __device__ TokenNorm stage_first(StagedVector<Layout, has_sums>& vector,
+                                                 const float* x, uint32_t count,
+                                                 const float* weights, float epsilon,
+                                                 const NormScales& scales,
                                                  uint32_t most = dot_staged) {
   const uint64_t width = static_cast<uint64_t>(count) * dot_piece;
   auto* const shared = reinterpret_cast<float*>(dynamic_shared());
@@ -103,7 +167,7 @@ __forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vec
     vector.stage(x, norm, count < most ? count : most);
     return norm;
   }
-  float runs[norm_turns][4];
+  float runs[norm_turns][4] = {};
 #pragma unroll
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
     const uint32_t i = threadIdx.x + turn * layer_threads;
@@ -119,11 +183,19 @@ __forceinline__ __device__ TokenNorm stage_first(const StagedVector<Layout>& vec
   const TokenNorm norm = norm_of_sum(sum, width, weights, epsilon, shared);
 #pragma unroll
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
-    const uint32_t i = threadIdx.x + turn * layer_threads;
-    if (i >= count * 4) break;
-    norm.apply(scales.own[turn], runs[turn]);
-    move_bytes<16>(vector.units + Layout::place(i, vector.pitch), runs[turn]);
+    if (turn * layer_threads + threadIdx.x < count * 4) norm.apply(scales.own[turn], runs[turn]);
   }
+  bool are_right = true;
+#pragma unroll 1
+  do {
+    are_right = true;
+#pragma unroll
+    for (unsigned turn = 0; turn < norm_turns; ++turn) {
+      if (turn * layer_threads >= count * 4) break;
+      const uint32_t i = turn * layer_threads + threadIdx.x;
+      are_right = vector.put(i, i < count * 4, runs[turn]) && are_right;
+    }
+  } while (!vector.ends(are_right));
   return norm;
 }
 

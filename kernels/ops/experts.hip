@@ -9,8 +9,8 @@
 #include <hip/hip_runtime.h>
 
 #include "hiptool_experts.h"
-#include "hiptool_file_rows.h"
 #include "hiptool_math.h"
+#include "hiptool_row_tiles.h"
 
 using namespace hiptool_device;
 
@@ -68,20 +68,21 @@ struct LoadSplitRows {
   const uint8_t* codes;
   const uint8_t* scales;
 
+  static __forceinline__ __device__ PieceRule rule() { return {true, false}; }
   __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint32_t piece,
-                                             float (*numbers)[dot_piece]) const {
+                                             RowPiece* to) const {
     constexpr uint64_t block_bytes = 16;
 #pragma unroll
     for (unsigned r = 0; r < rows; ++r) {
       const uint8_t* const pairs = lines[r] + static_cast<uint64_t>(piece) * (dot_piece / 2);
       const uint64_t block = static_cast<uint64_t>(pairs - codes) / block_bytes;
-      const float scale = hiptool_blocks::half_of_exponent(scales[block]);
+      to[r].scale = {hiptool_blocks::half_of_exponent(scales[block]), 0};
 #pragma unroll
       for (unsigned j = 0; j < dot_piece; j += 4) {
         const uint8_t* const pair = pairs + j / 2;
         const uint32_t word = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
-        hiptool_blocks::scale_fp4((word & 0x000F000FU) | (word & 0x00F000F0U) << 4, scale,
-                                  numbers[r] + j);
+        hiptool_blocks::fp4_numbers((word & 0x000F000FU) | (word & 0x00F000F0U) << 4,
+                                    to[r].numbers + j);
       }
     }
   }

@@ -5,7 +5,7 @@
 #include <hip/hip_runtime.h>
 
 #include "hiptool_faults.h"
-#include "hiptool_file_rows.h"
+#include "hiptool_row_tiles.h"
 
 using namespace hiptool_device;
 
@@ -27,15 +27,16 @@ __forceinline__ __device__ void multiply_file(const FileProduct& all, const uint
   }
 }
 
-struct LoadPiece {
+struct LoadValues {
   const FileMatrix& matrix;
   const uint8_t* line;
   const uint16_t* grids;
   uint32_t piece;
-  float* numbers;
+  RowPiece& to;
   template <class Row>
   __forceinline__ __device__ void operator()(Row) const {
-    Row::load(matrix, line, grids, piece, numbers);
+    Row::load(matrix, line, grids, piece, to);
+    Row::make_values(to);
   }
 };
 
@@ -49,17 +50,17 @@ __forceinline__ __device__ void copy_rows(const EmbeddingRows& all, const uint8_
     const auto piece = static_cast<uint32_t>(unit % pieces);
     const uint64_t k = static_cast<uint64_t>(piece) * dot_piece;
     const uint32_t id = ids[place * all.id_stride];
-    float numbers[dot_piece] = {};
+    RowPiece values = {};
     if (id < matrix.rows) {
       const uint8_t* const line = weights + id * matrix.row_bytes;
-      with_rows(matrix.type, LoadPiece{matrix, line, grids, piece, numbers});
+      with_rows(matrix.type, LoadValues{matrix, line, grids, piece, values});
     } else if (id != 0xFFFFFFFFU) {
       record_fault(all.faults, all.owner, place, id);
     }
     float* const to = out + place * all.out_stride + k * all.out_step;
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
-      if (k + j < matrix.columns) to[j * all.out_step] = canonical(numbers[j]);
+      if (k + j < matrix.columns) to[j * all.out_step] = canonical(values.numbers[j]);
     }
   }
 }

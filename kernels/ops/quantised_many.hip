@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Products of many tokens with the matrices of model files, in f32, in the order of
 // hiptool_file_rows.h: a block computes 128 rows of 64 tokens, one lane of that order after the
-// other, and keeps sums that wait for others in shared memory. Four warps decode the next pieces
-// while eight multiply. The host launches it only where a block may have that much shared memory.
+// other, and keeps sums that wait for others in shared memory. Eight warps multiply; four decode
+// pieces with even numbers, and four those with odd ones, so that each has the time of two
+// multiplications. The host launches it only where a block may have that much shared memory.
 #if defined(__AMDGCN__)
 #error "blocks of AMD's GPUs have less shared memory"
 #endif
@@ -19,9 +20,6 @@ constexpr unsigned token_pitch = many_tokens + 4;
 constexpr unsigned row_side = 8;  // of a thread's results
 constexpr unsigned token_side = 4;
 constexpr unsigned level_units = row_side * many_multipliers;
-static_assert(many_levels * level_units * 16 + 2 * dot_piece * (row_pitch + token_pitch) * 4 ==
-                  many_shared_bytes,
-              "the host knows the size");
 
 // The pieces of a row in the order in which they are added: lane after lane, and lanes in the order
 // in which the tree of their sums joins them, those that are 32 apart first.
@@ -55,6 +53,43 @@ struct PieceOrder {
 struct PieceBuffer {
   float of_rows[dot_piece][row_pitch];
   float of_tokens[dot_piece][token_pitch];
+  float steps[many_rows];
+  float minima[many_rows];
+  float sums[many_tokens];  // of x
+};
+static_assert(many_levels * level_units * 16 + 2 * sizeof(PieceBuffer) == many_shared_bytes,
+              "the host knows the size");
+
+// Buffers go from those who fill them to those who multiply, and back: each has a barrier for
+// either way, at which one side arrives and the other one waits. Of piece `turn` of a block's
+// tiles.
+struct Handover {
+#if defined(__CUDA__) || defined(__CUDACC__)
+  static __forceinline__ __device__ void wait_until_filled(uint32_t turn) { wait(1 + turn % 2); }
+  static __forceinline__ __device__ void make_filled(uint32_t turn) { arrive(1 + turn % 2); }
+  static __forceinline__ __device__ void wait_until_empty(uint32_t turn) {
+    if (turn >= 2) wait(3 + turn % 2);
+  }
+  static __forceinline__ __device__ void make_empty(uint32_t turn) { arrive(3 + turn % 2); }
+  // What the others hand over.
+  static __forceinline__ __device__ void pass() {}
+
+ private:
+  static constexpr unsigned threads = unsigned{many_multipliers} + unsigned{many_decoders};
+  static __forceinline__ __device__ void arrive(unsigned barrier) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
+  }
+  static __forceinline__ __device__ void wait(unsigned barrier) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
+  }
+#else
+  // On the processor all threads meet twice for each piece.
+  static void wait_until_filled(uint32_t) { pass(); }
+  static void make_filled(uint32_t) { pass(); }
+  static void wait_until_empty(uint32_t) {}
+  static void make_empty(uint32_t) { pass(); }
+  static void pass() { __syncthreads(0); }
+#endif
 };
 
 struct LoadOnePiece {
@@ -62,10 +97,10 @@ struct LoadOnePiece {
   const uint8_t* line;
   const uint16_t* grids;
   uint32_t piece;
-  float* numbers;
+  RowPiece& to;
   template <class Row>
   __forceinline__ __device__ void operator()(Row) const {
-    Row::load(matrix, line, grids, piece, numbers);
+    Row::load(matrix, line, grids, piece, to);
   }
 };
 
@@ -75,12 +110,14 @@ struct Decoder {
   const FileProduct& all;
   const uint16_t* grids;
   unsigned thread;
+  PieceRule rule;
   const uint8_t* line;
   const float* x[tokens];
 
   __device__ Decoder(const FileProduct& product, const uint8_t* weights, const uint16_t* grid,
-                     const float* vectors, uint64_t first_row, uint64_t first_token)
-      : all(product), grids(grid), thread(threadIdx.x % many_decoders) {
+                     const float* vectors, PieceRule of_type, uint64_t first_row,
+                     uint64_t first_token)
+      : all(product), grids(grid), thread(threadIdx.x % many_decoders), rule(of_type) {
     const uint64_t row = first_row + thread;
     line = weights + (row < all.matrix.rows ? row : all.matrix.rows - 1) * all.matrix.row_bytes;
 #pragma unroll
@@ -90,7 +127,7 @@ struct Decoder {
     }
   }
 
-  __forceinline__ __device__ void fill(uint32_t piece, PieceBuffer& to) const {
+  __forceinline__ __device__ void fill(uint32_t piece, PieceBuffer& to, uint32_t turn) const {
     const unsigned first = thread % 4 * quarter;
     const uint64_t k = static_cast<uint64_t>(piece) * dot_piece + first;
     float of_tokens[tokens][quarter];
@@ -106,17 +143,26 @@ struct Decoder {
         }
       }
     }
-    float numbers[dot_piece];
-    with_rows(all.matrix.type, LoadOnePiece{all.matrix, line, grids, piece, numbers});
+    RowPiece own;
+    with_rows(all.matrix.type, LoadOnePiece{all.matrix, line, grids, piece, own});
+    float sums[tokens];
 #pragma unroll
-    for (unsigned j = 0; j < dot_piece; ++j) to.of_rows[j][thread] = numbers[j];
+    for (unsigned t = 0; t < tokens; ++t) sums[t] = sum_of_four(of_tokens[t]);
+    if (rule.has_minimum) hiptool_device::add_across<2, 1>(sums);
+    Handover::wait_until_empty(turn);
+#pragma unroll
+    for (unsigned j = 0; j < dot_piece; ++j) to.of_rows[j][thread] = own.numbers[j];
+    if (rule.has_scale) to.steps[thread] = own.scale.step;
+    if (rule.has_minimum) to.minima[thread] = own.scale.minimum;
 #pragma unroll
     for (unsigned t = 0; t < tokens; ++t) {
+      if (rule.has_minimum && first == 0) to.sums[thread / 4 + t * step] = sums[t];
 #pragma unroll
       for (unsigned j = 0; j < quarter; ++j) {
         to.of_tokens[first + j][thread / 4 + t * step] = of_tokens[t][j];
       }
     }
+    Handover::make_filled(turn);
   }
 };
 
@@ -129,21 +175,24 @@ inline __device__ void read_four(const float* from, float* to) {
 struct Multiplier {
   unsigned row;
   unsigned token;
-  float sum[row_side][token_side];
+  PieceRule rule;
+  float sum[row_side][token_side];    // of the lane; of plain types nothing
+  float added[row_side][token_side];  // of the piece; of plain types of the lane
 
-  __device__ Multiplier() {
+  __device__ explicit Multiplier(PieceRule of_type) : rule(of_type) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned warp = threadIdx.x / 32;
     row = 4 * (warp / 2 * 4 + lane / 16 * 2 + lane % 2);
     token = token_side * (warp % 2 * 8 + lane / 2 % 8);
-    clear();
+    clear(sum);
+    clear(added);
   }
 
-  __device__ void clear() {
+  static __forceinline__ __device__ void clear(float (&results)[row_side][token_side]) {
 #pragma unroll
     for (unsigned i = 0; i < row_side; ++i) {
 #pragma unroll
-      for (unsigned j = 0; j < token_side; ++j) sum[i][j] = 0;
+      for (unsigned j = 0; j < token_side; ++j) results[i][j] = 0;
     }
   }
 
@@ -161,12 +210,40 @@ struct Multiplier {
 #pragma unroll
         for (unsigned n = 0; n < token_side; ++n) {
           const unsigned j = i % 2 == 0 ? n : token_side - 1 - n;
-          sum[i][j] = __fmaf_rn(of_rows[i], of_tokens[j], sum[i][j]);
+          added[i][j] = __fmaf_rn(of_rows[i], of_tokens[j], added[i][j]);
         }
       }
       end_step();
     }
     end_products();
+    if (rule.has_scale) end_all(from);
+  }
+  // As end_piece() has it, of all results.
+  __forceinline__ __device__ void end_all(const PieceBuffer& from) {
+    float steps[row_side];
+    read_four(from.steps + row, steps);
+    read_four(from.steps + row + many_rows / 2, steps + 4);
+#pragma unroll
+    for (unsigned i = 0; i < row_side; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < token_side; ++j) {
+        sum[i][j] = __fmaf_rn(steps[i], added[i][j], sum[i][j]);
+      }
+    }
+    clear(added);
+    if (!rule.has_minimum) return;
+    float minima[row_side];
+    float of_x[token_side];
+    read_four(from.minima + row, minima);
+    read_four(from.minima + row + many_rows / 2, minima + 4);
+    read_four(from.sums + token, of_x);
+#pragma unroll
+    for (unsigned i = 0; i < row_side; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < token_side; ++j) {
+        sum[i][j] = __fmaf_rn(-minima[i], of_x[j], sum[i][j]);
+      }
+    }
   }
 
   // LLVM moves the loads of all unrolled steps in front of the first one, and products after later
@@ -180,7 +257,7 @@ struct Multiplier {
 #if defined(__clang__) && defined(__NVPTX__)
 #pragma unroll
     for (unsigned i = 0; i < row_side; ++i) {
-      asm volatile("" : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3]));
+      asm volatile("" : "+f"(added[i][0]), "+f"(added[i][1]), "+f"(added[i][2]), "+f"(added[i][3]));
     }
 #endif
   }
@@ -189,6 +266,7 @@ struct Multiplier {
   // keeps the result, which waits for the next ones, but for the last lane.
   __forceinline__ __device__ void end_lane(uint32_t turn, uint4* waiting) {
     uint4* at = waiting + threadIdx.x;
+    if (!rule.has_scale) take_added();
 #pragma unroll 1
     for (uint32_t rest = turn; rest % 2 != 0; rest /= 2) {
 #pragma unroll
@@ -203,7 +281,15 @@ struct Multiplier {
     if (turn + 1 == dot_lanes) return;
 #pragma unroll
     for (unsigned i = 0; i < row_side; ++i) at[i * many_multipliers] = make_unit(sum[i]);
-    clear();
+    clear(sum);
+  }
+  __forceinline__ __device__ void take_added() {
+#pragma unroll
+    for (unsigned i = 0; i < row_side; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < token_side; ++j) sum[i][j] = added[i][j];
+    }
+    clear(added);
   }
 
   __forceinline__ __device__ void store(const FileProduct& all, uint64_t first_row,
@@ -227,27 +313,37 @@ struct Multiplier {
   }
 };
 
-// Threads of both kinds wait at the same barriers: while pieces are multiplied, the next ones are
-// decoded into the other buffer.
-__forceinline__ __device__ void multiply_tile(uint32_t pieces, const Decoder& decoder,
-                                              Multiplier& multiplier, uint4* waiting) {
-  auto* const buffers = reinterpret_cast<PieceBuffer*>(waiting + many_levels * level_units);
-  const bool is_decoder = threadIdx.x >= many_multipliers;
+// The pieces of a tile, of which the first one is piece `turn` of the block's. A thread decodes
+// every second of these.
+__forceinline__ __device__ void decode_tile(uint32_t pieces, const Decoder& decoder,
+                                            PieceBuffer* buffers, uint32_t turn) {
+  const unsigned own = threadIdx.x / many_decoders % 2;
   PieceOrder order(pieces);
 #pragma unroll 1
-  for (uint32_t filled = 0; filled <= pieces; ++filled) {
-    if (is_decoder) {
-      if (order.has_piece()) decoder.fill(order.piece, buffers[filled % 2]);
-      order.step();
-    } else if (filled > 0) {
-      multiplier.add(buffers[(filled - 1) % 2]);
-      const uint32_t turn = order.turn;
-      order.step();
-      // The sums of lanes without pieces are 0.
-#pragma unroll 1
-      for (uint32_t lane = turn; lane < order.turn; ++lane) multiplier.end_lane(lane, waiting);
+  for (; order.has_piece(); order.step(), ++turn) {
+    if (turn % 2 == own) {
+      decoder.fill(order.piece, buffers[turn % 2], turn);
+    } else {
+      Handover::pass();
     }
-    __syncthreads();
+    Handover::pass();
+  }
+}
+
+__forceinline__ __device__ void multiply_tile(uint32_t pieces, Multiplier& multiplier,
+                                              const PieceBuffer* buffers, uint4* waiting,
+                                              uint32_t turn) {
+  PieceOrder order(pieces);
+#pragma unroll 1
+  for (; order.has_piece(); ++turn) {
+    Handover::wait_until_filled(turn);
+    multiplier.add(buffers[turn % 2]);
+    Handover::make_empty(turn);
+    const uint32_t lane = order.turn;
+    order.step();
+    // The sums of lanes without pieces are 0.
+#pragma unroll 1
+    for (uint32_t ended = lane; ended < order.turn; ++ended) multiplier.end_lane(ended, waiting);
   }
 }
 
@@ -256,20 +352,29 @@ __forceinline__ __device__ void multiply_many(const FileProduct& all, const uint
   const uint64_t row_tiles = (all.matrix.rows + many_rows - 1) / many_rows;
   const uint64_t token_tiles = (all.tokens + many_tokens - 1) / many_tokens;
   const auto pieces = static_cast<uint32_t>((all.matrix.columns + dot_piece - 1) / dot_piece);
+  const PieceRule rule = rule_of_type(all.matrix.type);
+  uint4* const waiting = dynamic_shared();
+  auto* const buffers = reinterpret_cast<PieceBuffer*>(waiting + many_levels * level_units);
+  uint32_t turn = 0;
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < row_tiles * token_tiles; work += gridDim.x) {
     const uint64_t first_row = work / token_tiles * many_rows;
     const uint64_t first_token = work % token_tiles * many_tokens;
-    Multiplier multiplier;
-    multiply_tile(pieces, Decoder(all, weights, grids, x, first_row, first_token), multiplier,
-                  dynamic_shared());
-    if (threadIdx.x < many_multipliers) multiplier.store(all, first_row, first_token, out);
+    if (threadIdx.x < many_multipliers) {
+      Multiplier multiplier(rule);
+      multiply_tile(pieces, multiplier, buffers, waiting, turn);
+      multiplier.store(all, first_row, first_token, out);
+    } else {
+      decode_tile(pieces, Decoder(all, weights, grids, x, rule, first_row, first_token), buffers,
+                  turn);
+    }
+    turn += pieces;
   }
 }
 
 }  // namespace hiptool_ops
 
-extern "C" __global__ void __launch_bounds__(384, 1)
+extern "C" __global__ void __launch_bounds__(512, 1)
     hiptool_quantised_matmul_64(hiptool_ops::FileProduct all, const uint8_t* weights,
                                 const uint16_t* grids, const float* x, float* out) {
   hiptool_ops::multiply_many(all, weights, grids, x, out);

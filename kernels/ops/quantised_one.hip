@@ -22,23 +22,32 @@ struct PlainVector {
 template <class Row, unsigned rows, unsigned pieces, class Vector>
 __forceinline__ __device__ void add_pieces(const uint8_t* const* lines, const uint16_t* grids,
                                            const Vector& x, uint32_t first, float* sums) {
-  float numbers[pieces][rows][dot_piece];
+  RowPiece own[pieces][rows];
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
     const uint32_t place = first + p * dot_lanes;
 #pragma unroll
-    for (unsigned r = 0; r < rows; ++r) Row::load_whole(lines[r], grids, place, numbers[p][r]);
+    for (unsigned r = 0; r < rows; ++r) Row::load_whole(lines[r], grids, place, own[p][r]);
   }
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
     float vector[dot_piece];
     x.load(first + p * dot_lanes, vector);
+    const PieceRule rule = rule_of<Row>();
+    const float of_x = rule.has_minimum ? sum_of_piece(vector) : 0;
+    float added[rows];
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) added[r] = begin_piece(rule, sums[r]);
 #pragma unroll
     for (unsigned j = 0; j < dot_piece; ++j) {
 #pragma unroll
       for (unsigned r = 0; r < rows; ++r) {
-        sums[r] = __fmaf_rn(numbers[p][r][j], vector[j], sums[r]);
+        added[r] = __fmaf_rn(own[p][r].numbers[j], vector[j], added[r]);
       }
+    }
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) {
+      sums[r] = end_piece(rule, own[p][r].scale, added[r], of_x, sums[r]);
     }
   }
 }
@@ -80,12 +89,11 @@ __forceinline__ __device__ void add_lines(const uint8_t* const* lines, uint32_t 
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count; begin += dot_staged) {
       const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
-      const StagedVector<QuartersOfPieces> vector{dynamic_shared() + (sums_size + joined_size) / 4,
-                                                  staged_pitch(count), begin};
+      StagedVector<QuartersOfPieces> vector{dynamic_shared() + (sums_size + joined_size) / 4,
+                                            staged_pitch(count), begin};
       if (is_first || count > dot_staged) {
         if (begin > 0) __syncthreads();
         vector.stage(x, norm, end);
-        __syncthreads();
       }
       add_run<Row, rows>(lines, grids, vector, begin + lane, end, sums);
     }
@@ -168,9 +176,12 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
   scales.load(norm_weights, count);
   hiptool_device::wait_for_inputs();
   reader.load(own);
-  const TokenNorm norm = stage_first(StagedVector<Stretch<Row>>{dynamic_shared(), stretch_pitch, 0},
-                                     x, count, norm_weights, tiles.all.epsilon, scales);
-  __syncthreads();
+  uint4* const units = dynamic_shared();
+  uint4* const sums = units + stretch_units * stretch_pitch;
+  StagedVector<Stretch<Row>, Row::has_minimum> vector{
+      units, stretch_pitch, 0, reinterpret_cast<float*>(sums),
+      reinterpret_cast<uint32_t*>(sums + dot_staged / 4)};
+  const TokenNorm norm = stage_first(vector, x, count, norm_weights, tiles.all.epsilon, scales);
 #pragma unroll 1
   while (tile < tiles.three) {
     const uint64_t next_tile = tile + gridDim.x;
@@ -183,11 +194,10 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count; begin += dot_staged) {
       const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
-      const StagedVector<Stretch<Row>> vector{dynamic_shared(), stretch_pitch, begin};
       if (count > dot_staged && (tile != blockIdx.x || begin > 0)) {
         __syncthreads();
+        vector.begin = begin;
         vector.stage(x, norm, end);
-        __syncthreads();
       }
       add_stretches(reader, vector, begin / stretch_pieces,
                     (end + stretch_pieces - 1) / stretch_pieces, own, turn, sums);
@@ -222,10 +232,8 @@ __forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, 
   hiptool_device::wait_for_inputs();
   LanePieces<typename WarpRow<Row>::Stored, rows> ahead;
   ahead.load(lines, 0, own, count);
-  const uint32_t pitch = staged_pitch(count);
-  const TokenNorm norm = stage_first(StagedVector<QuartersOfPieces>{dynamic_shared(), pitch, 0}, x,
-                                     count, norm_weights, tiles.all.epsilon, scales);
-  __syncthreads();
+  StagedVector<QuartersOfPieces> vector{dynamic_shared(), staged_pitch(count), 0};
+  const TokenNorm norm = stage_first(vector, x, count, norm_weights, tiles.all.epsilon, scales);
 #pragma unroll 1
   while (tile < tiles.three) {
     const uint64_t next_tile = tile + gridDim.x;
@@ -233,11 +241,10 @@ __forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, 
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count; begin += dot_staged) {
       const uint32_t end = count - begin < dot_staged ? count : begin + dot_staged;
-      const StagedVector<QuartersOfPieces> vector{dynamic_shared(), pitch, begin};
       if (count > dot_staged && (tile != blockIdx.x || begin > 0)) {
         __syncthreads();
+        vector.begin = begin;
         vector.stage(x, norm, end);
-        __syncthreads();
       }
 #pragma unroll 1
       for (uint32_t group = begin; group < end; group += ahead.step) {
@@ -305,25 +312,22 @@ HIPTOOL_PLAIN_KERNEL(f32, float);
 HIPTOOL_PLAIN_KERNEL(f16, hiptool_ops::F16);
 HIPTOOL_PLAIN_KERNEL(bf16, hiptool_ops::Bf16);
 HIPTOOL_PLAIN_KERNEL(f64, double);
-#define HIPTOOL_QUANTISED(name, text, number, values, bytes, ...)                             \
-  HIPTOOL_KERNEL(name, number,                                                                \
-                 hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>);        \
-  static_assert(                                                                              \
-      hiptool_ops::has_stretches(number) ==                                                   \
-          hiptool_ops::Stretch<                                                               \
-              hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values>>::is_known, \
-      "the host launches as many blocks as there are tiles");
+#define HIPTOOL_QUANTISED(name, text, number, ...)                                               \
+  HIPTOOL_KERNEL(name, number, hiptool_ops::BlockRow<hiptool_blocks::name>);                     \
+  static_assert(hiptool_ops::has_stretches(number) ==                                            \
+                    hiptool_ops::Stretch<hiptool_ops::BlockRow<hiptool_blocks::name>>::is_known, \
+                "the host launches as many blocks as there are tiles");
 #include "hiptool_quantised.def"
 #if !defined(__AMDGCN__)
-#define HIPTOOL_APART_KERNEL(name, values, bytes)                         \
+#define HIPTOOL_APART_KERNEL(name)                                        \
   HIPTOOL_KERNEL(apart_##name, hiptool_blocks::name + hiptool_ops::apart, \
-                 hiptool_ops::BlockRow<values, bytes, hiptool_blocks::name##_values, true>)
-HIPTOOL_APART_KERNEL(q4_0, 32, 18);
-HIPTOOL_APART_KERNEL(q4_1, 32, 20);
-HIPTOOL_APART_KERNEL(q5_0, 32, 22);
-HIPTOOL_APART_KERNEL(q5_1, 32, 24);
-HIPTOOL_APART_KERNEL(q8_0, 32, 34);
-HIPTOOL_APART_KERNEL(iq4_nl, 32, 18);
-HIPTOOL_APART_KERNEL(mxfp4, 32, 17);
-HIPTOOL_APART_KERNEL(nvfp4, 64, 36);
+                 hiptool_ops::BlockRow<hiptool_blocks::name, true>)
+HIPTOOL_APART_KERNEL(q4_0);
+HIPTOOL_APART_KERNEL(q4_1);
+HIPTOOL_APART_KERNEL(q5_0);
+HIPTOOL_APART_KERNEL(q5_1);
+HIPTOOL_APART_KERNEL(q8_0);
+HIPTOOL_APART_KERNEL(iq4_nl);
+HIPTOOL_APART_KERNEL(mxfp4);
+HIPTOOL_APART_KERNEL(nvfp4);
 #endif

@@ -15,8 +15,9 @@ namespace hiptool_ops {
 
 // As StagedVector's layouts.
 template <class Own>
-struct RingToken {
+struct RingToken : Own::Placing {
   static constexpr __device__ uint32_t place(uint32_t i, uint32_t) { return Own::token_place(i); }
+  static constexpr __device__ uint32_t sum_place(uint32_t piece) { return Own::sum_place(piece); }
 };
 
 // A row of a tile.
@@ -171,13 +172,12 @@ template <class Own>
 __device__ constexpr bool fits(uint32_t type) {
   const RingShape shape = ring_shape(type);
   return shape.tile_rows == RingTiles<Own>::tile_rows && shape.slots == Own::slots &&
-         shape.slot_units == RingOrders<Own>::turn_units;
+         shape.slot_units == RingOrders<Own>::turn_units && shape.token_units == Own::token_units;
 }
-static_assert(
-    fits<RingRow<BlockRow<256, 144, hiptool_blocks::q4_k_values>>>(hiptool_blocks::q4_k) &&
-        fits<RingRow<PlainRow<F16>>>(static_cast<uint32_t>(PlainType::f16)) &&
-        fits<RingRow<PlainRow<Bf16>>>(static_cast<uint32_t>(PlainType::bf16)),
-    "what the host asks for");
+static_assert(fits<RingRow<BlockRow<hiptool_blocks::q4_k>>>(hiptool_blocks::q4_k) &&
+                  fits<RingRow<PlainRow<F16>>>(static_cast<uint32_t>(PlainType::f16)) &&
+                  fits<RingRow<PlainRow<Bf16>>>(static_cast<uint32_t>(PlainType::bf16)),
+              "what the host asks for");
 
 template <class Row>
 __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
@@ -195,7 +195,7 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
   const auto pieces = static_cast<uint32_t>(all.each[0].matrix.columns / dot_piece);
   const uint32_t turns = (pieces + ring_pieces - 1) / ring_pieces;
   uint4* const token = dynamic_shared();
-  const uint32_t first_unit = turns * ring_token_units + warp * Own::slots * Orders::turn_units +
+  const uint32_t first_unit = turns * Own::token_units + warp * Own::slots * Orders::turn_units +
                               team * Own::rows * Own::slot_units;
   Orders orders{tiles,
                 token + first_unit,
@@ -209,9 +209,10 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
   NormScales scales;
   scales.load(norm_weights, pieces);
   hiptool_device::wait_for_inputs();
-  stage_first(StagedVector<RingToken<Own>>{token, 0, 0}, x, pieces, norm_weights, all.epsilon,
-              scales, pieces);
-  __syncthreads();
+  uint4* const end = token + turns * Own::token_units + warps * Own::slots * Orders::turn_units;
+  StagedVector<RingToken<Own>, Own::has_sums> vector{token, 0, 0, reinterpret_cast<float*>(token),
+                                                     reinterpret_cast<uint32_t*>(end)};
+  stage_first(vector, x, pieces, norm_weights, all.epsilon, scales, pieces);
 #pragma unroll 1
   for (; tile < tiles.three; tile += orders.step) {
     // A thread stores the result of one row.
@@ -223,7 +224,13 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
     for (uint32_t turn = 0; turn < turns; ++turn) {
       Own own_turns[Own::rows];
       orders.take(own_turns);
-      Own::add(own_turns, token + turn * ring_token_units, own, pieces - turn * ring_pieces, sums);
+      const uint4* const of_turn = token + turn * Own::token_units;
+      const uint32_t left = pieces - turn * ring_pieces;
+      if (Own::Placing::has_places && vector.is_placed) {
+        Own::template add<true>(own_turns, of_turn, own, left, sums);
+      } else {
+        Own::template add<false>(own_turns, of_turn, own, left, sums);
+      }
     }
     float joined[Own::rows];
 #pragma unroll
@@ -256,6 +263,6 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
   }                                                                                    \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_ring_##type)
 
-HIPTOOL_KERNEL(q4_k, hiptool_ops::BlockRow<256, 144, hiptool_blocks::q4_k_values>);
+HIPTOOL_KERNEL(q4_k, hiptool_ops::BlockRow<hiptool_blocks::q4_k>);
 HIPTOOL_KERNEL(f16, hiptool_ops::PlainRow<hiptool_ops::F16>);
 HIPTOOL_KERNEL(bf16, hiptool_ops::PlainRow<hiptool_ops::Bf16>);

@@ -233,7 +233,7 @@ void launch_many_products(const Backend& backend, const Tensor& out, const Quant
   LaunchConfig config = product_launch(ceil_divide(weights.rows(), hiptool_ops::many_rows) *
                                            ceil_divide(all.tokens, hiptool_ops::many_tokens),
                                        0, 0);
-  config.block.x = hiptool_ops::many_multipliers + hiptool_ops::many_decoders;
+  config.block.x = hiptool_ops::many_multipliers + 2 * hiptool_ops::many_decoders;
   config.shared_bytes = hiptool_ops::many_shared_bytes;
   launch(state_of(backend).kernel("ops_quantised_many", "hiptool_quantised_matmul_64"), config,
          backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),

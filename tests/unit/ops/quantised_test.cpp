@@ -76,19 +76,6 @@ Tensor file_tensor(const Backend& backend, DType dtype, const Values& values, Pl
   return tensor;
 }
 
-/// A row's product in the order that kernels/include/hiptool_file_rows.h states.
-float ordered_product(const float* weights, const float* x, std::size_t columns) {
-  std::array<float, 64> lanes{};
-  for (std::size_t k = 0; k < columns; ++k) {
-    float& lane = lanes[k / 16 % 64];
-    lane = std::fma(weights[k], x[k], lane);
-  }
-  for (std::size_t apart = 32; apart > 0; apart /= 2) {
-    for (std::size_t i = 0; i < apart; ++i) lanes[i] += lanes[i + apart];
-  }
-  return lanes[0];
-}
-
 }  // namespace
 
 TEST_CASE("rows and products of every quantised type") {
@@ -226,31 +213,6 @@ TEST_CASE("products with plain weights of every shape and layout") {
         test::check_result(DType::f32, test::read(backend, out),
                            reference::matmul(DType::f32, x, transposed(numbers)));
       }
-    }
-  }
-}
-
-TEST_CASE("the order of a product's sum is the one that is stated") {
-  Platforms platforms;
-  const Backend backend(test::device(platforms));
-  for (const std::uint64_t columns : {1u, 130u, 511u, 1024u, 1040u, 2048u, 3088u, 4096u}) {
-    CAPTURE(columns);
-    for (const std::uint64_t tokens : {1u, 3u}) {
-      const Values numbers = plain_numbers(DType::f32, {6, columns}, 5);
-      const Values vectors = plain_numbers(DType::f32, {tokens, columns}, 6);
-      const Tensor table = file_tensor(backend, DType::f32, numbers, Placement::packed);
-      const Tensor x = file_tensor(backend, DType::f32, vectors, Placement::packed);
-      const std::vector<float> a = table.to_host<float>();
-      const std::vector<float> b = x.to_host<float>();
-      std::vector<float> expected;
-      for (std::uint64_t token = 0; token < tokens; ++token) {
-        for (std::uint64_t row = 0; row < 6; ++row) {
-          expected.push_back(
-              ordered_product(a.data() + row * columns, b.data() + token * columns, columns));
-        }
-      }
-      CHECK(float_bits(backend, ops::quantised_matmul(backend, QuantisedTensor(table), x)) ==
-            float_bits(expected));
     }
   }
 }

@@ -4,6 +4,7 @@
 // for all shapes on which that way depends.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -223,30 +224,50 @@ TEST_CASE("a token's products with blocks of any bits have the bits of those of 
   }
 }
 
-// Where the sum of 128 steps and a minimum has 24 bits, which is exact, and where it has more.
-TEST_CASE("numbers of a token's products are exact for scales of any two sizes") {
+// NVIDIA's kernels multiply the elements of a token by powers of two for Q4_K and Q5_K, where none
+// of them is too large or too small for that.
+TEST_CASE("a token's products have the bits of those of several tokens for elements of any size") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   const TensorMemory memory(backend.allocator(), backend.stream());
-  constexpr std::uint64_t columns = 512;
-  const Inputs x(memory, columns);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::string_view name : {"Q4_K", "Q5_K"}) {
     CAPTURE(name);
-    for (const std::uint32_t step : {0u, 1u, 9u, 30u, 31u}) {
-      for (std::uint32_t minimum = 0; minimum < 32; ++minimum) {
-        CAPTURE(step);
-        CAPTURE(minimum);
-        // The most bits that scales, minima and their factors have.
-        const auto make_longest = [&](std::uint8_t* block) {
-          const std::uint32_t halves[] = {step << 10 | 1023, minimum << 10 | 1023};
-          for (int i = 0; i < 4; ++i)
-            block[i] = static_cast<std::uint8_t>(halves[i / 2] >> i % 2 * 8);
-          std::fill_n(block + 4, 12, std::uint8_t{0xFF});
-        };
-        const QuantisedTensor weights =
-            test::random_blocks(backend, element_type(name), 17, columns, 3, make_longest);
-        CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
-              float_bits(backend, product_of(backend, weights, x)));
+    for (const std::uint64_t columns : {512u, 8192u + 512u}) {
+      CAPTURE(columns);
+      const QuantisedTensor weights = random_weights(backend, {name, 1, 3}, 37, columns, 3);
+      struct Sizes {
+        float all;  ///< of elements that are 0 or at least 2^-13, and at most 4
+        float one;
+      };
+      constexpr Sizes sizes[] = {{0x1p-68F, 0x1p-81F},
+                                 {0x1p-68F, 0x0.FFFFFFp-81F},
+                                 {0x1p-69F, 1},
+                                 {0x1p-126F, 0x1p-126F},
+                                 {0x1p-136F, 0x1p-149F},
+                                 {0x1p21F, 0x0.FFFFFFp24F},
+                                 {0x1p21F, 0x1p24F},
+                                 {1, 0x1p100F},
+                                 {1, 0x1p127F},
+                                 {1, infinity},
+                                 {1, nan}};
+      for (const Sizes& size : sizes) {
+        CAPTURE(size.all);
+        CAPTURE(size.one);
+        for (const std::uint64_t place : {std::uint64_t{0}, std::uint64_t{35}, columns - 1}) {
+          std::vector<float> x = random_vectors(2, columns);
+          for (float& element : x) element *= size.all;
+          std::fill_n(x.begin() + 16, 16, -0.0F);
+          x[place] = size.one;
+          const Tensor two = Tensor::from_host(memory, x, {2, columns});
+          const Tensor one = ops::copy(backend, two.with_layout(two.layout().narrow(0, 0, 1)));
+          const Tensor both = ops::quantised_matmul(backend, weights, two);
+          const Tensor expected =
+              ops::copy(backend, both.with_layout(both.layout().narrow(0, 0, 1)));
+          CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, one)) ==
+                float_bits(backend, expected));
+        }
       }
     }
   }
@@ -286,7 +307,7 @@ TEST_CASE("a product that is too small has no sign, and one with infinite weight
       CAPTURE(tokens);
       for (const std::uint32_t sign : {0u, 0x8000U}) {
         for (const std::uint32_t bits :
-             float_bits(backend, product_of_equal(backend, equal, 0x0400 | sign, tokens, 1e-45F))) {
+             float_bits(backend, product_of_equal(backend, equal, 0x0001 | sign, tokens, 1e-45F))) {
           REQUIRE(bits == 0);
         }
         for (const std::uint32_t bits :

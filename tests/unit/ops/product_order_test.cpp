@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The bits of products with the matrices of model files, by the order that
+// kernels/include/hiptool_file_rows.h states, computed here from the bytes of the weights.
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "hiptool/ops_model.hpp"
+#include "unit/ops/check_operation.hpp"
+#include "unit/ops/quantised_support.hpp"
+
+using namespace hiptool;
+using ops::QuantisedTensor;
+using test::element_type;
+using test::float_bits;
+using test::next_number;
+
+namespace {
+
+constexpr std::size_t piece_size = 16;
+
+/// Values are step * number - minimum. A plain type has no step: its numbers are the values.
+struct Piece {
+  std::array<float, piece_size> numbers{};
+  float step = 0;
+  float minimum = 0;
+  bool has_step = false;
+  bool has_minimum = false;
+};
+
+float sum_of(const float* x) {
+  std::array<float, 4> fours;
+  for (std::size_t i = 0; i < 4; ++i) {
+    fours[i] = (x[4 * i] + x[4 * i + 1]) + (x[4 * i + 2] + x[4 * i + 3]);
+  }
+  return (fours[0] + fours[2]) + (fours[1] + fours[3]);
+}
+
+float ordered_product(const std::vector<Piece>& pieces, const float* x) {
+  std::array<float, 64> lanes{};
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const Piece& piece = pieces[p];
+    const float* const own = x + p * piece_size;
+    float& lane = lanes[p % 64];
+    float sum = piece.has_step ? 0 : lane;
+    for (std::size_t k = 0; k < piece_size; ++k) sum = std::fma(piece.numbers[k], own[k], sum);
+    lane = piece.has_step ? std::fma(piece.step, sum, lane) : sum;
+    if (piece.has_minimum) lane = std::fma(-piece.minimum, sum_of(own), lane);
+  }
+  for (std::size_t apart = 32; apart > 0; apart /= 2) {
+    for (std::size_t i = 0; i < apart; ++i) lanes[i] += lanes[i + apart];
+  }
+  return lanes[0];
+}
+
+/// Of a finite binary16 of normal size.
+float half_at(const std::uint8_t* bytes) {
+  const int bits = bytes[0] | bytes[1] << 8;
+  const float size = std::ldexp(static_cast<float>(1024 + bits % 1024), bits / 1024 % 32 - 25);
+  return bits / 32768 == 0 ? size : -size;
+}
+
+void add_q8_0(const std::uint8_t* block, std::vector<Piece>& pieces) {
+  for (std::size_t half = 0; half < 2; ++half) {
+    Piece piece{{}, half_at(block), 0, true, false};
+    for (std::size_t k = 0; k < piece_size; ++k) {
+      piece.numbers[k] = static_cast<std::int8_t>(block[2 + half * piece_size + k]);
+    }
+    pieces.push_back(piece);
+  }
+}
+
+void add_q4_1(const std::uint8_t* block, std::vector<Piece>& pieces) {
+  for (std::size_t half = 0; half < 2; ++half) {
+    Piece piece{{}, half_at(block), -half_at(block + 2), true, true};
+    for (std::size_t k = 0; k < piece_size; ++k) {
+      piece.numbers[k] = static_cast<float>(block[4 + k] >> (4 * half) & 15);
+    }
+    pieces.push_back(piece);
+  }
+}
+
+/// Q4_K, and Q5_K by the bits of `fifths`.
+void add_k(const std::uint8_t* block, const std::uint8_t* fifths, std::vector<Piece>& pieces) {
+  const std::uint8_t* const scales = block + 4;
+  const std::uint8_t* const nibbles = fifths == nullptr ? block + 16 : block + 48;
+  for (std::size_t p = 0; p < 16; ++p) {
+    const std::size_t run = p / 2;
+    const int step =
+        run < 4 ? scales[run] & 63 : (scales[run + 4] & 15) | scales[run - 4] >> 6 << 4;
+    const int least = run < 4 ? scales[run + 4] & 63 : scales[run + 4] >> 4 | scales[run] >> 6 << 4;
+    Piece piece{{},
+                half_at(block) * static_cast<float>(step),
+                half_at(block + 2) * static_cast<float>(least),
+                true,
+                true};
+    for (std::size_t k = 0; k < piece_size; ++k) {
+      const std::size_t at = p % 2 * piece_size + k;
+      const int low = nibbles[run / 2 * 32 + at] >> (run % 2 * 4) & 15;
+      const int high = fifths == nullptr ? 0 : fifths[at] >> run & 1;
+      piece.numbers[k] = static_cast<float>(low | high << 4);
+    }
+    pieces.push_back(piece);
+  }
+}
+
+void add_q4_k(const std::uint8_t* block, std::vector<Piece>& pieces) {
+  add_k(block, nullptr, pieces);
+}
+void add_q5_k(const std::uint8_t* block, std::vector<Piece>& pieces) {
+  add_k(block, block + 16, pieces);
+}
+
+struct OrderedType {
+  std::string_view name;
+  std::vector<int> scales;  ///< the upper bytes of binary16 in a block
+  void (*add)(const std::uint8_t* block, std::vector<Piece>& pieces);
+};
+
+std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers.push_back((static_cast<float>(next_number(seed)) - 32768) / 4096);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("the order of a plain product's sum is the one that is stated") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  for (const std::uint64_t columns : {1u, 130u, 511u, 1024u, 1040u, 2048u, 3088u, 4096u}) {
+    CAPTURE(columns);
+    constexpr std::size_t rows = 6;
+    const std::vector<float> weights = random_numbers(rows * columns, 5);
+    const QuantisedTensor table(Tensor::from_host(memory, weights, {rows, columns}));
+    for (const std::uint64_t tokens : {1u, 3u}) {
+      const std::vector<float> x = random_numbers(tokens * columns, 6);
+      std::vector<float> expected;
+      for (std::size_t result = 0; result < tokens * rows; ++result) {
+        std::vector<Piece> pieces((columns + piece_size - 1) / piece_size);
+        std::vector<float> vector(pieces.size() * piece_size);
+        for (std::size_t k = 0; k < columns; ++k) {
+          pieces[k / piece_size].numbers[k % piece_size] = weights[result % rows * columns + k];
+          vector[k] = x[result / rows * columns + k];
+        }
+        expected.push_back(ordered_product(pieces, vector.data()));
+      }
+      const Tensor vectors = Tensor::from_host(memory, x, {tokens, columns});
+      CHECK(float_bits(backend, ops::quantised_matmul(backend, table, vectors)) ==
+            float_bits(expected));
+    }
+  }
+}
+
+TEST_CASE("the order of a quantised product's sum is the one that is stated") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  const OrderedType types[] = {{"Q8_0", {1}, add_q8_0},
+                               {"Q4_1", {1, 3}, add_q4_1},
+                               {"Q4_K", {1, 3}, add_q4_k},
+                               {"Q5_K", {1, 3}, add_q5_k}};
+  constexpr std::size_t rows = 6;
+  for (const OrderedType& type : types) {
+    CAPTURE(type.name);
+    for (const std::uint64_t columns : {256u, 1280u, 4352u}) {
+      CAPTURE(columns);
+      std::vector<Piece> pieces;
+      const auto add_block = [&](std::uint8_t* block) {
+        for (const int upper : type.scales) block[upper] = (block[upper] & 0x9F) | 0x10;
+        type.add(block, pieces);
+      };
+      const QuantisedTensor weights =
+          test::random_blocks(backend, element_type(type.name), rows, columns, 3, add_block);
+      const std::size_t row_pieces = columns / piece_size;
+      for (const std::uint64_t tokens : {1u, 3u}) {
+        const std::vector<float> x = random_numbers(tokens * columns, 6);
+        std::vector<float> expected;
+        for (std::size_t result = 0; result < tokens * rows; ++result) {
+          const auto first = pieces.begin() + static_cast<long>(result % rows * row_pieces);
+          expected.push_back(ordered_product({first, first + static_cast<long>(row_pieces)},
+                                             x.data() + result / rows * columns));
+        }
+        const Tensor vectors = Tensor::from_host(memory, x, {tokens, columns});
+        CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, vectors)) ==
+              float_bits(expected));
+      }
+    }
+  }
+}
