@@ -57,10 +57,12 @@ class HIPTOOL_API QuantisedTensor {
   std::uint64_t row_bytes_ = 0;
 };
 
-/// x [tokens, columns] times the transposed weights [rows, columns]: f32 [tokens, rows]. Numbers of
-/// the weights are f32 as ggml defines them (F64 is rounded to f32);
-/// kernels/include/hiptool_file_rows.h states the order of a sum, which depends on the columns
-/// only. A result that is NaN is the canonical one; without columns it is 0. Throws
+/// x [tokens, columns] times the transposed weights [rows, columns]: f32 [tokens, rows], in f32
+/// (F64 is rounded to f32). Of quantised weights a step, and a minimum where the type has one,
+/// multiplies the sum of 16 neighbours' products and their sum of x:
+/// kernels/include/hiptool_file_rows.h states the order of a sum, which depends on the type and the
+/// columns only, and its error. From elements of 2^116 on such sums may be infinite or NaN where
+/// the result is not. A result that is NaN is the canonical one; without columns it is 0. Throws
 /// Error(invalid_argument) for other shapes, dtypes and devices, and for an output that overlaps x
 /// or the weights.
 [[nodiscard]] HIPTOOL_API Tensor quantised_matmul(const Backend& backend,
