@@ -117,10 +117,11 @@ struct OrderedType {
   void (*add)(const std::uint8_t* block, std::vector<Piece>& pieces);
 };
 
+/// Of as many bits as f32 has: sums of products with small whole numbers are then rounded.
 std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
   std::vector<float> numbers;
   for (std::size_t i = 0; i < count; ++i) {
-    numbers.push_back((static_cast<float>(next_number(seed)) - 32768) / 4096);
+    numbers.push_back((static_cast<float>(next_number(seed)) - 32768) * 0x1.6A09E6p-12F);
   }
   return numbers;
 }

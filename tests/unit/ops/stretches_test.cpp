@@ -50,11 +50,13 @@ QuantisedTensor random_weights(const Backend& backend, const PackedType& packed,
   return test::random_blocks(backend, element_type(packed.name), rows, columns, seed, make_finite);
 }
 
+/// Of as many bits as f32 has, at least 2^-12.5 and at most 2^2.5: sums of products with small
+/// whole numbers are then rounded.
 std::vector<float> random_vectors(std::uint64_t tokens, std::uint64_t columns) {
   std::vector<float> x;
   std::uint32_t state = 7;
   for (std::uint64_t i = 0; i < tokens * columns; ++i) {
-    x.push_back((static_cast<float>(next_number(state)) - 32768) / 8192);
+    x.push_back((static_cast<float>(next_number(state)) - 32768) * 0x1.6A09E6p-13F);
   }
   return x;
 }
@@ -238,10 +240,14 @@ TEST_CASE("a token's products have the bits of those of several tokens for eleme
       CAPTURE(columns);
       const QuantisedTensor weights = random_weights(backend, {name, 1, 3}, 37, columns, 3);
       struct Sizes {
-        float all;  ///< of elements that are 0 or at least 2^-13, and at most 4
+        float all;  ///< of the elements of random_vectors()
         float one;
       };
-      constexpr Sizes sizes[] = {{0x1p-68F, 0x1p-81F},
+      constexpr Sizes sizes[] = {{0, 0x1p-81F},
+                                 {0, 0x0.FFFFFFp-81F},
+                                 {0, 0x0.FFFFFFp-82F},
+                                 {0, 0x1p-149F},
+                                 {0x1p-68F, 0x1p-81F},
                                  {0x1p-68F, 0x0.FFFFFFp-81F},
                                  {0x1p-69F, 1},
                                  {0x1p-126F, 0x1p-126F},
