@@ -111,7 +111,7 @@ TEST_CASE("families: a right computation, whatever the file, the prompt and the 
       const reference::ProveResult whole = sample.prove(sample.spec, {}, one.tokens);
       CHECK(wrong_stage(whole) == "");
       REQUIRE(whole.logits.has_value());
-      CHECK(whole.logits->max_error < 0.1 * whole.logits->bound);
+      CHECK(whole.logits->max_error < 0.2 * whole.logits->bound);
       for (const reference::LayerResult& layer : whole.layers) {
         CHECK(layer.max_error > 0);
         CHECK(layer.max_error < 0.8 * layer.bound);
