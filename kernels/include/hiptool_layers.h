@@ -6,14 +6,13 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  layer_threads = 256,    // of a block
-  dot_piece = 16,         // neighbouring elements of a row that one thread takes
-  dot_lanes = 64,         // threads that share the rows of a product
-  dot_teams = 4,          // in a block
-  dot_pitch = 65,         // sums of a row in shared memory: odd, so that rows differ in banks
-  dot_rows_of_one = 2,    // rows that 64 threads take with one token
-  dot_pieces_of_one = 2,  // pieces of each of these at a time
-  group_bytes = layer_threads / 32 * 4,  // a word of each group of 32 threads
+  layer_threads = 256,     // of a block
+  dot_piece = 16,          // neighbouring elements of a row that one thread takes
+  dot_lanes = 64,          // threads that share the rows of a product
+  dot_teams = 4,           // in a block
+  dot_pitch = 65,          // sums of a row in shared memory: odd, so that rows differ in banks
+  dot_rows_of_one = 2,     // rows that 64 threads take with one token
+  dot_pieces_of_one = 2,   // pieces of each of these at a time
   dot_staged = 512,        // pieces of the token in shared memory at a time, on NVIDIA GPUs
   dot_rows_of_many = 2,    // rows that 64 threads take with several tokens
   dot_tokens = 8,          // tokens that they take at a time
@@ -87,6 +86,8 @@ HIPTOOL_SHARED constexpr uint32_t token_blocks(uint32_t type) {
   if (has_stretches(type) || has_warp_rows(type)) return 2;
   return type == static_cast<uint32_t>(PlainType::f32) ? 4 : 3;
 }
+
+constexpr uint32_t group_bytes = layer_threads / 32 * 4;  // a word of each group of 32 threads
 
 // Dynamic shared memory of a block for products with one token, which is staged or not: first the
 // sums of the lanes and the joined ones, which stretches do not need.
