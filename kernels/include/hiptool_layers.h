@@ -109,12 +109,12 @@ HIPTOOL_SHARED constexpr uint32_t token_rows(uint32_t type, bool is_staged) {
 }
 
 // Products of one token whose rows come through a ring of slots in shared memory
-// (hiptool_ring_rows.h), of which each warp has its own.
+// (hiptool_ring_rows.h), of which each warp has its own. A multiprocessor has one block, which
+// stages the token once for all of them; half of the threads, where the token leaves less memory.
 enum : unsigned {
   ring_pieces = dot_lanes,  // of a row's turn
-  ring_blocks = 2,          // of a multiprocessor, to which compilers limit their registers
-  ring_multiprocessor_bytes = 228 * 1024,  // shared memory of compute capability 9.0
-  ring_reserved_bytes = 1024,              // of these for each block
+  ring_threads = 512,
+  ring_most_bytes = 227 * 1024,  // shared memory of a block of compute capability 9.0
 };
 struct RingShape {
   uint32_t tile_rows;  // of a warp; 0: the type has no ring
@@ -124,14 +124,15 @@ struct RingShape {
 };
 // Of ggml's number of a type.
 HIPTOOL_SHARED constexpr RingShape ring_shape(uint32_t type) {
-  if (type == 12) return {4, 2, 4 * 36, 264 + 16};
+  if (type == 12) return {4, 2, 4 * 36, 272 + 16};
   if (has_warp_rows(type)) return {2, 2, 2 * 128, 264};
   return {0, 0, 0, 0};
 }
-HIPTOOL_SHARED constexpr uint64_t ring_shared_bytes(RingShape shape, uint64_t pieces) {
+HIPTOOL_SHARED constexpr uint64_t ring_shared_bytes(RingShape shape, uint64_t pieces,
+                                                    uint32_t threads) {
   const uint64_t turns = (pieces + ring_pieces - 1) / ring_pieces;
-  return (turns * shape.token_units + layer_threads / 32 * shape.slots * shape.slot_units) * 16 +
-         group_bytes;
+  const uint64_t warps = threads / 32;
+  return (turns * shape.token_units + warps * shape.slots * shape.slot_units) * 16 + warps * 4;
 }
 
 // Rows of a matrix as they are in a model file.

@@ -14,67 +14,67 @@ namespace hiptool_ops {
 template <class Row>
 struct RingRow;
 
-// A thread has half of a block: eight pieces, and the sums of as many lanes. The sums of the
-// pieces' elements follow those of a turn: two units for each thread.
+// A thread has a quarter of a block, four pieces and the sums of as many lanes, of two rows, for
+// which it loads an element of the token once. The sums of the pieces' elements follow those of a
+// turn: a unit for each thread.
 template <>
 struct RingRow<BlockRow<hiptool_blocks::q4_k>> {
-  static constexpr unsigned threads = 8;
-  static constexpr unsigned rows = 1;
+  static constexpr unsigned threads = 16;
+  static constexpr unsigned rows = 2;
   static constexpr unsigned units = 36;
   static constexpr unsigned slot_units = 36;
   static constexpr unsigned slots = 2;
-  static constexpr unsigned sums = 8;
+  static constexpr unsigned sums = 4;
   static constexpr unsigned block_units = 9;
-  static constexpr unsigned thread_units = 32;
+  static constexpr unsigned thread_units = 16;
   static constexpr unsigned sums_begin = threads * (thread_units + 1);
-  static constexpr unsigned token_units = sums_begin + 2 * threads;
+  static constexpr unsigned token_units = sums_begin + threads;
   static constexpr bool has_sums = true;
   using Placing = PlacedToken<4>;
   uint4 head;
-  uint4 numbers[4];
+  uint4 numbers[2];  // of both runs of 32 columns
 
   static constexpr __device__ unsigned place(unsigned own) { return own; }
   // One unit is left out after those of a thread: neighbouring threads then take units of different
-  // groups of banks. For the same reason the second units of sums follow the first ones.
+  // groups of banks.
   static constexpr __device__ uint32_t token_place(uint32_t i) {
     const uint32_t inside = i % (threads * thread_units);
     return i / (threads * thread_units) * token_units + inside + inside / thread_units;
   }
   static constexpr __device__ uint32_t sum_place(uint32_t piece) {
-    const uint32_t unit = piece % ring_pieces / 4;
-    return (piece / ring_pieces * token_units + sums_begin + unit % 2 * threads + unit / 2) * 4 +
-           piece % 4;
+    return (piece / ring_pieces * token_units + sums_begin) * 4 + piece % ring_pieces;
   }
   __forceinline__ __device__ void load(const uint4* turn, unsigned own) {
-    const uint4* const block = turn + own / 2 * block_units;
+    const uint4* const block = turn + own / 4 * block_units;
     head = load_unit(block);
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) numbers[i] = load_unit(block + 1 + own % 2 * 4 + i);
+    for (unsigned i = 0; i < 2; ++i) numbers[i] = load_unit(block + 1 + own % 4 * 2 + i);
   }
   template <bool is_placed>
   static __forceinline__ __device__ void add(const RingRow* turns, const uint4* token, unsigned own,
                                              uint32_t pieces, float (*to)[sums]) {
-    if (own * 8 >= pieces) return;
-    const NibbleScales scales(turns[0].head, own % 2 != 0, is_placed ? step_of_places : 1);
-    const uint4* const elements = token + own * (thread_units + 1);
+    if (own * 4 >= pieces) return;
+    hiptool_blocks::Scale scales[rows][2];
+#pragma unroll
+    for (unsigned r = 0; r < rows; ++r) {
+      const NibbleScales all(turns[r].head, own % 4 / 2 != 0, is_placed ? step_of_places : 1);
+      scales[r][0] = all.of_run(own % 2 * 2);
+      scales[r][1] = all.of_run(own % 2 * 2 + 1);
+    }
+    float of_x[4];
+    read_unit(token[sums_begin + own], of_x);
 #pragma unroll
     for (unsigned half = 0; half < 2; ++half) {
-      float of_x[4];
-      read_unit(token[sums_begin + half * threads + own], of_x);
-#pragma unroll
-      for (unsigned piece = 0; piece < 2; ++piece) {
-        turns[0].template add_two<is_placed>(half * 2 + piece, scales, elements, of_x + piece,
-                                             to[0] + half * 4 + piece);
-      }
+      add_half<is_placed>(half, turns, token + own * (thread_units + 1), scales, of_x, to);
     }
   }
   static __forceinline__ __device__ float join(float* own) {
-    join_halves<8>(own, 4);
-    join_halves<4>(own, 2);
-    join_halves<2>(own, 1);
+    join_halves<4>(own, 8);
+    join_halves<2>(own, 4);
     float sum[1] = {own[0]};
-    hiptool_device::add_across<4, 1>(sum);
-    return sum[0];
+    hiptool_device::add_across<2, 1>(sum);
+    sum[0] = sum[0] + __shfl_xor(sum[0], 8);
+    return sum[0] + __shfl_xor(sum[0], 4);
   }
 
  private:
@@ -90,30 +90,39 @@ struct RingRow<BlockRow<hiptool_blocks::q4_k>> {
           (has_upper ? high : low) + __shfl_xor(has_upper ? low : high, static_cast<int>(distance));
     }
   }
-  // The pieces of the lower and of the upper nibbles of a unit, two apart, alternately, so that
-  // additions need not wait for each other.
+  // The first or second pieces of both runs, alternately, so that additions need not wait for each
+  // other.
   template <bool is_placed>
-  __forceinline__ __device__ void add_two(unsigned unit, const NibbleScales& scales,
-                                          const uint4* elements, const float* of_x,
-                                          float* to) const {
-    const uint32_t words[4] = {numbers[unit].x, numbers[unit].y, numbers[unit].z, numbers[unit].w};
-    float added[2] = {};
+  static __forceinline__ __device__ void add_half(unsigned half, const RingRow* turns,
+                                                  const uint4* elements,
+                                                  const hiptool_blocks::Scale (*scales)[2],
+                                                  const float* of_x, float (*to)[sums]) {
+    float added[rows][2] = {};
 #pragma unroll
     for (unsigned at = 0; at < 4; ++at) {
 #pragma unroll
       for (unsigned run = 0; run < 2; ++run) {
-        float four[4];
-        nibble_numbers<is_placed>(words[at], run, four);
         float x[4];
-        read_unit(elements[unit / 2 * 16 + run * 8 + unit % 2 * 4 + at], x);
+        read_unit(elements[run * 8 + half * 4 + at], x);
 #pragma unroll
-        for (unsigned k = 0; k < 4; ++k) added[run] = __fmaf_rn(four[k], x[k], added[run]);
+        for (unsigned r = 0; r < rows; ++r) {
+          const uint4& unit = turns[r].numbers[half];
+          const uint32_t words[4] = {unit.x, unit.y, unit.z, unit.w};
+          float four[4];
+          nibble_numbers<is_placed>(words[at], run, four);
+#pragma unroll
+          for (unsigned k = 0; k < 4; ++k) added[r][run] = __fmaf_rn(four[k], x[k], added[r][run]);
+        }
       }
     }
 #pragma unroll
-    for (unsigned run = 0; run < 2; ++run) {
-      to[2 * run] = end_piece({true, true}, scales.of_run(unit / 2 * 2 + run), added[run],
-                              of_x[2 * run], to[2 * run]);
+    for (unsigned r = 0; r < rows; ++r) {
+#pragma unroll
+      for (unsigned run = 0; run < 2; ++run) {
+        const unsigned piece = run * 2 + half;
+        to[r][piece] =
+            end_piece({true, true}, scales[r][run], added[r][run], of_x[piece], to[r][piece]);
+      }
     }
   }
 };

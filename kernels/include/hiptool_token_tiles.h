@@ -39,13 +39,13 @@ inline __device__ bool any_of_block(bool own, [[maybe_unused]] uint32_t* groups)
       : "memory");
   return any != 0;
 #else
-  return hiptool_device::join_block<hiptool_device::Or, layer_threads>(own ? 1U : 0U, groups) != 0;
+  return hiptool_device::join_block<hiptool_device::Or, 0>(own ? 1U : 0U, groups) != 0;
 #endif
 }
 
 // A run of its pieces in shared memory, whose units of four elements are where `Layout` says, and
-// their sums, if the order of products has them.
-template <class Layout, bool has_sums = false>
+// their sums, if the order of products has them. `threads`: of a block; 0: as many as it has.
+template <class Layout, bool has_sums = false, unsigned threads = layer_threads>
 struct StagedVector {
   uint4* units;
   uint32_t pitch;
@@ -101,22 +101,23 @@ struct StagedVector {
     const float* const own = x + static_cast<uint64_t>(begin) * dot_piece;
     const float* const own_weights = norm.weights + static_cast<uint64_t>(begin) * dot_piece;
     const uint32_t count = (end - begin) * 4;
+    const uint32_t step = threads != 0 ? threads : blockDim.x;
     bool are_right = true;
 #pragma unroll 1
-    for (uint32_t first = 0; first < count; first += norm_turns * layer_threads) {
+    for (uint32_t first = 0; first < count; first += norm_turns * step) {
       float runs[norm_turns][4] = {};
       float weights[norm_turns][4];
 #pragma unroll
       for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        const uint32_t i = first + turn * layer_threads + threadIdx.x;
+        const uint32_t i = first + turn * step + threadIdx.x;
         if (i >= count) break;
         load_piece<4>(own + i * 4, runs[turn]);
         if (norm.weights != nullptr) load_piece<4>(own_weights + i * 4, weights[turn]);
       }
 #pragma unroll
       for (unsigned turn = 0; turn < norm_turns; ++turn) {
-        if (first + turn * layer_threads >= count) break;
-        const uint32_t i = first + turn * layer_threads + threadIdx.x;
+        if (first + turn * step >= count) break;
+        const uint32_t i = first + turn * step + threadIdx.x;
         if (i < count && norm.weights != nullptr) norm.apply(weights[turn], runs[turn]);
         are_right = put(i, i < count, runs[turn]) && are_right;
       }
@@ -134,18 +135,21 @@ struct StagedVector {
 
 // The weights of the norm of a token of few elements, as far as a thread stages it. No kernel
 // writes them: they can be loaded while the kernel in front ends.
+template <unsigned threads = layer_threads>
 struct NormScales {
-  float own[norm_turns][4];
+  enum : unsigned { turns = norm_turns * row_threads / threads };
+  float own[turns][4];
 
   static __forceinline__ __device__ bool suit(const float* weights, uint32_t pieces) {
     const uint64_t width = static_cast<uint64_t>(pieces) * dot_piece;
-    return weights != nullptr && width > short_row && width <= norm_turns * layer_threads * 4;
+    return weights != nullptr && width > short_row && width <= norm_turns * row_threads * 4 &&
+           (threads == layer_threads || blockDim.x == threads);
   }
   __forceinline__ __device__ void load(const float* weights, uint32_t pieces) {
     if (!suit(weights, pieces)) return;
 #pragma unroll
-    for (unsigned turn = 0; turn < norm_turns; ++turn) {
-      const uint32_t i = threadIdx.x + turn * layer_threads;
+    for (unsigned turn = 0; turn < turns; ++turn) {
+      const uint32_t i = threadIdx.x + turn * threads;
       if (i >= pieces * 4) break;
       read_unit(hiptool_device::read_settled_unit(weights + i * 4), own[turn]);
     }
@@ -154,45 +158,55 @@ struct NormScales {
 
 // Stages the first part of the token, of `most` pieces, and returns its norm. The norm of a token
 // of few elements is found from what is staged: the blocks of a launch wait for memory most.
-template <class Layout, bool has_sums>
-__forceinline__ __device__ TokenNorm stage_first(StagedVector<Layout, has_sums>& vector,
-                                                 const float* x, uint32_t count,
+template <class Vector, unsigned threads>
+__forceinline__ __device__ TokenNorm stage_first(Vector& vector, const float* x, uint32_t count,
                                                  const float* weights, float epsilon,
-                                                 const NormScales& scales,
+                                                 const NormScales<threads>& scales,
                                                  uint32_t most = dot_staged) {
   const uint64_t width = static_cast<uint64_t>(count) * dot_piece;
   auto* const shared = reinterpret_cast<float*>(dynamic_shared());
-  if (!NormScales::suit(weights, count)) {
+  if (!NormScales<threads>::suit(weights, count)) {
     const TokenNorm norm = find_norm(x, width, weights, epsilon, shared);
     vector.stage(x, norm, count < most ? count : most);
     return norm;
   }
-  float runs[norm_turns][4] = {};
+  // The sum has the order of row_threads: if there are more, each group of as many has all of it.
+  constexpr unsigned groups = threads / row_threads;
+  const uint32_t place = groups == 1 ? threadIdx.x : threadIdx.x % row_threads;
+  float all[norm_turns][4] = {};
 #pragma unroll
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
-    const uint32_t i = threadIdx.x + turn * layer_threads;
+    const uint32_t i = place + turn * row_threads;
     if (i >= count * 4) break;
-    load_piece<4>(x + i * 4, runs[turn]);
+    load_piece<4>(x + i * 4, all[turn]);
   }
   float sum = 0;
 #pragma unroll
   for (unsigned turn = 0; turn < norm_turns; ++turn) {
-    if (threadIdx.x + turn * layer_threads >= count * 4) break;
-    sum = add_squares(sum, runs[turn]);
+    if (place + turn * row_threads >= count * 4) break;
+    sum = add_squares(sum, all[turn]);
   }
   const TokenNorm norm = norm_of_sum(sum, width, weights, epsilon, shared);
+  constexpr unsigned turns = NormScales<threads>::turns;
+  float runs[turns][4];
 #pragma unroll
-  for (unsigned turn = 0; turn < norm_turns; ++turn) {
-    if (turn * layer_threads + threadIdx.x < count * 4) norm.apply(scales.own[turn], runs[turn]);
+  for (unsigned turn = 0; turn < turns; ++turn) {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      const bool is_second = threadIdx.x >= row_threads;
+      runs[turn][k] = all[turn * groups][k];
+      if (groups == 2 && is_second) runs[turn][k] = all[turn * groups + groups - 1][k];
+    }
+    if (turn * threads + threadIdx.x < count * 4) norm.apply(scales.own[turn], runs[turn]);
   }
   bool are_right = true;
 #pragma unroll 1
   do {
     are_right = true;
 #pragma unroll
-    for (unsigned turn = 0; turn < norm_turns; ++turn) {
-      if (turn * layer_threads >= count * 4) break;
-      const uint32_t i = turn * layer_threads + threadIdx.x;
+    for (unsigned turn = 0; turn < turns; ++turn) {
+      if (turn * threads >= count * 4) break;
+      const uint32_t i = turn * threads + threadIdx.x;
       are_right = vector.put(i, i < count * 4, runs[turn]) && are_right;
     }
   } while (!vector.ends(are_right));

@@ -172,7 +172,7 @@ __forceinline__ __device__ void multiply_stretches(const TokenTiles<stretch_team
   tiles.prefetch(matrix);
   StretchReader<Row> reader{
       tiles.line_of(matrix, team), (count + stretch_pieces - 1) / stretch_pieces, count, {}};
-  NormScales scales;
+  NormScales<> scales;
   scales.load(norm_weights, count);
   hiptool_device::wait_for_inputs();
   reader.load(own);
@@ -227,7 +227,7 @@ __forceinline__ __device__ void multiply_warp_rows(const TokenTiles<warp_teams, 
   auto matrix = tiles.matrix_of(tile);
   tiles.prefetch(matrix);
   tiles.find_lines(matrix, team, lines);
-  NormScales scales;
+  NormScales<> scales;
   scales.load(norm_weights, count);
   hiptool_device::wait_for_inputs();
   LanePieces<typename WarpRow<Row>::Stored, rows> ahead;

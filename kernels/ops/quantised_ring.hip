@@ -186,7 +186,7 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
                                               float* const* outs) {
   using Own = RingRow<Row>;
   using Orders = RingOrders<Own>;
-  constexpr unsigned warps = layer_threads / 32;
+  const unsigned warps = blockDim.x / 32;
   hiptool_device::let_next_start();
   const RingTiles<Own> tiles(all, weights);
   const unsigned warp = threadIdx.x / 32;
@@ -206,12 +206,12 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
                 own};
   uint32_t tile = orders.tile;
   orders.begin();
-  NormScales scales;
+  NormScales<ring_threads> scales;
   scales.load(norm_weights, pieces);
   hiptool_device::wait_for_inputs();
   uint4* const end = token + turns * Own::token_units + warps * Own::slots * Orders::turn_units;
-  StagedVector<RingToken<Own>, Own::has_sums> vector{token, 0, 0, reinterpret_cast<float*>(token),
-                                                     reinterpret_cast<uint32_t*>(end)};
+  StagedVector<RingToken<Own>, Own::has_sums, 0> vector{
+      token, 0, 0, reinterpret_cast<float*>(token), reinterpret_cast<uint32_t*>(end)};
   stage_first(vector, x, pieces, norm_weights, all.epsilon, scales, pieces);
 #pragma unroll 1
   for (; tile < tiles.three; tile += orders.step) {
@@ -251,16 +251,15 @@ __forceinline__ __device__ void multiply_ring(const TokenProducts& all,
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNEL(type, ...)                                                      \
-  extern "C" __global__ void __launch_bounds__(256, hiptool_ops::ring_blocks)          \
-      hiptool_quantised_matmul_1_ring_##type(                                          \
-          hiptool_ops::TokenProducts all, const uint8_t* first, const uint8_t* second, \
-          const uint8_t* third, const float* x, const float* norm, const float* added, \
-          float* first_out, float* second_out, float* third_out) {                     \
-    const uint8_t* const weights[] = {first, second, third};                           \
-    float* const outs[] = {first_out, second_out, third_out};                          \
-    hiptool_ops::multiply_ring<__VA_ARGS__>(all, weights, x, norm, added, outs);       \
-  }                                                                                    \
+#define HIPTOOL_KERNEL(type, ...)                                                              \
+  extern "C" __global__ void __launch_bounds__(512, 1) hiptool_quantised_matmul_1_ring_##type( \
+      hiptool_ops::TokenProducts all, const uint8_t* first, const uint8_t* second,             \
+      const uint8_t* third, const float* x, const float* norm, const float* added,             \
+      float* first_out, float* second_out, float* third_out) {                                 \
+    const uint8_t* const weights[] = {first, second, third};                                   \
+    float* const outs[] = {first_out, second_out, third_out};                                  \
+    hiptool_ops::multiply_ring<__VA_ARGS__>(all, weights, x, norm, added, outs);               \
+  }                                                                                            \
   HIPTOOL_EXPORT(hiptool_quantised_matmul_1_ring_##type)
 
 HIPTOOL_KERNEL(q4_k, hiptool_ops::BlockRow<hiptool_blocks::q4_k>);

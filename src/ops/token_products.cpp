@@ -75,23 +75,19 @@ std::optional<LaunchConfig> ring_launch(const Backend& backend,
       })) {
     return std::nullopt;
   }
-  const std::uint64_t shared =
-      hiptool_ops::ring_shared_bytes(shape, matrix.columns / hiptool_ops::dot_piece);
-  const std::uint64_t resident =
-      hiptool_ops::ring_multiprocessor_bytes / (shared + hiptool_ops::ring_reserved_bytes);
-  if (resident == 0) return std::nullopt;
-  const bool is_gated = all.gate != hiptool_ops::ProductGate::none;
-  const std::uint64_t tiles = tiles_of(products, shape.tile_rows, is_gated);
-  constexpr std::uint64_t warps = hiptool_ops::layer_threads / 32;
-  // Each block stages the token, so there is a second one only where the first has enough to do.
-  const std::uint64_t blocks = ceil_divide(tiles, warps) > state.multiprocessors
-                                   ? std::min<std::uint64_t>(resident, hiptool_ops::ring_blocks)
-                                   : 1;
-  LaunchConfig config;
-  config.block.x = hiptool_ops::layer_threads;
-  config.shared_bytes = static_cast<std::uint32_t>(shared);
-  config.grid.x = static_cast<std::uint32_t>(std::min(tiles, blocks * state.multiprocessors));
-  return config;
+  for (const std::uint32_t threads : {+hiptool_ops::ring_threads, +hiptool_ops::layer_threads}) {
+    const std::uint64_t shared =
+        hiptool_ops::ring_shared_bytes(shape, matrix.columns / hiptool_ops::dot_piece, threads);
+    if (shared > hiptool_ops::ring_most_bytes) continue;
+    const bool is_gated = all.gate != hiptool_ops::ProductGate::none;
+    LaunchConfig config;
+    config.block.x = threads;
+    config.shared_bytes = static_cast<std::uint32_t>(shared);
+    config.grid.x = static_cast<std::uint32_t>(
+        std::min(tiles_of(products, shape.tile_rows, is_gated), state.multiprocessors));
+    return config;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

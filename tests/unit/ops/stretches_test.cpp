@@ -91,6 +91,16 @@ std::vector<std::uint64_t> widths_of(std::uint64_t block) {
   return {block, 3 * block, 768, 1024, 1024 + block, 4096, 8192, 8192 + block, 17 * 1024 + block};
 }
 
+/// The shortest rows of whole turns whose token leaves no memory for a ring of that many threads.
+std::uint64_t width_without_ring(std::uint32_t type, std::uint32_t threads) {
+  const hiptool_ops::RingShape ring = hiptool_ops::ring_shape(type);
+  std::uint64_t pieces = hiptool_ops::ring_pieces;
+  while (hiptool_ops::ring_shared_bytes(ring, pieces, threads) <= hiptool_ops::ring_most_bytes) {
+    pieces += hiptool_ops::ring_pieces;
+  }
+  return pieces * hiptool_ops::dot_piece;
+}
+
 }  // namespace
 
 TEST_CASE("a token's products have the bits of those of several tokens at any width") {
@@ -109,6 +119,25 @@ TEST_CASE("a token's products have the bits of those of several tokens at any wi
         CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) == expected);
       }
     }
+  }
+}
+
+// Of a ring with all threads, with half of them, and without one.
+TEST_CASE(
+    "a token's products have the bits of those of several tokens around the limits of a ring") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  constexpr std::uint32_t type = 12;  // ggml's number
+  const std::uint64_t half = width_without_ring(type, hiptool_ops::ring_threads);
+  const std::uint64_t none = width_without_ring(type, hiptool_ops::layer_threads);
+  CHECK(half < none);
+  for (const std::uint64_t columns : {half - 256, half, none - 256, none}) {
+    CAPTURE(columns);
+    const Inputs x(memory, columns);
+    const QuantisedTensor weights = random_weights(backend, {"Q4_K", 1, 3}, 37, columns, 1);
+    CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x.one)) ==
+          float_bits(backend, product_of(backend, weights, x)));
   }
 }
 

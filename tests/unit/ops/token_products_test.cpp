@@ -97,6 +97,18 @@ TEST_CASE("token products: a norm in front has the bits of rmsnorm before them")
   }
 }
 
+// Blocks whose rows come through a ring have as many threads as the token leaves memory for.
+TEST_CASE("token products: a norm in front of long rows") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const std::uint64_t columns : {4096u, 6144u, 25600u, 41984u}) {
+    CAPTURE(columns);
+    check_norm(backend, {random_matrix(backend, DType::f16, {67, columns}, 6)},
+               random_tensor(backend, {1, columns}, 7), random_tensor(backend, {columns}, 8),
+               has_norms_inside(backend));
+  }
+}
+
 TEST_CASE("token products: a norm in front of more rows than there are blocks at once") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
