@@ -37,6 +37,11 @@ struct Halves<F16> {
     asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
     return x;
   }
+  // Of sizes, with any sign; NaN if one is.
+  static __device__ uint32_t largest_size(uint32_t x, uint32_t y) {
+    asm("max.NaN.xorsign.abs.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+    return x;
+  }
 #endif
 };
 template <>
@@ -81,6 +86,10 @@ struct Halves<Bf16> {
     asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
     return x;
   }
+  static __device__ uint32_t largest_size(uint32_t x, uint32_t y) {
+    asm("max.NaN.xorsign.abs.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y));
+    return x;
+  }
 #endif
 };
 
@@ -99,6 +108,12 @@ __forceinline__ __device__ uint32_t mark_nan(uint32_t word) {
   return (word & 0x7FFF7FFFU) + Halves<Stored>::below_nan * 0x00010001U;
 }
 
+// The same of NaN and infinities.
+template <class Stored>
+__forceinline__ __device__ uint32_t mark_unbounded(uint32_t word) {
+  return (word & 0x7FFF7FFFU) + (Halves<Stored>::below_nan + 1U) * 0x00010001U;
+}
+
 // Not 0 where one of the words has NaN.
 template <class Stored, unsigned count>
 __forceinline__ __device__ uint32_t find_nan(const uint32_t (&words)[count]) {
@@ -113,6 +128,22 @@ __forceinline__ __device__ uint32_t find_nan(const uint32_t (&words)[count]) {
   for (unsigned k = 0; k < count; ++k) marks |= mark_nan<Stored>(words[k]);
 #endif
   return marks & 0x80008000U;
+}
+
+// Whether one of the words has NaN or an infinity.
+template <class Stored, unsigned count>
+__forceinline__ __device__ bool find_unbounded(const uint32_t (&words)[count]) {
+#if HIPTOOL_PAIRS
+  uint32_t largest = words[0];
+#pragma unroll
+  for (unsigned k = 1; k < count; ++k) largest = Halves<Stored>::largest_size(largest, words[k]);
+  return (mark_unbounded<Stored>(largest) & 0x80008000U) != 0;
+#else
+  uint32_t marks = 0;
+#pragma unroll
+  for (unsigned k = 0; k < count; ++k) marks |= mark_unbounded<Stored>(words[k]);
+  return (marks & 0x80008000U) != 0;
+#endif
 }
 
 // Marks, at first 0, that note in a few instructions whether any of many words has NaN.

@@ -158,26 +158,6 @@ inline __device__ float share(float x, float factor) {
   return power * reciprocal(power + lower);
 }
 
-/// e^x / (e^x + 1), as a factor.
-template <class Narrow>
-inline __device__ float sigmoid_factor(float x) {
-  typedef Factor<Narrow> Own;
-  typedef Format<Own> F;
-  const float inside = at_most(at_least(x, F::exp_low), F::one_high);
-  const float power = squared<Own>(exp2_root<Own>(inside, log2_e));
-  return power * reciprocal(power + 1.0F);
-}
-
-/// x e^x / (e^x + 1), as a factor.
-template <class Narrow>
-inline __device__ float silu_factor(float x) {
-  typedef Factor<Narrow> Own;
-  typedef Format<Own> F;
-  const float inside = at_least(x, F::silu_low);
-  const float root = exp2_root<Own>(at_most(inside, F::one_high), log2_e);
-  return root * reciprocal(squared<Own>(root) + 1.0F) * inside * root;
-}
-
 // A function: `at(x)` for x not below `low` and, if it has an end there, not above `high`. Callers
 // bring x there by `inside` or in another way with the same results.
 template <class Function>
@@ -185,6 +165,32 @@ inline __device__ float inside(float x) {
   const float above = at_least(x, Function::low);
   return Function::has_high ? at_most(above, Function::high) : above;
 }
+
+/// e^x / (e^x + 1), as a factor.
+template <class Narrow>
+struct SigmoidFactor {
+  typedef Factor<Narrow> Own;
+  static constexpr float low = Format<Own>::exp_low;
+  static constexpr float high = Format<Own>::one_high;
+  static constexpr bool has_high = true;
+  static __device__ float at(float x) {
+    const float power = squared<Own>(exp2_root<Own>(x, log2_e));
+    return power * reciprocal(power + 1.0F);
+  }
+};
+
+/// x e^x / (e^x + 1), as a factor.
+template <class Narrow>
+struct SiluFactor {
+  typedef Factor<Narrow> Own;
+  static constexpr float low = Format<Own>::silu_low;
+  static constexpr float high = Format<Own>::one_high;
+  static constexpr bool has_high = false;
+  static __device__ float at(float x) {
+    const float root = exp2_root<Own>(at_most(x, high), log2_e);
+    return root * reciprocal(squared<Own>(root) + 1.0F) * x * root;
+  }
+};
 
 template <class Narrow>
 struct Exponential {

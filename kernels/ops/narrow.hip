@@ -34,16 +34,14 @@ __forceinline__ __device__ Stored apply_one(Stored in) {
   return {static_cast<uint16_t>(x != x ? static_cast<uint32_t>(Own::Format::nan) : result)};
 }
 
-// The function at both elements of a word.
-template <NarrowOp operation, class Stored>
-__forceinline__ __device__ uint32_t apply_word(uint32_t in) {
+// A function at both elements of a word.
+template <class Function, class Stored>
+__forceinline__ __device__ void find_values(uint32_t in, float (&values)[2]) {
   using Own = Halves<Stored>;
-  using Function = FunctionOf<operation, typename Own::Format>;
 #if HIPTOOL_PAIRS
   in = Own::at_least(in, Own::bits_of(Function::low) * 0x00010001U);
   if (Function::has_high) in = Own::at_most(in, Own::bits_of(Function::high) * 0x00010001U);
 #endif
-  float values[2];
 #pragma unroll
   for (unsigned k = 0; k < 2; ++k) {
     const Stored stored = {static_cast<uint16_t>(in >> k * 16)};
@@ -54,6 +52,12 @@ __forceinline__ __device__ uint32_t apply_word(uint32_t in) {
     values[k] = Function::at(hiptool_narrow::inside<Function>(x));
 #endif
   }
+}
+template <NarrowOp operation, class Stored>
+__forceinline__ __device__ uint32_t apply_word(uint32_t in) {
+  using Own = Halves<Stored>;
+  float values[2];
+  find_values<FunctionOf<operation, typename Own::Format>, Stored>(in, values);
   return Own::pair(values[0], values[1]);
 }
 
@@ -148,21 +152,66 @@ __forceinline__ __device__ void apply_anywhere(NarrowOp operation, const Operand
   }
 }
 
+template <GateKind kind, class Format>
+struct FactorOf : hiptool_narrow::SigmoidFactor<Format> {};
+template <class Format>
+struct FactorOf<GateKind::silu, Format> : hiptool_narrow::SiluFactor<Format> {};
+
 template <GateKind kind, class Stored>
 __forceinline__ __device__ Stored gate_one(Stored gate, Stored up) {
-  using Format = typename Halves<Stored>::Format;
+  using Function = FactorOf<kind, typename Halves<Stored>::Format>;
   const float x = Element<Stored>::widen(gate);
-  const float y = Element<Stored>::widen(up);
-  const float factor = kind == GateKind::silu ? hiptool_narrow::silu_factor<Format>(x)
-                                              : hiptool_narrow::sigmoid_factor<Format>(x);
-  return Element<Stored>::narrow(x != x ? x : factor * y);
+  const float factor = Function::at(hiptool_narrow::inside<Function>(x));
+  return Element<Stored>::narrow(x != x ? x : factor * Element<Stored>::widen(up));
 }
 
-// Of layouts with runs of whole pieces.
 template <GateKind kind, class Stored>
+__forceinline__ __device__ uint32_t gate_word(uint32_t gate, uint32_t up) {
+  using Own = Halves<Stored>;
+  float factors[2];
+  find_values<FactorOf<kind, typename Own::Format>, Stored>(gate, factors);
+  float low;
+  float high;
+  widen_word<Stored>(up, low, high);
+  return Own::pair(factors[0] * low, factors[1] * high);
+}
+
+// A thread has a piece of both at a time. Pieces with NaN or infinities, whose results may be NaN,
+// are computed one element after the other.
+template <GateKind kind, class Stored>
+__forceinline__ __device__ void gate_packed(uint64_t count, const Stored* gates,
+                                            const Stored* values, Stored* out) {
+  constexpr unsigned length = Run<Stored>::length;
+  const uint64_t pieces = count / length;
+  const uint64_t stride = hiptool_device::unit_stride();
+  for (uint64_t piece = hiptool_device::first_unit(); piece < pieces; piece += stride) {
+    const uint4 gate = load_unit(reinterpret_cast<const uint4*>(gates) + piece);
+    const uint4 up = load_unit(reinterpret_cast<const uint4*>(values) + piece);
+    const uint32_t words[8] = {gate.x, gate.y, gate.z, gate.w, up.x, up.y, up.z, up.w};
+    if (!find_unbounded<Stored>(words)) {
+      reinterpret_cast<uint4*>(out)[piece] = hiptool_device::make_unit(
+          gate_word<kind, Stored>(gate.x, up.x), gate_word<kind, Stored>(gate.y, up.y),
+          gate_word<kind, Stored>(gate.z, up.z), gate_word<kind, Stored>(gate.w, up.w));
+    } else {
+      const uint64_t first = piece * length;
+#pragma unroll 1
+      for (unsigned k = 0; k < length; ++k) {
+        out[first + k] = gate_one<kind>(gates[first + k], values[first + k]);
+      }
+    }
+  }
+  const uint64_t rest = count % length;
+  const uint64_t unit = hiptool_device::first_unit();
+  if (unit < rest) {
+    const uint64_t at = count - rest + unit;
+    out[at] = gate_one<kind>(gates[at], values[at]);
+  }
+}
+
+// Of other layouts, in runs of so many elements.
+template <GateKind kind, unsigned length, class Stored>
 __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* gates,
                                           const Stored* values, Stored* out) {
-  constexpr unsigned length = Run<Stored>::length;
   const uint64_t stride = hiptool_device::unit_stride() * length;
   for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
     uint64_t places[3];
@@ -179,12 +228,20 @@ __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* 
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_GATE_KERNEL(kind, type, Stored)                                               \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_##kind##_##type(      \
-      hiptool_ops::Operands<3> all, const Stored* gates, const Stored* values, Stored* out) { \
-    hiptool_ops::gate_runs<hiptool_ops::GateKind::kind>(all, gates, values, out);             \
-  }                                                                                           \
-  HIPTOOL_EXPORT(hiptool_narrow_gate_##kind##_##type)
+#define HIPTOOL_RUNS_KERNEL(kind, form, length, type, Stored)                                     \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_##form##_##kind##_##type( \
+      hiptool_ops::Operands<3> all, const Stored* gates, const Stored* values, Stored* out) {     \
+    hiptool_ops::gate_runs<hiptool_ops::GateKind::kind, length>(all, gates, values, out);         \
+  }                                                                                               \
+  HIPTOOL_EXPORT(hiptool_narrow_gate_##form##_##kind##_##type)
+#define HIPTOOL_GATE_KERNEL(kind, type, Stored)                                                 \
+  HIPTOOL_RUNS_KERNEL(kind, apart, 1, type, Stored);                                            \
+  HIPTOOL_RUNS_KERNEL(kind, runs, hiptool_ops::Run<Stored>::length, type, Stored);              \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_narrow_gate_packed_##kind##_##type( \
+      uint64_t count, const Stored* gates, const Stored* values, Stored* out) {                 \
+    hiptool_ops::gate_packed<hiptool_ops::GateKind::kind>(count, gates, values, out);           \
+  }                                                                                             \
+  HIPTOOL_EXPORT(hiptool_narrow_gate_packed_##kind##_##type)
 #define HIPTOOL_KERNEL(type, Stored)                                                       \
   extern "C" __global__ void __launch_bounds__(256)                                        \
       hiptool_narrow_##type(hiptool_ops::NarrowOp operation, hiptool_ops::Operands<2> all, \

@@ -123,18 +123,25 @@ void gate_into(const Backend& backend, Tensor& out, Gate kind, const Tensor& gat
   require_output("gate", std::span(tensors).first(2), out, gates.dtype(), gates.dims());
   if (out.element_count() == 0) return;
   const auto operands = make_operands<3>(tensors, run_of(gates.dtype()));
+  const std::string type(to_string(gates.dtype()));
+  const std::string form = operands.run == 1 ? "apart_" : "runs_";
   const bool is_narrow = gates.dtype() == DType::f16 || gates.dtype() == DType::bf16;
-  if (is_narrow && operands.run != 1 && (kind == Gate::silu || kind == Gate::sigmoid)) {
-    const std::string name = kind == Gate::silu ? "silu_" : "sigmoid_";
-    const Kernel kernel = state_of(backend).kernel(
-        "ops_narrow", "hiptool_narrow_gate_" + name + std::string(to_string(gates.dtype())));
+  if (is_narrow && (kind == Gate::silu || kind == Gate::sigmoid)) {
+    const std::string name = (kind == Gate::silu ? "silu_" : "sigmoid_") + type;
+    if (are_packed(tensors)) {
+      const Kernel kernel =
+          state_of(backend).kernel("ops_narrow", "hiptool_narrow_gate_packed_" + name);
+      launch(kernel, elements_grid(operands.count, run_of(gates.dtype()), 128), backend.stream(),
+             operands.count, gates.address(), up.address(), out.address());
+      return;
+    }
+    const Kernel kernel =
+        state_of(backend).kernel("ops_narrow", "hiptool_narrow_gate_" + form + name);
     launch_elements(backend, kernel, operands.count, operands.run, operands, gates.address(),
                     up.address(), out.address());
     return;
   }
-  const std::string form = operands.run == 1 ? "apart_" : "runs_";
-  const Kernel kernel = state_of(backend).kernel(
-      "ops_rope", "hiptool_gate_" + form + std::string(to_string(gates.dtype())));
+  const Kernel kernel = state_of(backend).kernel("ops_rope", "hiptool_gate_" + form + type);
   launch_elements(backend, kernel, operands.count, operands.run, static_cast<std::uint32_t>(kind),
                   operands, gates.address(), up.address(), out.address());
 }

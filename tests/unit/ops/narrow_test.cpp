@@ -354,3 +354,53 @@ TEST_CASE("gates of f16 and bf16 whose factor is nearly 0, infinite or NaN") {
     }
   }
 }
+
+TEST_CASE("gates of f16 and bf16 have the same bits in every layout and at every length") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(to_string(dtype));
+    const auto bytes = test::all_elements(dtype);
+    // Each element beside one of any other size and sign, or NaN.
+    std::vector<std::byte> others(bytes.size());
+    for (std::size_t i = 0; i < 65536; ++i) {
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * 40503 % 65536 * 2), 2,
+                  others.begin() + static_cast<std::ptrdiff_t>(i * 2));
+    }
+    const std::array<std::uint64_t, 2> dims{256, 256};
+    const Tensor x = test::packed_tensor(backend, dtype, bytes, dims);
+    const Tensor y = test::packed_tensor(backend, dtype, others, dims);
+    const Tensor wide = backend.zeros(dtype, {256, 264});
+    Tensor apart = wide.with_layout(wide.layout().narrow(1, 8, 256));
+    ops::copy_into(backend, apart, x);
+    const auto turn = [](const Tensor& tensor) {
+      return tensor.with_layout(tensor.layout().transpose(0, 1));
+    };
+    for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::sigmoid}) {
+      CAPTURE(static_cast<int>(kind));
+      const HalfBits expected =
+          halves_of(test::bytes_on_host(backend, ops::gate(backend, kind, x, y)));
+      CHECK(halves_of(test::bytes_on_host(backend, ops::gate(backend, kind, apart, y))) ==
+            expected);
+      Tensor turned = backend.zeros(dtype, dims);
+      Tensor out = turn(turned);
+      ops::gate_into(backend, out, kind, turn(x), turn(y));
+      CHECK(halves_of(test::bytes_on_host(backend, turned)) == expected);
+      for (const auto& part_of : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+               {0, 7}, {8, 8}, {31744, 1025}, {15360, 6147}, {30000, 2055}, {1, 1000}}) {
+        const std::uint64_t first = part_of.first;  // not bindings, which clang captures nowhere
+        const std::uint64_t count = part_of.second;
+        CAPTURE(first);
+        CAPTURE(count);
+        const Tensor copy = test::packed_tensor(backend, dtype, bytes, dims);
+        Tensor part = copy.with_layout(Layout({count}, first));
+        ops::gate_into(backend, part, kind, x.with_layout(Layout({count}, first)),
+                       y.with_layout(Layout({count}, first)));
+        HalfBits around = halves_of(bytes);
+        std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(first), count,
+                    around.begin() + static_cast<std::ptrdiff_t>(first));
+        CHECK(halves_of(test::bytes_on_host(backend, copy)) == around);
+      }
+    }
+  }
+}
