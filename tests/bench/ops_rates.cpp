@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// Rates of tensor operations and of dequantisation as a share of the peak memory bandwidth (memory
-/// clock and width): bytes that must be read and written, in the median time of 20 samples of an
-/// event pair; of matrix products in FLOP/s. ops_rates [DEVICE [MIB [GROUP...]]]: arrays of 256 MiB
-/// and all groups by default.
+/// clock and width): bytes that must be read and written, in a tenth of the time between two events
+/// around ten calls, the median of five; of matrix products in FLOP/s. ops_rates [DEVICE [MIB
+/// [GROUP...]]]: arrays of 256 MiB and all groups by default.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,18 +42,19 @@ class Rates {
   const Backend& backend() const { return backend_; }
   std::uint64_t array_bytes() const { return array_bytes_; }
 
-  /// Between two events, after warm-up.
+  /// Of one call among several between two events, after warm-up.
   double median_s(std::size_t samples, const std::function<void()>& queue) {
+    constexpr int calls = 10;
     std::vector<double> seconds;
     for (int i = 0; i < 3; ++i) queue();
     for (std::size_t i = 0; i < samples; ++i) {
       Event start(backend_.device(), Event::Kind::timing);
       Event stop(backend_.device(), Event::Kind::timing);
       start.record(backend_.stream());
-      queue();
+      for (int call = 0; call < calls; ++call) queue();
       stop.record(backend_.stream());
       stop.synchronize();
-      seconds.push_back(stop.elapsed_s(start));
+      seconds.push_back(stop.elapsed_s(start) / calls);
     }
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(samples / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
@@ -61,7 +62,7 @@ class Rates {
   }
 
   void measure(const std::string& name, double bytes, const std::function<void()>& queue) {
-    const double rate = bytes / median_s(20, queue);
+    const double rate = bytes / median_s(5, queue);
     std::printf("%-36s %8.1f GB/s  %s\n", name.c_str(), rate / 1e9,
                 peak_ > 0 ? std::to_string(rate / peak_).substr(0, 5).c_str() : "-");
     std::fflush(stdout);

@@ -3,20 +3,25 @@
 /// [TOKENS [DEVICE [CHUNK]]], 512 tokens in one chunk on the default device without them. The rate
 /// is the median of five prompts after one that loads kernels, by the host's clock from the first
 /// launch to the logits, as llama-bench takes it. Prints one line, with the rate of the products'
-/// multiply-adds.
+/// multiply-adds, and its share of the rate of ops::matmul with f32 matrices of the same shapes.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/matmul.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_runtime.hpp"
+#include "hiptool/ops_move.hpp"
 #include "hiptool/platform.hpp"
 
 using namespace hiptool;
@@ -25,16 +30,31 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Numbers of the matrices that each token is multiplied by: all tensors of two dimensions but the
-/// embedding, and the output, which only the last token needs.
-double numbers_of_products(const ModelFile& model) {
-  double numbers = 0;
+/// Rows and columns of the matrices that each token is multiplied by, and how many there are of
+/// each: all tensors of two dimensions but the embedding, and the output, which only the last token
+/// needs.
+std::map<std::array<std::uint64_t, 2>, std::uint64_t> products_of(const ModelFile& model) {
+  std::map<std::array<std::uint64_t, 2>, std::uint64_t> products;
   for (const TensorInfo& tensor : model.tensors()) {
     if (tensor.shape.size() != 2 || tensor.name.find("embd") != std::string::npos) continue;
-    if (tensor.name == "output.weight") continue;
-    numbers += static_cast<double>(tensor.shape[0]) * static_cast<double>(tensor.shape[1]);
+    if (tensor.name != "output.weight") ++products[{tensor.shape[0], tensor.shape[1]}];
   }
-  return numbers;
+  return products;
+}
+
+/// Of what `queue` puts on the backend's stream, by the host's clock, after one that loads kernels.
+template <class Queue>
+double median_s(const Backend& backend, Queue queue) {
+  std::vector<double> times_s;
+  for (int turn = 0; turn < 6; ++turn) {
+    backend.synchronize();
+    const auto start = Clock::now();
+    queue();
+    backend.synchronize();
+    if (turn > 0) times_s.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::nth_element(times_s.begin(), times_s.begin() + 2, times_s.end());
+  return times_s[2];
 }
 
 int run(int argc, char** argv) {
@@ -50,20 +70,29 @@ int run(int argc, char** argv) {
   for (std::uint64_t i = 0; i < tokens; ++i) {
     ids.push_back(static_cast<std::uint32_t>((7 * i * i + 3 * i + 1) % spec.vocabulary));
   }
-  std::vector<double> times_s;
-  for (int turn = 0; turn < 6; ++turn) {
+  const double prompt_s = median_s(backend, [&] {
     runtime.reset();
-    backend.synchronize();
-    const auto start = Clock::now();
     (void)runtime.decode_step(ids);
-    backend.synchronize();
-    if (turn > 0) times_s.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  });
+  double flop = 0;
+  double products_s = 0;
+  for (const auto& [sides, count] : products_of(model)) {
+    const auto [rows, columns] = sides;
+    const Tensor x = ops::rand_uniform(backend, DType::f32, {tokens, columns}, 1, -1, 1);
+    const Tensor weights = ops::rand_uniform(backend, DType::f32, {rows, columns}, 2, -1, 1);
+    const Tensor turned = weights.with_layout(weights.layout().transpose(0, 1));
+    Tensor out = backend.empty(DType::f32, {tokens, rows});
+    const auto times = static_cast<double>(count);
+    products_s += times * median_s(backend, [&] { ops::matmul_into(backend, out, x, turned); });
+    flop += 2 * times * static_cast<double>(rows) * static_cast<double>(columns) *
+            static_cast<double>(tokens);
   }
-  std::nth_element(times_s.begin(), times_s.begin() + 2, times_s.end());
-  const double rate = static_cast<double>(tokens) / times_s[2];
-  std::printf("%llu tokens on %s: %.1f tokens/s, products at %.2f TFLOP/s\n",
-              static_cast<unsigned long long>(tokens), backend.device().id().c_str(), rate,
-              2e-12 * rate * numbers_of_products(model));
+  std::printf(
+      "%llu tokens on %s: %.1f tokens/s, products at %.2f TFLOP/s, %.2f of the rate of f32 "
+      "products of these shapes (%.2f)\n",
+      static_cast<unsigned long long>(tokens), backend.device().id().c_str(),
+      static_cast<double>(tokens) / prompt_s, 1e-12 * flop / prompt_s, products_s / prompt_s,
+      1e-12 * flop / products_s);
   return 0;
 }
 
