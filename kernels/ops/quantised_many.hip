@@ -204,12 +204,13 @@ struct Multiplier {
       read_four(&from.of_rows[k][row], of_rows);
       read_four(&from.of_rows[k][row + many_rows / 2], of_rows + 4);
       read_four(&from.of_tokens[k][token], of_tokens);
-      // There and back, so that each product shares a factor with the one before.
+      // Back and there, so that each product shares a factor with the one before; with the other
+      // way round more of them have registers that share a bank.
 #pragma unroll
       for (unsigned i = 0; i < row_side; ++i) {
 #pragma unroll
         for (unsigned n = 0; n < token_side; ++n) {
-          const unsigned j = i % 2 == 0 ? n : token_side - 1 - n;
+          const unsigned j = i % 2 == 0 ? token_side - 1 - n : n;
           added[i][j] = __fmaf_rn(of_rows[i], of_tokens[j], added[i][j]);
         }
       }
