@@ -54,6 +54,84 @@ inline __device__ float sum_of_piece(const float* x) {
   return (sum_of_four(x) + sum_of_four(x + 8)) + (sum_of_four(x + 4) + sum_of_four(x + 12));
 }
 
+// Tests compile this, too, for the processor as if it were for NVIDIA's GPUs.
+#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
+// Bytes of a piece that belong together are loaded in as few accesses as their addresses allow: a
+// load of two or four bytes takes as long as one of 16, and compilers do not join them.
+struct PieceBytes {
+  uint32_t words[4];
+
+  // Of a multiple of 16.
+  static __forceinline__ __device__ PieceBytes at_unit(const uint8_t* from) {
+    const uint4 unit = load_unit(reinterpret_cast<const uint4*>(from));
+    return {{unit.x, unit.y, unit.z, unit.w}};
+  }
+  // Of a multiple of `align`, 1 or 2: the two or three aligned groups of 8 bytes that have some of
+  // them.
+  template <unsigned align>
+  static __forceinline__ __device__ PieceBytes at(const uint8_t* from) {
+    const auto past = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 8);
+    const auto* const groups = reinterpret_cast<const uint64_t*>(from - past);
+    const uint64_t units[3] = {groups[0], groups[1], groups[(past + 15) / 8]};
+    const bool is_second = (past & 4U) != 0;
+    uint32_t next[5];
+#pragma unroll
+    for (uint32_t j = 0; j < 5; ++j) {
+      const uint32_t first = static_cast<uint32_t>(units[j / 2] >> (j % 2 * 32));
+      const uint32_t second = static_cast<uint32_t>(units[(j + 1) / 2] >> ((j + 1) % 2 * 32));
+      next[j] = is_second ? second : first;
+    }
+    const uint32_t even = (past & 2U) != 0 ? 0x5432U : 0x3210U;
+    const uint32_t selector = align == 2 ? even : 0x3210U + (past & 3U) * 0x1111U;
+    PieceBytes bytes;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      bytes.words[j] = hiptool_blocks::chosen_bytes(next[j], next[j + 1], selector);
+    }
+    return bytes;
+  }
+};
+
+// Blocks of 32 values whose nibbles are in 16 bytes, the lower ones first: where these begin, and
+// what four nibbles in a word mean.
+template <hiptool_blocks::Type type>
+struct NibbleBlock {
+  enum : bool { is_known = false };
+};
+template <>
+struct NibbleBlock<hiptool_blocks::q4_0> {
+  enum : bool { is_known = true };
+  enum : uint32_t { begin = 2 };
+  static __forceinline__ __device__ void numbers(uint32_t nibbles, float* four) {
+    hiptool_blocks::numbers_of_bytes(nibbles, 8, four);
+  }
+};
+template <>
+struct NibbleBlock<hiptool_blocks::q4_1> {
+  enum : bool { is_known = true };
+  enum : uint32_t { begin = 4 };
+  static __forceinline__ __device__ void numbers(uint32_t nibbles, float* four) {
+    hiptool_blocks::numbers_of_bytes(nibbles, 0, four);
+  }
+};
+template <>
+struct NibbleBlock<hiptool_blocks::iq4_nl> {
+  enum : bool { is_known = true };
+  enum : uint32_t { begin = 2 };
+  static __forceinline__ __device__ void numbers(uint32_t nibbles, float* four) {
+    hiptool_blocks::iq4_numbers(nibbles, four);
+  }
+};
+template <>
+struct NibbleBlock<hiptool_blocks::mxfp4> {
+  enum : bool { is_known = true };
+  enum : uint32_t { begin = 1 };
+  static __forceinline__ __device__ void numbers(uint32_t nibbles, float* four) {
+    hiptool_blocks::fp4_numbers(nibbles, four);
+  }
+};
+#endif
+
 // For a type apart nothing is specialised (see type_of_memory).
 template <hiptool_blocks::Type type, bool is_apart = false>
 struct BlockRow {
@@ -67,11 +145,22 @@ struct BlockRow {
     const uint8_t* const block = row + static_cast<uint64_t>(piece / pieces) * Size::bytes;
     // A multiple of 16, from which compilers see that all share what a scale is made of.
     const uint32_t i = piece % pieces * dot_piece;
+    to.scale = Block::scale({block, grids, i});
+#if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
+    if constexpr (!is_apart && NibbleBlock<type>::is_known) {
+      const PieceBytes bytes = PieceBytes::at<1>(block + NibbleBlock<type>::begin);
+#pragma unroll
+      for (uint32_t j = 0; j < 4; ++j) {
+        NibbleBlock<type>::numbers(bytes.words[j] >> (i / 16 * 4) & 0x0F0F0F0FU,
+                                   to.numbers + 4 * j);
+      }
+      return;
+    }
+#endif
 #pragma unroll
     for (uint32_t j = 0; j < dot_piece; j += 4) {
       Block::numbers({block, grids, i + j}, to.numbers + j);
     }
-    to.scale = Block::scale({block, grids, i});
   }
   static __forceinline__ __device__ void load(const FileMatrix&, const uint8_t* row,
                                               const uint16_t* grids, uint32_t piece, RowPiece& to) {
@@ -85,41 +174,7 @@ struct BlockRow {
   }
 };
 
-// Tests compile this, too, for the processor as if it were for NVIDIA's GPUs.
 #if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
-// Bytes of a piece that belong together are loaded in as few accesses as their addresses allow: a
-// load of two or four bytes takes as long as one of 16, and compilers do not join them.
-struct PieceBytes {
-  uint32_t words[4];
-
-  // Of a multiple of 16.
-  static __forceinline__ __device__ PieceBytes at_unit(const uint8_t* from) {
-    const uint4 unit = load_unit(reinterpret_cast<const uint4*>(from));
-    return {{unit.x, unit.y, unit.z, unit.w}};
-  }
-  // Of an even address: the two or three aligned groups of 8 bytes that have some of them.
-  static __forceinline__ __device__ PieceBytes at_even(const uint8_t* from) {
-    const auto past = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 8);
-    const auto* const at = reinterpret_cast<const uint64_t*>(from - past);
-    const uint64_t units[3] = {at[0], at[1], at[(past + 15) / 8]};
-    const bool is_second = (past & 4U) != 0;
-    uint32_t next[5];
-#pragma unroll
-    for (uint32_t j = 0; j < 5; ++j) {
-      const uint32_t first = static_cast<uint32_t>(units[j / 2] >> (j % 2 * 32));
-      const uint32_t second = static_cast<uint32_t>(units[(j + 1) / 2] >> ((j + 1) % 2 * 32));
-      next[j] = is_second ? second : first;
-    }
-    const uint32_t selector = (past & 2U) != 0 ? 0x5432U : 0x3210U;
-    PieceBytes bytes;
-#pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) {
-      bytes.words[j] = hiptool_blocks::chosen_bytes(next[j], next[j + 1], selector);
-    }
-    return bytes;
-  }
-};
-
 template <>
 __forceinline__ __device__ void BlockRow<hiptool_blocks::q4_k>::load_whole(const uint8_t* row,
                                                                            const uint16_t*,
@@ -161,8 +216,8 @@ __forceinline__ __device__ void BlockRow<hiptool_blocks::q6_k>::load_whole(const
                                                                            RowPiece& to) {
   const uint8_t* const block = row + static_cast<uint64_t>(piece / 16) * Size::bytes;
   const uint32_t i = piece % 16 * dot_piece;
-  const PieceBytes low = PieceBytes::at_even(block + i / 128 * 64 + i % 64);
-  const PieceBytes high = PieceBytes::at_even(block + 128 + i / 128 * 32 + i % 32);
+  const PieceBytes low = PieceBytes::at<2>(block + i / 128 * 64 + i % 64);
+  const PieceBytes high = PieceBytes::at<2>(block + 128 + i / 128 * 32 + i % 32);
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
     const uint32_t nibbles = low.words[j] >> (i % 128 / 64 * 4) & 0x0F0F0F0FU;
@@ -178,7 +233,7 @@ __forceinline__ __device__ void BlockRow<hiptool_blocks::q8_0>::load_whole(const
                                                                            uint32_t piece,
                                                                            RowPiece& to) {
   const uint8_t* const block = row + static_cast<uint64_t>(piece / 2) * Size::bytes;
-  const PieceBytes packed = PieceBytes::at_even(block + 2 + piece % 2 * dot_piece);
+  const PieceBytes packed = PieceBytes::at<2>(block + 2 + piece % 2 * dot_piece);
 #pragma unroll
   for (uint32_t j = 0; j < 4; ++j) {
     hiptool_blocks::numbers_of_bytes(packed.words[j] ^ 0x80808080U, 128, to.numbers + 4 * j);
@@ -295,13 +350,17 @@ __forceinline__ __device__ void join_results(const float* sums, Store store) {
 }
 
 // Calls body with the type of rows that has that number; nothing for others. Of types apart only
-// Q8_0 differs: pieces of the others take no units.
+// Q8_0 and blocks of 32 nibbles differ: pieces of the others take no units.
 template <class Body>
 __forceinline__ __device__ void with_rows(uint32_t type, Body body) {
 #if !defined(__AMDGCN__)
-  if (type == hiptool_blocks::q8_0 + apart) {
-    body(BlockRow<hiptool_blocks::q8_0, true>());
-    return;
+  switch (type) {
+    case hiptool_blocks::q8_0 + apart: body(BlockRow<hiptool_blocks::q8_0, true>()); return;
+    case hiptool_blocks::q4_0 + apart: body(BlockRow<hiptool_blocks::q4_0, true>()); return;
+    case hiptool_blocks::q4_1 + apart: body(BlockRow<hiptool_blocks::q4_1, true>()); return;
+    case hiptool_blocks::iq4_nl + apart: body(BlockRow<hiptool_blocks::iq4_nl, true>()); return;
+    case hiptool_blocks::mxfp4 + apart: body(BlockRow<hiptool_blocks::mxfp4, true>()); return;
+    default: break;
   }
   type &= ~apart;
 #endif
