@@ -3,18 +3,18 @@
 
     load_peers.py HIPTOOL FILE [--repeat N] [--without PEER]... [--cold [--pause SECONDS]]
 
-A load of hiptool is a process of its own, with the times of its own report. A peer is one process
-for all rounds: its clock starts after its imports, the start of CUDA, a warmed allocator and, of a
-cached file, one load of the same file; it stops when every tensor is on the device and the device
-is idle. Three tensors of each load are compared with the file. The limit is the
-rate of pinned copies that hiptool measures in each run; of a file that is not cached, what reading
-alone reaches by the better of two ways, O_DIRECT and the kernel's read-ahead, each in every round
-and each with 16 threads. SETTINGS holds what each peer's
-documentation recommends: with their defaults fastsafetensors and InstantTensor open files on disks
-with O_DIRECT, which is right for a file that is not cached and not for one that is. Every cold load
-begins the same time after the disk was last used: that of a virtual machine may go faster after a
-rest, which peers would have while they start. A peer that cannot be imported is named as absent.
-Needs torch.
+Each load is a process of its own, and no other one is there: beside an idle process with a context
+on the GPU hiptool's loads were a quarter slower. Times of hiptool are those of its own report. A
+peer's clock starts after its imports, the start of CUDA, a warmed allocator and, of a cached file,
+one load of the same file; it stops when every tensor is on the device and the device is idle. Three
+tensors of each load are compared with the file. The limit is the rate of pinned copies that hiptool
+measures in each run; of a file that is not cached, what reading alone reaches by the better of two
+ways, O_DIRECT and the kernel's read-ahead, each in every round and each with 16 threads. SETTINGS
+holds what each peer's documentation recommends: with their defaults fastsafetensors and
+InstantTensor open files on disks with O_DIRECT, which is right for a file that is not cached and
+not for one that is. Every cold load begins the same time after the disk was last used: that of a
+virtual machine may go faster after a rest, which peers would have while they start. A peer that
+cannot be imported is named as absent. Needs torch.
 """
 import argparse
 import json
@@ -160,8 +160,23 @@ class Peer:
         return result and result["bytes"] / result["seconds"]
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         self.process.wait()
+
+
+def run_peer(name, path, state, prepare):
+    """Bytes per second of one load, or None, and why."""
+    peer = Peer(name, path, state)
+    rate = None
+    if not peer.failure and state == "warm":
+        peer.load(0)
+    if not peer.failure:
+        rate = peer.load(prepare(path))
+    peer.close()
+    return rate, peer.failure
 
 
 def run_hiptool(program, path, mode):
@@ -191,24 +206,22 @@ def main():
 
     mode = "fast" if options.cold else "full"
     state = "cold" if options.cold else "warm"
-    peers = {name: Peer(name, options.file, state) for name in PEERS if name not in options.without}
-    if not options.cold:
-        warm(options.file)
-        for peer in peers.values():
-            peer.failure or peer.load(0)
+    peers = [name for name in PEERS if name not in options.without]
+    failures = {}
     ours = []
     rates = {name: [] for name in ["hiptool", *(READING if options.cold else []), *peers]}
     turns = list(rates)
     for _ in range(options.repeat):
         turns.append(turns.pop(0))  # nobody always comes after the same one
         for name in turns:
-            if name in peers and peers[name].failure:
+            if name in failures:
                 continue
-            begin = prepare(options.file)
             if name in peers:
-                rate = peers[name].load(begin)
+                rate, failure = run_peer(name, options.file, state, prepare)
+                if failure:
+                    failures[name] = failure
             else:
-                time.sleep(max(0, begin - time.time()))
+                time.sleep(max(0, prepare(options.file) - time.time()))
                 if name == "hiptool":
                     ours.append(run_hiptool(options.hiptool, options.file, mode))
                     rate = ours[-1]["bytes_per_s"]
@@ -217,8 +230,6 @@ def main():
             if rate:
                 rates[name].append(rate)
                 print(f"{name} {rate / 1e9:.2f}", file=sys.stderr, flush=True)
-    for peer in peers.values():
-        peer.close()
     assert all(document["status"] == "verified" for document in ours)
     limit = statistics.median(min(value for value in document["limits"].values() if value)
                               for document in ours)
@@ -235,13 +246,12 @@ def main():
         each = " ".join(f"{rate / 1e9:.2f}" for rate in rates.get(name, []))
         print(f"{label:32} {value / 1e9:6.2f} GB/s  {value / limit:6.3f} of the limit  "
               f"{ours_median / value:6.2f} times  {each}")
-    for name, peer in peers.items():
-        if peer.failure:
-            print(f"{name:32} absent: {peer.failure}")
+    for name, failure in failures.items():
+        print(f"{name:32} absent: {failure}")
     print("settings: " + " ".join(f"{key}={value}" for key, value in SETTINGS[state].items()))
     best = max((median[name] for name in PEERS if name in median), default=0)
     if not best:
-        return 0 if peers == {} else "no peer is here"
+        return "no peer is here" if peers else 0
     wanted = 1.0 if options.cold else 1.15
     is_met = ours_median >= wanted * best
     print(f"hiptool to the best peer: {ours_median / best:.2f}, target at least {wanted:.2f}: "
