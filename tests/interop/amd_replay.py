@@ -8,6 +8,7 @@ or {"failed": reason}.
 """
 import contextlib
 import ctypes
+import inspect
 import itertools
 import json
 import mmap
@@ -132,6 +133,8 @@ class Emulator:
         emu._Ctx.optional_field = lambda context, inst, name: self.field(context, inst, name)
         self.source_inner = emu._load_vsrc0
         emu._load_vsrc0 = self.source
+        if self.family == "cdna":
+            self.take_whole_registers()
         self.parts = None
         self.select_inner = emu._sdwa_select
         emu._sdwa_select = self.select
@@ -192,6 +195,19 @@ class Emulator:
             return self.source_inner(context, inst, lane, bits, literal, is_f64, *others)
         offset = context.inst_field(type(inst).src0)
         return context.rsrc_dyn(offset, lane, bits["s0"], literal, is_f64), offset
+
+    def take_whole_registers(self):
+        """The second operand and the result, of which the same holds: no register is above 256."""
+        for name in ("_compile_vop12", "_compile_vopc"):
+            inner = getattr(self.emu, name)
+            text, count = re.subn(r"(vdst_reg|vsrc1_reg|vsrc1_off) >= _c\(128\)", r"\1 >= _c(256)",
+                                  inspect.getsource(inner))
+            assert count == (2 if name == "_compile_vop12" else 1)
+            exec(text, vars(self.emu))
+            handlers = self.emu._INST_HANDLERS
+            for kind, handler in handlers.items():
+                if handler is inner:
+                    handlers[kind] = getattr(self.emu, name)
 
     def with_parts(self, inner):
         """A handler of instructions that read parts of registers, which notes the instruction."""

@@ -200,6 +200,19 @@ void record_long_casts(Recorder& recorder, DType dtype) {
   }
 }
 
+/// Of more elements than a block takes, with numbers of every kind.
+void record_long_gates(Recorder& recorder, DType dtype) {
+  const Dims dims{2741};
+  for (const auto kind : {ops::Gate::silu, ops::Gate::sigmoid}) {
+    recorder.begin(kind == ops::Gate::silu ? "gate silu of 2741" : "gate sigmoid of 2741", dtype,
+                   "packed");
+    const Tensor values = recorder.tensor(dtype, dims, "packed");
+    const Tensor up = recorder.tensor(dtype, dims, "packed");
+    ops::gate_into(recorder.backend(), for_call(recorder.empty(dtype, dims, "packed")), kind,
+                   values, up);
+  }
+}
+
 /// Rows that have the alignment of pieces, in memory that is not packed.
 void record_aligned_rows(Recorder& recorder, DType dtype) {
   const Backend& backend = recorder.backend();
@@ -227,6 +240,10 @@ void record_aligned_rows(Recorder& recorder, DType dtype) {
     if (dtype != DType::f8e4m3) {
       one("gate gelu", dtype,
           [&](T x, T y, Tensor& out) { ops::gate_into(backend, out, ops::Gate::gelu, x, y); });
+      one("gate silu", dtype,
+          [&](T x, T y, Tensor& out) { ops::gate_into(backend, out, ops::Gate::silu, x, y); });
+      one("gate sigmoid", dtype,
+          [&](T x, T y, Tensor& out) { ops::gate_into(backend, out, ops::Gate::sigmoid, x, y); });
     }
     return;
   }
@@ -389,6 +406,7 @@ void record_all(Recorder& recorder) {
     record_crossing(recorder, dtype);
     record_long_casts(recorder, dtype);
   }
+  for (const DType dtype : {DType::f16, DType::bf16}) record_long_gates(recorder, dtype);
   record_all_reductions(recorder);
   record_dequantisation(recorder);
   record_all_products(recorder);
