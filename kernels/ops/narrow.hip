@@ -37,8 +37,8 @@ __forceinline__ __device__ Stored apply_one(Stored in) {
 // A function at both elements of a word.
 template <class Function, class Stored>
 __forceinline__ __device__ void find_values(uint32_t in, float (&values)[2]) {
-  using Own = Halves<Stored>;
 #if HIPTOOL_PAIRS
+  using Own = Halves<Stored>;
   in = Own::at_least(in, Own::bits_of(Function::low) * 0x00010001U);
   if (Function::has_high) in = Own::at_most(in, Own::bits_of(Function::high) * 0x00010001U);
 #endif
