@@ -3,17 +3,16 @@
 // with a vector x, which depends on the type and on the number of columns only:
 // * piece p belongs to lane p % 64, which adds its pieces in their order;
 // * of a plain type a lane adds the products of its elements in their order by fused multiply-add;
-// * of a quantised type the values of a piece are step * n - minimum. A lane adds the products n *
-// x
-//   of the piece in their order by fused multiply-add, beginning with 0, then the step times this
-//   sum, and then, where the type has minima, -minimum times the piece's sum of x, each by one
+// * of a quantised type the values of a piece are step * n - minimum. A lane adds the products of n
+//   and x of the piece in their order by fused multiply-add, beginning with 0, then the step times
+//   this sum, and then, where the type has minima, -minimum times the piece's sum of x, each by one
 //   fused multiply-add. No value is rounded. The sum of x: (x0 + x1) + (x2 + x3) of each four, and
 //   of these four sums (s0 + s2) + (s1 + s3);
 // * one tree joins the lanes (those that are 32, 16, .. apart).
 // With u = 2^-24 and k columns, to first order in u, the product of a quantised row is off by no
 // more than (22 + 2 ceil(k / 1024)) u times the sum of |step * n * x| + |minimum * x|: that many
 // roundings at most are on the way of each product. Sums of a piece are not multiplied by its step
-// yet, so that they leave the range of f32 from |x| = 2^116 on (numbers have no more than 8 bits),
+// yet, so that they may leave the range of f32 from |x| = 2^116 on (numbers have 8 bits at most),
 // where an RMS norm has left it long before.
 #pragma once
 #include "hiptool_blocks_iq.h"
@@ -148,6 +147,7 @@ struct BlockRow {
     to.scale = Block::scale({block, grids, i});
 #if defined(__CUDA_ARCH__) || defined(HIPTOOL_AS_NVIDIA)
     if constexpr (!is_apart && NibbleBlock<type>::is_known) {
+      static_assert(has_groups_of_eight(type), "what else the host and tests take it for");
       const PieceBytes bytes = PieceBytes::at<1>(block + NibbleBlock<type>::begin);
 #pragma unroll
       for (uint32_t j = 0; j < 4; ++j) {

@@ -67,6 +67,11 @@ HIPTOOL_SHARED constexpr uint32_t type_of_memory(uint32_t type, uint64_t bytes) 
   return has_stretches(type) && !is_of_k && bytes % 16 != 0 ? type + apart : type;
 }
 
+// Of these, kernels for all types load the pieces of some in aligned groups of 8 bytes.
+HIPTOOL_SHARED constexpr bool has_groups_of_eight(uint32_t type) {
+  return type == 2 || type == 3 || type == 8 || type == 20 || type == 39;
+}
+
 // f16 and bf16 are read there by 32 threads a row, each of which has two lanes.
 enum : unsigned {
   warp_threads = 32,

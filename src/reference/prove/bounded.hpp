@@ -16,10 +16,10 @@ namespace hiptool::reference {
 ///   truncate and need more, take no part in the exact path;
 ///   With weights that are step n - minimum, of n = 0, 1, .., a device adds step n x and
 ///   -minimum x by themselves. Where |step n x| + |minimum x| is G times as large as the products
-///   (root of the mean of squares), the roundings within 16 neighbours, at worst all of one sign,
-///   add up to 5.3 G u times the root of the sum of squares, so the bound covers G up to
-///   1.5 sqrt(k): 24 for 256 columns. Minima that are chosen from the values, as quantisers do,
-///   have G of 4;
+///   (root of the mean of squares), random roundings of sums of 16 neighbours whose products have
+///   one sign add up to about 5.3 G u times the root of the sum of squares: by this estimate the
+///   bound suffices for G up to 1.5 sqrt(k), 24 for 256 columns. Random weights that are packed as
+///   quantisers do, with minima chosen from the values, have G of 4;
 /// * a norm x_i w_i / sqrt(mean(x^2) + epsilon): the relative error of that sum of squares, halved
 ///   by the root, and six roundings;
 /// * a rotation: four roundings of each of its two products, of the table, the product and the sum,

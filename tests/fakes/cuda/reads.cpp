@@ -12,7 +12,6 @@
 namespace hiptool::fake {
 namespace {
 
-constexpr std::uint32_t q8_0 = 8;
 constexpr std::string_view kernel_of_a_token = "hiptool_quantised_matmul_1_";
 /// Whose numbers end a block, and which that kernel loads by units of 16 bytes.
 constexpr std::string_view types_by_units[] = {"q4_0", "q4_1",   "q5_0",  "q5_1",
@@ -50,7 +49,7 @@ bool has_part_of_unit(const hiptool_ops::FileMatrix& matrix, void* argument,
 
 /// By kernels for all types.
 bool has_part_of_eight(const hiptool_ops::FileMatrix& matrix, void* argument) {
-  return matrix.type == q8_0 && has_part_of_unit(matrix, argument, 8);
+  return hiptool_ops::has_groups_of_eight(matrix.type) && has_part_of_unit(matrix, argument, 8);
 }
 
 bool experts_have_parts(void** arguments) {
@@ -58,7 +57,10 @@ bool experts_have_parts(void** arguments) {
   const auto* const experts = *static_cast<const hiptool_ops::ExpertMatrix* const*>(arguments[1]);
   for (std::uint64_t i = 0; i < all.experts; ++i) {
     const hiptool_ops::ExpertMatrix& one = experts[i];
-    if (one.type == q8_0 && has_part_of_unit(one.address, all.rows * one.row_bytes, 8)) return true;
+    if (hiptool_ops::has_groups_of_eight(one.type) &&
+        has_part_of_unit(one.address, all.rows * one.row_bytes, 8)) {
+      return true;
+    }
   }
   return false;
 }

@@ -386,6 +386,14 @@ TEST_CASE("gates of f16 and bf16 have the same bits in every layout and at every
       Tensor out = turn(turned);
       ops::gate_into(backend, out, kind, turn(x), turn(y));
       CHECK(halves_of(test::bytes_on_host(backend, turned)) == expected);
+      // Of operands with different orders no layout has runs.
+      const HalfBits crossed = halves_of(test::bytes_on_host(
+          backend, ops::gate(backend, kind, turn(x), ops::copy(backend, turn(y)))));
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (crossed[i % 256 * 256 + i / 256] != expected[i]) ++wrong;
+      }
+      CHECK(wrong == 0);
       for (const auto& part_of : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
                {0, 7}, {8, 8}, {31744, 1025}, {15360, 6147}, {30000, 2055}, {1, 1000}}) {
         const std::uint64_t first = part_of.first;  // not bindings, which clang captures nowhere
