@@ -37,8 +37,10 @@ bool ends_behind(std::uintptr_t first, std::uint64_t bytes) {
   return first < end && end - first < bytes;
 }
 
+/// Units are at multiples of their size, wherever the weights begin.
 bool has_part_of_unit(std::uintptr_t weights, std::uint64_t bytes, std::uint64_t unit_bytes) {
-  return bytes > 0 && ends_behind(weights, (bytes + unit_bytes - 1) / unit_bytes * unit_bytes);
+  const std::uint64_t end = (weights + bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
+  return bytes > 0 && ends_behind(weights, end - weights);
 }
 
 bool has_part_of_unit(const hiptool_ops::FileMatrix& matrix, void* argument,
