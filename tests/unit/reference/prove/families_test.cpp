@@ -111,7 +111,10 @@ TEST_CASE("families: a right computation, whatever the file, the prompt and the 
       const reference::ProveResult whole = sample.prove(sample.spec, {}, one.tokens);
       CHECK(wrong_stage(whole) == "");
       REQUIRE(whole.logits.has_value());
-      CHECK(whole.logits->max_error < 0.2 * whole.logits->bound);
+      // Steps and minima of Q4_1 multiply sums apart: 0.106 of the bound.
+      const double logits_share =
+          one.gguf_type == "Q4_1" && format == ModelFormat::gguf ? 0.2 : 0.1;
+      CHECK(whole.logits->max_error < logits_share * whole.logits->bound);
       for (const reference::LayerResult& layer : whole.layers) {
         CHECK(layer.max_error > 0);
         CHECK(layer.max_error < 0.8 * layer.bound);
