@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions and gates of f16 and bf16. For packed tensors each has a kernel of its own, whose
-// threads have two pieces of 16 bytes under way at a time; one kernel for each type serves all
-// other layouts, with the same bits.
+// threads have one or two pieces of 16 bytes under way at a time; one kernel for each type serves
+// all other layouts, with the same bits.
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
@@ -19,8 +19,8 @@ enum class NarrowOp : uint32_t {
 
 template <NarrowOp operation, class Format>
 struct FunctionOf;
-#define HIPTOOL_NARROW(name, ...) \
-  template <class Format>         \
+#define HIPTOOL_NARROW(name, pieces, ...) \
+  template <class Format>                 \
   struct FunctionOf<NarrowOp::name, Format> : __VA_ARGS__ {};
 #include "hiptool/operations.def"
 #undef HIPTOOL_NARROW
@@ -79,10 +79,35 @@ __forceinline__ __device__ void apply_slowly(const Stored* in, Stored* out, uint
   }
 }
 
+// The elements after the last piece.
+template <NarrowOp operation, class Stored>
+__forceinline__ __device__ void apply_to_rest(uint64_t count, const Stored* in, Stored* out) {
+  const uint64_t rest = count % Run<Stored>::length;
+  const uint64_t unit = hiptool_device::first_unit();
+  if (unit < rest) {
+    const uint64_t at = count - rest + unit;
+    out[at] = apply_one<operation>(in[at]);
+  }
+}
+
+// A thread has one piece, and the grid has a thread for each.
+template <NarrowOp operation, class Stored>
+__forceinline__ __device__ void apply_to_piece(uint64_t count, const Stored* in, Stored* out) {
+  const uint64_t piece = hiptool_device::first_unit();
+  if (piece >= count / Run<Stored>::length) return;
+  const uint4 own = load_unit(reinterpret_cast<const uint4*>(in) + piece);
+  const uint32_t words[4] = {own.x, own.y, own.z, own.w};
+  if (find_nan<Stored>(words) == 0) {
+    reinterpret_cast<uint4*>(out)[piece] = apply_piece<operation, Stored>(own);
+  } else {
+    apply_slowly<operation>(in, out, piece * sizeof(uint4));
+  }
+}
+
 // A thread has two pieces at a time. The last one with work may have no second: its first takes
 // that place too. NaN is looked for before anything else, so that both loads are under way at once.
 template <NarrowOp operation, class Stored>
-__forceinline__ __device__ void apply_packed(uint64_t count, const Stored* in, Stored* out) {
+__forceinline__ __device__ void apply_to_two(uint64_t count, const Stored* in, Stored* out) {
   constexpr unsigned length = Run<Stored>::length;
   const uint64_t pieces = count / length;
   const unsigned threads = blockDim.x;
@@ -111,12 +136,16 @@ __forceinline__ __device__ void apply_packed(uint64_t count, const Stored* in, S
     }
     bytes_before += static_cast<uint64_t>(stride) * sizeof(uint4);
   }
-  const uint64_t rest = count % length;
-  const uint64_t unit = hiptool_device::first_unit();
-  if (unit < rest) {
-    const uint64_t at = count - rest + unit;
-    out[at] = apply_one<operation>(in[at]);
+}
+
+template <NarrowOp operation, unsigned pieces, class Stored>
+__forceinline__ __device__ void apply_packed(uint64_t count, const Stored* in, Stored* out) {
+  if constexpr (pieces == 1) {
+    apply_to_piece<operation>(count, in, out);
+  } else {
+    apply_to_two<operation>(count, in, out);
   }
+  apply_to_rest<operation>(count, in, out);
 }
 
 template <class Stored>
@@ -249,15 +278,15 @@ __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* 
     hiptool_ops::apply_anywhere(operation, all, in, out);                                  \
   }                                                                                        \
   HIPTOOL_EXPORT(hiptool_narrow_##type)
-#define HIPTOOL_PACKED_KERNEL(name, type, Stored)                                     \
+#define HIPTOOL_PACKED_KERNEL(name, pieces, type, Stored)                             \
   extern "C" __global__ void __launch_bounds__(256)                                   \
       hiptool_narrow_##name##_##type(uint64_t count, const Stored* in, Stored* out) { \
-    hiptool_ops::apply_packed<hiptool_ops::NarrowOp::name>(count, in, out);           \
+    hiptool_ops::apply_packed<hiptool_ops::NarrowOp::name, pieces>(count, in, out);   \
   }                                                                                   \
   HIPTOOL_EXPORT(hiptool_narrow_##name##_##type);
-#define HIPTOOL_NARROW(name, ...)                    \
-  HIPTOOL_PACKED_KERNEL(name, f16, hiptool_ops::F16) \
-  HIPTOOL_PACKED_KERNEL(name, bf16, hiptool_ops::Bf16)
+#define HIPTOOL_NARROW(name, pieces, ...)                    \
+  HIPTOOL_PACKED_KERNEL(name, pieces, f16, hiptool_ops::F16) \
+  HIPTOOL_PACKED_KERNEL(name, pieces, bf16, hiptool_ops::Bf16)
 
 HIPTOOL_KERNEL(f16, hiptool_ops::F16);
 HIPTOOL_KERNEL(bf16, hiptool_ops::Bf16);

@@ -36,9 +36,14 @@ enum class FunctionNumber : std::uint32_t {
 #undef HIPTOOL_FUNCTION_WITH
 };
 
-/// Those that f16 and bf16 have kernels of their own for, in kernels/ops/narrow.hip.
-constexpr const char* narrow_names[] = {
-#define HIPTOOL_NARROW(name, ...) #name,
+/// Those that f16 and bf16 have kernels of their own for, in kernels/ops/narrow.hip, and the pieces
+/// that a thread of these has.
+struct NarrowEntry {
+  const char* name;
+  std::uint32_t pieces;
+};
+constexpr NarrowEntry narrow_entries[] = {
+#define HIPTOOL_NARROW(name, pieces, ...) {#name, pieces},
 #include "hiptool/operations.def"
 #undef HIPTOOL_NARROW
 };
@@ -84,8 +89,8 @@ void launch_unary(const Backend& backend, const char* family, const Tensor& x, T
 /// False: there is no such kernel.
 bool launch_narrow(const Backend& backend, std::string_view name, const Tensor& x, Tensor& out) {
   const DType dtype = x.dtype();
-  const auto* const place = std::find(std::begin(narrow_names), std::end(narrow_names), name);
-  if ((dtype != DType::f16 && dtype != DType::bf16) || place == std::end(narrow_names)) {
+  const auto* const entry = std::ranges::find(narrow_entries, name, &NarrowEntry::name);
+  if ((dtype != DType::f16 && dtype != DType::bf16) || entry == std::end(narrow_entries)) {
     return false;
   }
   const std::uint64_t count = out.element_count();
@@ -97,13 +102,13 @@ bool launch_narrow(const Backend& backend, std::string_view name, const Tensor& 
     const Kernel kernel =
         state_of(backend).kernel("ops_narrow", "hiptool_narrow_" + std::string(name) + "_" + type);
     // Blocks of half as many threads as elsewhere reach 3 % more of the memory's rate (H200).
-    launch(kernel, elements_grid(count, 2 * run, 128), backend.stream(), count, x.address(),
-           out.address());
+    launch(kernel, elements_grid(count, entry->pieces * run, 128), backend.stream(), count,
+           x.address(), out.address());
     return true;
   }
   const Kernel kernel = state_of(backend).kernel("ops_narrow", "hiptool_narrow_" + type);
   const auto operands = make_operands<2>(tensors, run);
-  const auto number = static_cast<std::uint32_t>(place - std::begin(narrow_names));
+  const auto number = static_cast<std::uint32_t>(entry - std::begin(narrow_entries));
   launch_elements(backend, kernel, count, operands.run, number, operands, x.address(),
                   out.address());
   return true;
