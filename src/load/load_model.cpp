@@ -194,13 +194,24 @@ class ModelLoad {
     }
   }
 
-  // The load gets all cores where the second reader is nearly done, else they share them.
+  // From a disk both read at its rate, and share the cores until the second reader is nearly done.
   bool is_second_reader_busy() const {
-    return file_digests_ && file_digests_->statistics().bytes < model_.tensor_bytes() / 4 * 3;
+    return !is_warm() && file_digests_ &&
+           file_digests_->statistics().bytes < model_.tensor_bytes() / 4 * 3;
   }
 
   static std::uint32_t half_of_cores() {
     return std::max(1u, load::choose_threads(1, UINT32_MAX, 1) / 2);
+  }
+
+  // Of the second reader while a cached file is loaded: the cores that the readers leave. All cores
+  // read the rest after the load. With half of the cores for each, copies and verdict come later
+  // (40 GiB on an H200 with 16 cores: after 1.80 s in place of 1.44 s).
+  std::uint32_t threads_beside_load() const {
+    const std::uint32_t cores = load::choose_threads(1, UINT32_MAX, 1);
+    const auto devices = static_cast<std::uint32_t>(report_.plan->devices.size());
+    const std::uint32_t readers = std::min(cores, load::most_readers * devices);
+    return std::max(1u, cores - readers);
   }
 
   load::TransferOptions transfer_options(LoadObserver& observer, bool is_shared) const {
@@ -243,7 +254,9 @@ class ModelLoad {
       if (arenas.empty()) arenas = transfer.allocate();
       verification = start_verification(arenas);
     }
-    if (file_digests_) file_digests_->limit_threads(is_shared ? half_of_cores() : 1);
+    if (file_digests_) {
+      file_digests_->limit_threads(is_shared ? half_of_cores() : threads_beside_load());
+    }
     transfer_tensors(transfer, arenas, verification.get(), observer);
     if (is_published()) wait_for_sha256();
     if (verification) {

@@ -319,6 +319,18 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader runs while de
   CHECK(report.status == LoadStatus::verified);
 }
 
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader takes no readers from a load") {
+  const auto large = test::write_small_model(folder.path() / "large.safetensors",
+                                             {{"w", test::random_bytes(64U << 20, 3)}});
+  const ModelFile cached = ModelFile::open(large);
+  static_cast<void>(load_model(cached, device, options(VerifyMode::none)));
+  const std::uint32_t readers = report.statistics->readers;
+  // The device is open at once, so that nearly all is still to be read a second time.
+  static_cast<void>(load_model(cached, device, options(VerifyMode::full)));
+  CHECK(report.status == LoadStatus::verified);
+  CHECK(report.statistics->readers == readers);
+}
+
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a model without tensors opens no device") {
   const ModelFile empty =
       ModelFile::open(test::write_small_model(folder.path() / "e.safetensors", {}));
