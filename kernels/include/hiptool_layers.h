@@ -28,7 +28,24 @@ enum : unsigned {
   attention_parts = 8,    // into which the keys of a segment are divided for the values
   attention_size = 256,   // the longest head
   attention_extra = 304,  // floats in front of the parts: scores, largest ones, sums
+  // Attention of many tokens: rows of a block, elements of its keys at a time, and floats from one
+  // key to the next in shared memory, of elements and of terms.
+  attention_rows = 16,
+  attention_chunk = 16,
+  attention_key_pitch = attention_chunk + 4,
+  attention_term_pitch = attention_rows + 4,
+  attention_tile_floats = attention_keys * 20,
 };
+static_assert(attention_key_pitch <= 20 && attention_term_pitch <= 20, "both have one place");
+
+// Floats from one row's query to the next: four rows go to different groups of banks.
+HIPTOOL_SHARED constexpr uint32_t attention_query_pitch(uint64_t key_size) {
+  return static_cast<uint32_t>((key_size + 31) / 32 * 32 + 4);
+}
+// Shared memory of a block: keys or terms, queries, and four words of each row.
+HIPTOOL_SHARED constexpr uint32_t attention_rows_bytes(uint64_t key_size) {
+  return (attention_tile_floats + attention_rows * (attention_query_pitch(key_size) + 4)) * 4;
+}
 
 // From one quarter of the staged pieces to the next, in units of 16 bytes: eight neighbouring units
 // of the token go to eight different groups of banks.

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Attention of a token's heads to the keys before it, in f32, a block for each head of each token.
-// Keys are divided into segments of 256 by their position, so that neither the first token of a
-// call nor the number of tokens changes the order of a sum:
-// * a score is the sum of four sums, one for each remainder of the element's index by 4, each in
-//   its order by fused multiply-add, joined as (0 + 1) + (2 + 3);
-// * terms of a segment are e^(score - its largest score); lane i of 32 adds those of keys i, i +
-// 32,
-//   .. and a tree joins the lanes;
-// * an element of the output is the sum of eight sums of term times value, one for each remainder
-//   of the key's position by 8, joined by a tree;
-// * segments (and after them a sink) are joined one after the other, both sides scaled by e^(own -
-// common largest score).
+// Attention with a block for each head of each token, in the order of hiptool_attention.h.
 #include <hip/hip_runtime.h>
 
+#include "hiptool_attention.h"
 #include "hiptool_early.h"
-#include "hiptool_elements.h"
-#include "hiptool_layers.h"
-#include "hiptool_math.h"
 
 using namespace hiptool_device;
 
@@ -31,23 +18,6 @@ inline __device__ float join_tree(float (&sums)[count]) {
     for (unsigned i = 0; i < apart; ++i) sums[i] = sums[i] + sums[i + apart];
   }
   return sums[0];
-}
-
-// Up to four elements of a head, from `from` on; those past the end are 0.
-inline __device__ void load_four(const float* from, uint64_t rest, bool has_pieces, float* four) {
-  if (has_pieces) {
-    load_piece<4>(from, four);
-    return;
-  }
-#pragma unroll
-  for (unsigned j = 0; j < 4; ++j) four[j] = j < rest ? from[j] : 0;
-}
-
-inline __device__ float larger(float a, float b) { return a < b ? b : a; }
-
-// What is subtracted from scores: where all of them are -infinity every term is 0.
-inline __device__ float shift_of(float most) {
-  return most == -hiptool_math::infinity<float>() ? 0.0F : most;
 }
 
 // Shared memory: terms of a segment's keys, largest scores of 16 of them each, sums of the lanes,
@@ -105,11 +75,8 @@ struct Attending {
         sums[j] = __fmaf_rn(query[d + j], four[j], sums[j]);
       }
     }
-    float result = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * all.scale;
-    if (all.softcap != 0) {
-      result = hiptool_math::hyperbolic_tangent(result / all.softcap) * all.softcap;
-    }
-    return result;
+    const float result = scaled_score(sums, all);
+    return all.softcap != 0 ? capped_score(result, all) : result;
   }
 
   // Writes the terms of the segment's keys to shared memory and returns the largest score.
@@ -191,8 +158,7 @@ struct Attending {
   __forceinline__ __device__ void run(const float* keys, const float* values, const float* sink,
                                       float* out) const {
     const bool has_element = threadIdx.x < all.value_size;
-    float most = -hiptool_math::infinity<float>();
-    float sum = 0;
+    JoinedTerms joined;
     float result = 0;
 #pragma unroll 1
     for (uint64_t segment = begin / attention_keys * attention_keys; segment < end;
@@ -202,30 +168,21 @@ struct Attending {
 #if !defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
       if (!has_element) continue;  // on a device the others would wait
 #endif
-      const float common = larger(most, of_segment);
-      const float old_scale = hiptool_math::exponential(most - shift_of(common));
-      const float new_scale = hiptool_math::exponential(of_segment - shift_of(common));
       float of_lanes[lanes];
 #pragma unroll
       for (unsigned i = 0; i < lanes; ++i) of_lanes[i] = lane_sums[i];
-      sum = __fmaf_rn(sum, old_scale, join_tree(of_lanes) * new_scale);
+      const JoinScales scales = join_terms(joined, of_segment, join_tree(of_lanes));
       if (has_element) {
         float of_parts[attention_parts];
 #pragma unroll
         for (unsigned i = 0; i < attention_parts; ++i) {
           of_parts[i] = parts[i * all.value_size + threadIdx.x];
         }
-        result = __fmaf_rn(result, old_scale, join_tree(of_parts) * new_scale);
+        result = __fmaf_rn(result, scales.old_one, join_tree(of_parts) * scales.new_one);
       }
-      most = common;
     }
-    if (sink != nullptr) {
-      const float common = larger(most, *sink);
-      const float old_scale = hiptool_math::exponential(most - shift_of(common));
-      sum = __fmaf_rn(sum, old_scale, hiptool_math::exponential(*sink - shift_of(common)));
-      result = result * old_scale;
-    }
-    if (has_element) out[threadIdx.x] = canonical(result / sum);
+    if (sink != nullptr) result = result * join_sink(joined, *sink);
+    if (has_element) out[threadIdx.x] = canonical(result / joined.sum);
   }
 };
 

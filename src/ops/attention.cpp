@@ -12,6 +12,7 @@
 #include "hiptool/ops_move.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/layers.hpp"
+#include "ops/rows.hpp"
 
 namespace hiptool::ops {
 namespace {
@@ -95,6 +96,12 @@ hiptool_ops::HeadStrides strides_of(const Tensor& tensor) {
   return {tensor.layout().strides()[0], tensor.layout().strides()[1]};
 }
 
+/// Blocks with a row each are more of them, but each one reads the keys by itself.
+bool has_many_rows(const Backend& backend, const hiptool_ops::Attention& all, std::uint64_t tiles) {
+  return all.tokens * all.group >= hiptool_ops::attention_rows / 2 &&
+         tiles >= state_of(backend).multiprocessors / 4;
+}
+
 void launch_attention(const Backend& backend, const Tensor& q, const KVCache& cache,
                       const AttentionOptions& options, Tensor& out) {
   hiptool_ops::Attention all{};
@@ -115,9 +122,19 @@ void launch_attention(const Backend& backend, const Tensor& q, const KVCache& ca
   all.key_pieces = has_whole_pieces(cache.keys) ? 1 : 0;
   all.value_pieces = has_whole_pieces(cache.values) ? 1 : 0;
   LaunchConfig config;
+  config.block.x = hiptool_ops::layer_threads;
+  const std::uint64_t tiles =
+      ceil_divide(all.tokens * all.group, hiptool_ops::attention_rows) * cache.keys.dims()[1];
+  if (has_many_rows(backend, all, tiles)) {
+    config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, 0x7FFFFFFF));
+    config.shared_bytes = hiptool_ops::attention_rows_bytes(all.key_size);
+    launch(state_of(backend).kernel("ops_attention_many", "hiptool_attention_rows_f32"), config,
+           backend.stream(), all, q.address(), cache.keys.address(), cache.values.address(),
+           options.sinks ? options.sinks->address() : nullptr, out.address());
+    return;
+  }
   config.grid.x =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(all.tokens * all.heads, 0x7FFFFFFF));
-  config.block.x = hiptool_ops::layer_threads;
   const std::uint64_t floats = hiptool_ops::attention_extra +
                                hiptool_ops::attention_parts * all.value_size +
                                (all.key_size + 3) / 4 * 4;

@@ -100,6 +100,13 @@ const std::vector<Heads> heads_of_any_size{
     {0, 1, 1, 1, 16, 16},  {0, 5, 6, 2, 24, 24},     {3, 4, 4, 4, 80, 80}, {7, 2, 9, 3, 64, 32},
     {255, 2, 2, 1, 17, 1}, {600, 2, 3, 3, 256, 256}, {2, 3, 4, 1, 1, 30}};
 
+// Enough tokens for blocks of many rows, of which every GPU gets some: whole and cut blocks, groups
+// whose size does not divide these, heads of one to 16 times 16 elements.
+const std::vector<Heads> heads_of_many_tokens{{0, 61, 36, 12, 24, 40}, {250, 40, 14, 7, 64, 64},
+                                              {40, 90, 10, 10, 17, 1}, {180, 80, 7, 7, 80, 80},
+                                              {3, 9, 56, 8, 128, 128}, {241, 17, 20, 20, 256, 200},
+                                              {0, 530, 2, 2, 1, 30}};
+
 // Two layouts for long caches: each takes seconds on a processor.
 std::vector<Placement> placements_of(const Heads& shape) {
   if (shape.first > 100) return {Placement::packed, Placement::spread};
@@ -126,6 +133,23 @@ TEST_CASE("attention of heads of any size, in groups, in any layout") {
     }
     check_attention(backend, shape, {.scale = 0.3});
     check_attention(backend, shape, {.scale = 1, .softcap = 5});
+  }
+}
+
+TEST_CASE("attention of many tokens") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const Heads& shape : heads_of_many_tokens) {
+    CAPTURE(shape.first);
+    CAPTURE(shape.key_size);
+    check_attention(backend, shape, {});
+  }
+  const AttentionOptions all_options{.window = 19, .scale = 0.3, .softcap = 5};
+  for (const Heads& shape : {heads_of_many_tokens[0], heads_of_many_tokens[2]}) {
+    CAPTURE(shape.first);
+    check_attention(backend, shape, all_options, Placement::spread, sinks_of(shape.heads, 24));
+    check_attention(backend, shape, {.window = 1});
+    check_attention(backend, shape, {.window = 50, .softcap = 3});
   }
 }
 
@@ -220,35 +244,41 @@ TEST_CASE("sinks that do not fit are refused") {
 TEST_CASE("attention gives the same bits however a prompt is cut") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  constexpr std::uint64_t tokens = 21;
-  constexpr std::uint64_t first = 250;  // a segment ends within
-  const Values q = head_values(tokens, 4, 40, 31);
-  const Values keys = head_values(first + tokens, 2, 40, 32);
-  const Values values = head_values(first + tokens, 2, 40, 33);
-  const KVCache cache = filled_cache(backend, keys, values);
-  const Tensor queries = head_tensor(backend, q);
-  const Tensor sinks =
-      Tensor::from_host(TensorMemory(backend.allocator(), backend.stream()), sinks_of(4, 34), {4});
+  const TensorMemory memory(backend.allocator(), backend.stream());
   using Window = std::optional<std::uint64_t>;
   using Sinks = std::optional<Tensor>;
-  for (const auto& [window, own_sinks] :
-       {std::pair{Window{}, Sinks{}}, std::pair{Window{19}, Sinks{}},
-        std::pair{Window{}, Sinks{sinks}}, std::pair{Window{19}, Sinks{sinks}}}) {
-    AttentionOptions options{.first_position = first, .window = window, .sinks = own_sinks};
-    const auto whole = bits_of_heads(backend, ops::attention(backend, queries, cache, options));
-    for (const std::uint64_t chunk : {1u, 2u, 8u}) {
-      CAPTURE(chunk);
-      std::vector<std::uint32_t> parts;
-      for (std::uint64_t done = 0; done < tokens; done += chunk) {
-        const std::uint64_t count = std::min(chunk, tokens - done);
-        options.first_position = first + done;
-        const auto part = bits_of_heads(
-            backend,
-            ops::attention(backend, queries.with_layout(queries.layout().narrow(0, done, count)),
-                           cache, options));
-        parts.insert(parts.end(), part.begin(), part.end());
+  // A segment ends within both; the second one has blocks of many rows for every GPU.
+  for (const Heads& shape : {Heads{250, 21, 4, 2, 40, 40}, Heads{230, 70, 12, 6, 40, 72}}) {
+    CAPTURE(shape.tokens);
+    const std::uint64_t positions = shape.first + shape.tokens;
+    Values keys = head_values(positions, shape.cache_heads, shape.key_size, 32);
+    Values values = head_values(positions, shape.cache_heads, shape.value_size, 33);
+    // What the last tokens alone see spoils no other one.
+    const std::uint64_t last = (positions - 3) * shape.cache_heads;
+    keys.at[last * shape.key_size] = std::numeric_limits<double>::infinity();
+    values.at[last * shape.value_size] = std::numeric_limits<double>::infinity();
+    values.at[(last + 1) * shape.value_size] = std::numeric_limits<double>::quiet_NaN();
+    const KVCache cache = filled_cache(backend, keys, values);
+    const Tensor queries =
+        head_tensor(backend, head_values(shape.tokens, shape.heads, shape.key_size, 31));
+    const Tensor sinks = Tensor::from_host(memory, sinks_of(shape.heads, 34), {shape.heads});
+    for (const auto& [window, own_sinks] :
+         {std::pair{Window{}, Sinks{}}, std::pair{Window{19}, Sinks{}},
+          std::pair{Window{}, Sinks{sinks}}, std::pair{Window{19}, Sinks{sinks}}}) {
+      AttentionOptions options{.first_position = shape.first, .window = window, .sinks = own_sinks};
+      const auto whole = bits_of_heads(backend, ops::attention(backend, queries, cache, options));
+      for (const std::uint64_t chunk : {1u, 2u, 8u}) {
+        CAPTURE(chunk);
+        std::vector<std::uint32_t> parts;
+        for (std::uint64_t done = 0; done < shape.tokens; done += chunk) {
+          const std::uint64_t count = std::min(chunk, shape.tokens - done);
+          options.first_position = shape.first + done;
+          const Tensor some = queries.with_layout(queries.layout().narrow(0, done, count));
+          const auto part = bits_of_heads(backend, ops::attention(backend, some, cache, options));
+          parts.insert(parts.end(), part.begin(), part.end());
+        }
+        CHECK(parts == whole);
       }
-      CHECK(parts == whole);
     }
   }
 }
