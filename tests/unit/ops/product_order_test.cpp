@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The bits of products with the matrices of model files, by the order that
-// kernels/include/hiptool_file_rows.h states, computed here from the bytes of the weights.
+// kernels/include/hiptool_file_rows.h states, computed from the bytes of the weights.
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "hiptool/ops_model.hpp"
+#include "unit/ops/block_pieces.hpp"
 #include "unit/ops/check_operation.hpp"
 #include "unit/ops/quantised_support.hpp"
 
@@ -14,19 +15,11 @@ using ops::QuantisedTensor;
 using test::element_type;
 using test::float_bits;
 using test::next_number;
+using test::PackedType;
+using test::Piece;
+using test::piece_size;
 
 namespace {
-
-constexpr std::size_t piece_size = 16;
-
-/// Values are step * number - minimum. A plain type has no step: its numbers are the values.
-struct Piece {
-  std::array<float, piece_size> numbers{};
-  float step = 0;
-  float minimum = 0;
-  bool has_step = false;
-  bool has_minimum = false;
-};
 
 float sum_of(const float* x) {
   std::array<float, 4> fours;
@@ -52,70 +45,6 @@ float ordered_product(const std::vector<Piece>& pieces, const float* x) {
   }
   return lanes[0];
 }
-
-/// Of a finite binary16 of normal size.
-float half_at(const std::uint8_t* bytes) {
-  const int bits = bytes[0] | bytes[1] << 8;
-  const float size = std::ldexp(static_cast<float>(1024 + bits % 1024), bits / 1024 % 32 - 25);
-  return bits / 32768 == 0 ? size : -size;
-}
-
-void add_q8_0(const std::uint8_t* block, std::vector<Piece>& pieces) {
-  for (std::size_t half = 0; half < 2; ++half) {
-    Piece piece{{}, half_at(block), 0, true, false};
-    for (std::size_t k = 0; k < piece_size; ++k) {
-      piece.numbers[k] = static_cast<std::int8_t>(block[2 + half * piece_size + k]);
-    }
-    pieces.push_back(piece);
-  }
-}
-
-void add_q4_1(const std::uint8_t* block, std::vector<Piece>& pieces) {
-  for (std::size_t half = 0; half < 2; ++half) {
-    Piece piece{{}, half_at(block), -half_at(block + 2), true, true};
-    for (std::size_t k = 0; k < piece_size; ++k) {
-      piece.numbers[k] = static_cast<float>(block[4 + k] >> (4 * half) & 15);
-    }
-    pieces.push_back(piece);
-  }
-}
-
-/// Q4_K, and Q5_K by the bits of `fifths`.
-void add_k(const std::uint8_t* block, const std::uint8_t* fifths, std::vector<Piece>& pieces) {
-  const std::uint8_t* const scales = block + 4;
-  const std::uint8_t* const nibbles = fifths == nullptr ? block + 16 : block + 48;
-  for (std::size_t p = 0; p < 16; ++p) {
-    const std::size_t run = p / 2;
-    const int step =
-        run < 4 ? scales[run] & 63 : (scales[run + 4] & 15) | scales[run - 4] >> 6 << 4;
-    const int least = run < 4 ? scales[run + 4] & 63 : scales[run + 4] >> 4 | scales[run] >> 6 << 4;
-    Piece piece{{},
-                half_at(block) * static_cast<float>(step),
-                half_at(block + 2) * static_cast<float>(least),
-                true,
-                true};
-    for (std::size_t k = 0; k < piece_size; ++k) {
-      const std::size_t at = p % 2 * piece_size + k;
-      const int low = nibbles[run / 2 * 32 + at] >> (run % 2 * 4) & 15;
-      const int high = fifths == nullptr ? 0 : fifths[at] >> run & 1;
-      piece.numbers[k] = static_cast<float>(low | high << 4);
-    }
-    pieces.push_back(piece);
-  }
-}
-
-void add_q4_k(const std::uint8_t* block, std::vector<Piece>& pieces) {
-  add_k(block, nullptr, pieces);
-}
-void add_q5_k(const std::uint8_t* block, std::vector<Piece>& pieces) {
-  add_k(block, block + 16, pieces);
-}
-
-struct OrderedType {
-  std::string_view name;
-  std::vector<int> scales;  ///< the upper bytes of binary16 in a block
-  void (*add)(const std::uint8_t* block, std::vector<Piece>& pieces);
-};
 
 /// Of as many bits as f32 has: sums of products with small whole numbers are then rounded.
 std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
@@ -160,18 +89,16 @@ TEST_CASE("the order of a quantised product's sum is the one that is stated") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   const TensorMemory memory(backend.allocator(), backend.stream());
-  const OrderedType types[] = {{"Q8_0", {1}, add_q8_0},
-                               {"Q4_1", {1, 3}, add_q4_1},
-                               {"Q4_K", {1, 3}, add_q4_k},
-                               {"Q5_K", {1, 3}, add_q5_k}};
   constexpr std::size_t rows = 6;
-  for (const OrderedType& type : types) {
+  for (const PackedType& type : test::packed_types()) {
     CAPTURE(type.name);
     for (const std::uint64_t columns : {256u, 1280u, 4352u}) {
       CAPTURE(columns);
       std::vector<Piece> pieces;
       const auto add_block = [&](std::uint8_t* block) {
-        for (const int upper : type.scales) block[upper] = (block[upper] & 0x9F) | 0x10;
+        for (const int at : type.scale_bytes) {
+          block[at] = static_cast<std::uint8_t>((block[at] & type.kept_bits) | type.set_bits);
+        }
         type.add(block, pieces);
       };
       const QuantisedTensor weights =
