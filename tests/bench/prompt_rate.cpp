@@ -2,8 +2,9 @@
 /// Tokens per second of a prompt, apart from decoding (llama-bench's "pp"): prompt_rate MODEL
 /// [TOKENS [DEVICE [CHUNK]]], 512 tokens in one chunk on the default device without them. The rate
 /// is the median of five prompts after one that loads kernels, by the host's clock from the first
-/// launch to the logits, as llama-bench takes it. Prints one line, with the rate of the products'
-/// multiply-adds, and its share of the rate of ops::matmul with f32 matrices of the same shapes.
+/// launch to the logits, as llama-bench takes it. Prints one line, with the multiply-adds (two
+/// operations each) of a token in the layers' products, their rate, and its share of the rate of
+/// ops::matmul with f32 matrices of the same shapes.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,6 +24,7 @@
 #include "hiptool/model_runtime.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/platform.hpp"
+#include "model/decoder_parts.hpp"
 
 using namespace hiptool;
 
@@ -30,14 +32,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Rows and columns of the matrices that each token is multiplied by, and how many there are of
-/// each: all tensors of two dimensions but the embedding, and the output, which only the last token
-/// needs.
-std::map<std::array<std::uint64_t, 2>, std::uint64_t> products_of(const ModelFile& model) {
-  std::map<std::array<std::uint64_t, 2>, std::uint64_t> products;
-  for (const TensorInfo& tensor : model.tensors()) {
-    if (tensor.shape.size() != 2 || tensor.name.find("embd") != std::string::npos) continue;
-    if (tensor.name != "output.weight") ++products[{tensor.shape[0], tensor.shape[1]}];
+/// Rows and columns of matrices, and how often each token of a prompt is multiplied by such a one.
+using Products = std::map<std::array<std::uint64_t, 2>, std::uint64_t>;
+
+/// By the description of the decoder, not by the names of tensors: embeddings are looked up, only
+/// the last token is multiplied by the output matrix, and a file may have tensors of other parts.
+/// Experts count as often as a token uses them.
+Products products_of(const DecoderSpec& spec) {
+  Products products;
+  for (const DecoderLayer& layer : spec.layers) {
+    for (const MatrixSpec* matrix : model::matrices_of(layer)) {
+      ++products[{matrix->rows, matrix->columns}];
+    }
+    for (const ExpertMatrices* experts : model::expert_matrices_of(layer)) {
+      products[{experts->rows, experts->columns}] += layer.experts.used;
+    }
   }
   return products;
 }
@@ -76,7 +85,7 @@ int run(int argc, char** argv) {
   });
   double flop = 0;
   double products_s = 0;
-  for (const auto& [sides, count] : products_of(model)) {
+  for (const auto& [sides, count] : products_of(spec)) {
     const auto [rows, columns] = sides;
     const Tensor x = ops::rand_uniform(backend, DType::f32, {tokens, columns}, 1, -1, 1);
     const Tensor weights = ops::rand_uniform(backend, DType::f32, {rows, columns}, 2, -1, 1);
@@ -88,11 +97,11 @@ int run(int argc, char** argv) {
             static_cast<double>(tokens);
   }
   std::printf(
-      "%llu tokens on %s: %.1f tokens/s, products at %.2f TFLOP/s, %.2f of the rate of f32 "
-      "products of these shapes (%.2f)\n",
+      "%llu tokens on %s: %.1f tokens/s, products of %.4g GFLOP/token at %.2f TFLOP/s, %.2f of the "
+      "rate of f32 products of these shapes (%.2f)\n",
       static_cast<unsigned long long>(tokens), backend.device().id().c_str(),
-      static_cast<double>(tokens) / prompt_s, 1e-12 * flop / prompt_s, products_s / prompt_s,
-      1e-12 * flop / products_s);
+      static_cast<double>(tokens) / prompt_s, 1e-9 * flop / static_cast<double>(tokens),
+      1e-12 * flop / prompt_s, products_s / prompt_s, 1e-12 * flop / products_s);
   return 0;
 }
 
