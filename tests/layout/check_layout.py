@@ -260,6 +260,13 @@ def check_file(root, path):
         yield from check_cpp(path, text)
 
 
+def check_document(root, path):
+    """Findings of a document. Tables and targets of links cannot be wrapped."""
+    for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
+        if len(line) > COLUMNS_MAX and not re.match(r"\||\[[\w-]+\]: ", line):
+            yield number, f"the line has {len(line)} columns, more than {COLUMNS_MAX}"
+
+
 def check_tree(root):
     """Findings of a whole checkout, each "path:line: sentence"."""
     root = pathlib.Path(root)
@@ -270,10 +277,11 @@ def check_tree(root):
             findings.append(f"{entry.name}:1: does not belong to the top level")
     for folder in ("include", "kernels", "src", "tests"):
         for file in sorted((root / folder).rglob("*")):
-            is_code = file.suffix in CODE_SUFFIXES
-            if file.is_file() and is_code and "__pycache__" not in file.parts:
+            check = check_document if file.suffix == ".md" else check_file
+            is_checked = file.suffix in CODE_SUFFIXES | {".md"}
+            if file.is_file() and is_checked and "__pycache__" not in file.parts:
                 path = file.relative_to(root)
-                findings += [f"{path}:{line}: {text}" for line, text in check_file(root, path)]
+                findings += [f"{path}:{line}: {text}" for line, text in check(root, path)]
     findings += Directions(root).findings()
     return findings
 

@@ -163,6 +163,9 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_found("src/cli/a.cpp", "//\n" * 500, "501 lines", line=501)
         self.assert_clean("src/cli/a.cpp", "//\n" * 499)
         self.assert_found("src/cli/a.cpp", "/" * 101 + "\n", "101 columns")
+        self.assert_found("tests/bench/a.md", "x" * 101 + "\n", "101 columns", head="# A\n")
+        self.assert_clean("tests/bench/a.md", "x" * 100 + "\n", head="")
+        self.assert_clean("tests/bench/a.md", f"| {'x' * 101} |\n[a]: {'x' * 101}\n", head="")
         self.assert_clean("src/cli/a.cpp", "//" + "\u2013" * 98 + "\n")
 
     def test_first_line(self):
