@@ -168,7 +168,7 @@ SensorLibrary open_patient_sensors(std::function<SensorLibrary()> open,
     opened->has_sensors = library.sensors != nullptr;
     if (library.sensors) opened->source = library.sensors->source();
   };
-  if (!sensors->run_in_time(work)) return {nullptr, sensors_hang};
+  if (!sensors->run_in_time(work)) return {nullptr, sensors_hang, true};
   if (!opened->has_sensors) return {nullptr, opened->reason};
   sensors->set_source(opened->source);
   return {std::move(sensors), opened->reason};

@@ -95,6 +95,8 @@ class Sensors {
 struct SensorLibrary {
   std::unique_ptr<Sensors> sensors;
   std::string reason;
+  /// By open_patient_sensors() only: the driver did not respond; `reason` is sensors_hang.
+  bool has_timed_out = false;
 };
 
 /// Never throws for missing sensors. The kernel's files are read below `root`; cpu has

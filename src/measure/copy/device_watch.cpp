@@ -56,7 +56,8 @@ DeviceWatch::DeviceWatch(Platforms& platforms, const std::vector<Device>& device
                           library.reason,
                           {},
                           {},
-                          {}};
+                          {},
+                          library.has_timed_out};
     if (library.sensors) context.sensors_source = library.sensors->source();
     if (context.info.pci_bus_id) {
       const auto pci = system::find_pci_device(root, *context.info.pci_bus_id);
@@ -71,7 +72,10 @@ hip::SensorReading DeviceWatch::read(WatchedDevice& context) {
   const hip::SensorLibrary& library = libraries_.at(context.device.platform());
   if (!library.sensors || !context.info.pci_bus_id) return {};
   hip::SensorReading reading = library.sensors->read(*context.info.pci_bus_id);
-  if (reading.has_timed_out) context.sensors_missing = hip::sensors_hang;
+  if (reading.has_timed_out) {
+    context.sensors_missing = hip::sensors_hang;
+    context.has_timed_out = true;
+  }
   return reading;
 }
 

@@ -30,6 +30,7 @@ struct WatchedDevice {
   std::string sensors_source;   ///< empty: no sensors
   std::string sensors_missing;  ///< the reason why there are none, or not all of their values
   DeviceState before, during, after;
+  bool has_timed_out = false;  ///< the sensors did not respond, at the start or later
 };
 
 /// Reads links and sensors of devices without starting a device.

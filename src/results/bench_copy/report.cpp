@@ -123,7 +123,7 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 
 void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const measure::WatchedDevice& watched : outcome.devices) {
-    if (watched.sensors_missing == hip::sensors_hang) {
+    if (watched.has_timed_out) {
       lines.push_back({Tone::warning, fmt::format("{}: {}, so throttling may be missed",
                                                   watched.device.id(), hip::sensors_hang)});
     }

@@ -131,6 +131,7 @@ TEST_CASE("patient sensors: the reason of a driver without any") {
       for_ever, late_calls);
   CHECK_FALSE(library.sensors);
   CHECK(library.reason == "no library");
+  CHECK_FALSE(library.has_timed_out);
   CHECK(open_patient_sensors(hiptool::Platform::cpu).reason == "the cpu platform has no sensors");
 }
 
@@ -140,10 +141,12 @@ TEST_CASE("patient sensors: a driver that hangs while it is opened is waited for
   const SensorLibrary first = driver.open(patience);
   CHECK_FALSE(first.sensors);
   CHECK(first.reason == "the sensors do not respond");
+  CHECK(first.has_timed_out);
   while (driver.state.opened == 0) std::this_thread::yield();
   const SensorLibrary second = driver.open(for_ever);
   CHECK_FALSE(second.sensors);
   CHECK(second.reason == "the sensors do not respond");
+  CHECK(second.has_timed_out);
   CHECK(driver.state.opened == 1);
   driver.state.gate.open();
   driver.wait_until_no_call_is_late();
