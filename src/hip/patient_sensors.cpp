@@ -68,8 +68,9 @@ void make_calls(CallSlot& slot) {
 
 class PatientSensors final : public Sensors {
  public:
-  PatientSensors(std::chrono::milliseconds patience, std::atomic<int>& late_calls)
-      : patience_(patience), slot_(std::make_shared<CallSlot>(late_calls)) {
+  PatientSensors(std::chrono::milliseconds patience, std::atomic<int>& late_calls,
+                 const CancelToken* cancel)
+      : patience_(patience), cancel_(cancel), slot_(std::make_shared<CallSlot>(late_calls)) {
     std::thread([slot = slot_] { make_calls(*slot); }).detach();
   }
   // The program may end next, and the vendor's library is closed before.
@@ -86,18 +87,19 @@ class PatientSensors final : public Sensors {
   PatientSensors(const PatientSensors&) = delete;
   PatientSensors& operator=(const PatientSensors&) = delete;
 
-  /// False if the work does not end in time, or late work has not ended.
+  /// False if the work does not end in time, which is short where the program is to stop, or late
+  /// work has not ended.
   bool run_in_time(std::function<void(SensorLibrary&)> work) const {
-    const auto deadline = std::chrono::steady_clock::now() + patience_;
+    const auto deadline = Clock::now() + patience_;
     const auto call = std::make_shared<Call>();
     call->work = std::move(work);
     std::unique_lock lock(slot_->mutex);
     if (slot_->late_calls > 0) return false;
     const auto is_idle = [this] { return !slot_->call; };
-    if (!slot_->changed.wait_until(lock, deadline, is_idle)) return false;
+    if (!wait(lock, deadline, is_idle)) return false;
     slot_->call = call;
     slot_->changed.notify_all();
-    if (!slot_->changed.wait_until(lock, deadline, [&call] { return call->has_ended; })) {
+    if (!wait(lock, deadline, [&call] { return call->has_ended; })) {
       call->is_late = true;
       ++slot_->late_calls;
       return false;
@@ -116,7 +118,19 @@ class PatientSensors final : public Sensors {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   using Read = SensorReading (Sensors::*)(std::string_view);
+
+  /// In pieces, because a signal handler sets the token and cannot notify.
+  template <class IsDone>
+  bool wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline, IsDone is_done) const {
+    if (cancel_ == nullptr) return slot_->changed.wait_until(lock, deadline, is_done);
+    while (true) {
+      const auto piece = std::min(deadline, Clock::now() + cancelled_patience);
+      if (slot_->changed.wait_until(lock, piece, is_done)) return true;
+      if (cancel_->is_cancelled() || Clock::now() >= deadline) return false;
+    }
+  }
 
   SensorReading read_by(Read read, std::string_view pci_bus_id) const {
     const auto reading = std::make_shared<SensorReading>();
@@ -130,6 +144,7 @@ class PatientSensors final : public Sensors {
   }
 
   std::chrono::milliseconds patience_;
+  const CancelToken* cancel_;
   std::shared_ptr<CallSlot> slot_;
   std::string source_;
 };
@@ -137,9 +152,10 @@ class PatientSensors final : public Sensors {
 }  // namespace
 
 SensorLibrary open_patient_sensors(Platform platform, const std::filesystem::path& root,
-                                   std::chrono::milliseconds patience) {
+                                   std::chrono::milliseconds patience, const CancelToken* cancel) {
   return open_patient_sensors([platform, root] { return open_sensors(platform, root); }, patience,
-                              late_calls_of_platforms.at(static_cast<std::size_t>(platform)));
+                              late_calls_of_platforms.at(static_cast<std::size_t>(platform)),
+                              cancel);
 }
 
 bool has_left_sensors() noexcept {
@@ -148,11 +164,11 @@ bool has_left_sensors() noexcept {
 }
 
 SensorLibrary open_patient_sensors(std::function<SensorLibrary()> open,
-                                   std::chrono::milliseconds patience,
-                                   std::atomic<int>& late_calls) {
+                                   std::chrono::milliseconds patience, std::atomic<int>& late_calls,
+                                   const CancelToken* cancel) {
   std::unique_ptr<PatientSensors> sensors;
   try {
-    sensors = std::make_unique<PatientSensors>(patience, late_calls);
+    sensors = std::make_unique<PatientSensors>(patience, late_calls, cancel);
   } catch (const std::system_error& error) {
     return {nullptr, std::string("no thread for the sensors: ") + error.what()};
   }

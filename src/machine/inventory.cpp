@@ -24,7 +24,9 @@ void SensorReader::read(DeviceFacts& device) {
   device.sensors_source.clear();
   auto found = libraries_.find(device.platform);
   if (found == libraries_.end()) {
-    found = libraries_.emplace(device.platform, hip::open_patient_sensors(device.platform, root_))
+    found = libraries_
+                .emplace(device.platform, hip::open_patient_sensors(device.platform, root_,
+                                                                    hip::sensor_patience, cancel_))
                 .first;
   }
   const hip::SensorLibrary& library = found->second;

@@ -40,14 +40,18 @@ struct Inventory {
 /// device.
 class SensorReader {
  public:
-  explicit SensorReader(std::filesystem::path root) : root_(std::move(root)) {}
+  /// `cancel` outlives the reader; null: nothing cuts readings short.
+  explicit SensorReader(std::filesystem::path root, const CancelToken* cancel = nullptr)
+      : root_(std::move(root)), cancel_(cancel) {}
 
   /// Fills the three fields about sensors; this process is not among its processes. Blocks for some
-  /// milliseconds; never throws for sensors that a device lacks.
+  /// milliseconds, while the driver does not respond for hip::sensor_patience, or shortly where
+  /// `cancel` is set; never throws for sensors that a device lacks.
   void read(DeviceFacts& device);
 
  private:
   std::filesystem::path root_;
+  const CancelToken* cancel_;
   std::map<Platform, hip::SensorLibrary> libraries_;
 };
 

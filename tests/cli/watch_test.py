@@ -134,6 +134,28 @@ class Lines(WatchTest):
                              ["nvidia:0", "nvidia:1"] * 2)
             self.assertNotIn("error", errors)
 
+    def test_an_interrupt_does_not_wait_for_a_driver_that_hangs(self):
+        hang = self.folder / "hang"
+        self.variables["FAKE_NVML_HANG"] = str(hang)
+        reached = pathlib.Path(f"{hang}.reached")
+        process = self.start("0.1")   # it hangs while it watches
+        process.stdout.readline()
+        hang.touch()
+        program.wait_until(reached.exists, "the driver that hangs")
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        for line in rest.splitlines():   # none of readings that were cut short
+            self.assertRegex(line, LINE)
+        self.assertIn("warning: the sensors do not respond", errors)
+        reached.unlink()
+        process = self.start("0.1")   # and before it does
+        program.wait_until(reached.exists, "the driver that hangs")
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, rest), (130, ""), errors)
+        self.assertIn("devices was interrupted", errors)
+
     def test_the_interval_is_kept(self):
         process = self.start("0.5", "--device", "nvidia:1")
         process.stdout.readline()
@@ -246,7 +268,7 @@ class Screen(WatchTest):
                 self.assertEqual(process.wait(timeout=60), code)
                 self.assert_restored()
 
-    def test_a_second_signal_restores_the_terminal_while_the_driver_hangs(self):
+    def test_a_signal_restores_the_terminal_while_the_driver_hangs(self):
         hang = self.folder / "hang"
         self.variables["FAKE_NVML_HANG"] = str(hang)
         process = self.start()
@@ -254,12 +276,11 @@ class Screen(WatchTest):
         reached = pathlib.Path(f"{hang}.reached")
         program.wait_until(reached.exists, "the driver that hangs")
         process.send_signal(signal.SIGINT)
-        self.read_until(b"interrupted, stopping")
-        self.assertIsNone(process.poll())
-        self.assertTrue(self.is_raw())
-        program.second_signal(process, signal.SIGINT)
-        self.assertEqual(process.wait(), 130)
+        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertTrue(hang.exists())
         self.assert_restored()
+        self.assertIn(b"interrupted, stopping", self.output)
+        self.assertNotIn(b"no value", self.output)
 
     def test_ctrl_z_restores_the_terminal_and_continuing_draws_again(self):
         process = self.start()

@@ -99,7 +99,8 @@ CASES = {
                         "Streams.test_timeout_sends_two_signals_and_the_export_is_written"],
     "program-verdict": ["BenchCopy.test_interrupted", "BuiltInKernels.test_interrupted"],
     "program-verdict_load": ["Load.test_interrupted"],
-    "program-watch": ["Screen.test_a_second_signal_restores_the_terminal_while_the_driver_hangs"],
+    "program-watch": ["Screen.test_a_signal_restores_the_terminal_while_the_driver_hangs",
+                      "Lines.test_an_interrupt_does_not_wait_for_a_driver_that_hangs"],
 }
 
 

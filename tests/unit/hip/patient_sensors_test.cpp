@@ -48,6 +48,7 @@ class Gate {
 struct DriverState {
   Gate gate;
   std::atomic<int> opened = 0;
+  std::atomic<int> readings = 0;
   std::atomic<int> closed = 0;
   std::atomic<int> late_calls = 0;
 };
@@ -62,6 +63,7 @@ class DriverSensors final : public Sensors {
 
   const std::string& source() const noexcept override { return source_; }
   SensorReading read(std::string_view bus_id) override {
+    ++driver_->readings;
     driver_->gate.pass();
     if (bus_id == "bad") throw std::runtime_error("a bad bus id");
     SensorReading reading;
@@ -90,13 +92,14 @@ struct Driver {
   std::shared_ptr<DriverState> shared;
   DriverState& state = new_driver(shared);
 
-  SensorLibrary open(std::chrono::milliseconds most) const {
+  SensorLibrary open(std::chrono::milliseconds most,
+                     const hiptool::CancelToken* cancel = nullptr) const {
     const auto work = [driver = shared] {
       ++driver->opened;
       driver->gate.pass();
       return SensorLibrary{std::make_unique<DriverSensors>(driver), {}};
     };
-    return open_patient_sensors(work, most, state.late_calls);
+    return open_patient_sensors(work, most, state.late_calls, cancel);
   }
   void wait_until_no_call_is_late() const {
     while (state.late_calls > 0) std::this_thread::yield();
@@ -171,6 +174,35 @@ TEST_CASE("patient sensors: a driver that hangs while it is read has no values u
   const SensorReading next = library.sensors->read("seven .");
   CHECK_FALSE(next.has_timed_out);
   CHECK(next.clock_hz == 7);
+}
+
+TEST_CASE("patient sensors: a cancelled program does not wait for a driver that hangs") {
+  const Driver driver;
+  hiptool::CancelToken cancel;
+  const auto cancel_after = [&cancel](const std::atomic<int>& calls) {
+    return std::jthread([&cancel, &calls, before = calls.load()] {
+      while (calls == before) std::this_thread::yield();
+      cancel.cancel();
+    });
+  };
+  SUBCASE("that is read") {
+    const SensorLibrary library = driver.open(for_ever, &cancel);
+    REQUIRE(library.sensors);
+    driver.state.gate.close();
+    const std::jthread canceller = cancel_after(driver.state.readings);
+    CHECK(library.sensors->read("four").has_timed_out);
+    CHECK(driver.state.late_calls == 1);
+  }
+  SUBCASE("that is opened") {
+    driver.state.gate.close();
+    const std::jthread canceller = cancel_after(driver.state.opened);
+    const SensorLibrary library = driver.open(for_ever, &cancel);
+    CHECK_FALSE(library.sensors);
+    CHECK(library.has_timed_out);
+  }
+  driver.state.gate.open();
+  driver.wait_until_no_call_is_late();
+  CHECK(driver.state.closed == 1);
 }
 
 TEST_CASE(

@@ -131,8 +131,9 @@ Findings find_out(const DevicesOptions& options, const machine::DeviceSelection&
           ? machine::take_inventory(*platforms, selection.platform, environment.system_root,
                                     *context.notes, environment.cancel)
           : look_up(*platforms, selection, context);
-  machine::SensorReader sensors(environment.system_root);
+  machine::SensorReader sensors(environment.system_root, &environment.cancel);
   for (DeviceFacts& device : findings.inventory.devices) sensors.read(device);
+  environment.cancel.throw_if_cancelled("devices");
   if (options.topology) {
     findings.topology = results::find_topology(findings.inventory, environment.system_root,
                                                results::peers_of(*platforms));

@@ -143,7 +143,7 @@ void require_lines(const Context& context) {
 int watch_devices(double interval_s, const machine::Inventory& inventory, Context& context) {
   Environment& environment = context.environment;
   Console& console = environment.console;
-  machine::SensorReader sensors(environment.system_root);
+  machine::SensorReader sensors(environment.system_root, &environment.cancel);
   std::vector<DeviceFacts> devices = with_sensors(inventory);
 
   const bool is_csv = context.output.format() == OutputFormat::csv;
@@ -161,6 +161,7 @@ int watch_devices(double interval_s, const machine::Inventory& inventory, Contex
     if (!console.can_write_out()) break;
     if (!wait_until(due + interval, environment.cancel, screen ? &*screen : nullptr)) break;
     for (DeviceFacts& device : devices) sensors.read(device);
+    if (environment.cancel.is_cancelled()) break;  // some readings may have been cut short
   }
   screen.reset();
   if (!environment.cancel.is_cancelled()) return exit_done;

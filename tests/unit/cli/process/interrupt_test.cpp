@@ -2,7 +2,9 @@
 #include "cli/process/interrupt.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +13,8 @@
 #include <string>
 
 #include "base/temporary_folder.hpp"
+#include "cases.hpp"
+#include "cli/output/screen_terminal.hpp"
 #include "harness.hpp"
 #include "support.hpp"
 
@@ -93,6 +97,43 @@ TEST_CASE("the second signal leaves no temporary folder") {
   REQUIRE(WIFEXITED(child.status));
   CHECK(WEXITSTATUS(child.status) == 143);
   CHECK(std::filesystem::is_empty(parent.path()));
+}
+
+TEST_CASE("the second signal restores a terminal that shows a screen") {
+  const int leader = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (leader < 0 || ::grantpt(leader) != 0 || ::unlockpt(leader) != 0) {
+    if (leader >= 0) ::close(leader);
+    test::skip_case("no pseudo-terminal available");
+    return;
+  }
+  const int terminal = ::open(::ptsname(leader), O_RDWR | O_NOCTTY);
+  REQUIRE(terminal >= 0);
+  termios before{};
+  REQUIRE(::tcgetattr(terminal, &before) == 0);
+  const Child child = run_child([terminal] {
+    ::dup2(terminal, STDIN_FILENO);
+    ::dup2(terminal, STDOUT_FILENO);
+    CancelToken token;
+    const InterruptHandler handler(token);
+    const ScreenTerminal screen;
+    ::raise(SIGINT);
+    termios modes{};
+    if (::tcgetattr(terminal, &modes) != 0 || (modes.c_lflag & ICANON) != 0) return 1;
+    for (;;) ::raise(SIGTERM);
+    return 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 143);
+  termios after{};
+  REQUIRE(::tcgetattr(terminal, &after) == 0);
+  CHECK(after.c_lflag == before.c_lflag);
+  char shown[256];
+  const ssize_t size = ::read(leader, shown, sizeof shown);
+  REQUIRE(size > 0);
+  const std::string text(shown, static_cast<std::size_t>(size));
+  CHECK(text.ends_with("\x1b[?25h\x1b[?1049l"));
+  ::close(terminal);
+  ::close(leader);
 }
 
 TEST_CASE("signals that arrive together are one") {
