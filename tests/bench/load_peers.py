@@ -3,17 +3,18 @@
 
     load_peers.py HIPTOOL FILE [--repeat N] [--without PEER]... [--cold [--pause SECONDS]]
 
-Each load is a process of its own, and no other one is there: beside an idle process with a context
-on the GPU hiptool's loads were a quarter slower. Times of hiptool are those of its own report. A
-peer's clock starts after its imports, the start of CUDA, a warmed allocator and, of a cached file,
-one load of the same file; it stops when every tensor is on the device and the device is idle. Three
-tensors of each load are compared with the file. The limit is the rate of pinned copies that hiptool
-measures in each run; of a file that is not cached, what reading alone reaches by the better of two
-ways, O_DIRECT and the kernel's read-ahead, each in every round and each with 16 threads. SETTINGS
-holds what each peer's documentation recommends: with their defaults fastsafetensors and
-InstantTensor open files on disks with O_DIRECT, which is right for a file that is not cached and
-not for one that is. Every cold load begins the same time after the disk was last used: that of a
-virtual machine may go faster after a rest, which peers would have while they start. Needs torch.
+Each load is a process of its own, and no other one is there: the driver starts faster where another
+process keeps the GPU open, which changes what loads do meanwhile. Times of hiptool are those of its
+own report. A peer's clock starts after its imports, the start of CUDA, a warmed allocator and, of a
+cached file, one load of the same file; it stops when every tensor is on the device and the device
+is idle. Three tensors of each load are compared with the file. The limit is the rate of pinned
+copies that hiptool measures in each run; of a file that is not cached, what reading alone reaches
+by the better of two ways, O_DIRECT and the kernel's read-ahead, each in every round and each with
+16 threads. SETTINGS holds what each peer's documentation recommends: with their defaults
+fastsafetensors and InstantTensor open files on disks with O_DIRECT, which is right for a file that
+is not cached and not for one that is. Every cold load begins the same time after the disk was last
+used: that of a virtual machine may go faster after a rest, which peers would have while they start.
+Needs torch.
 
 A peer that has not loaded yet and fails, as one that cannot be imported does, is absent and not
 tried again. Of a peer that fails later the median is that of the rounds that succeeded, followed by
