@@ -211,9 +211,10 @@ TEST_CASE("embedded images are what their targets say, and unpacked once") {
       CHECK(image.target.substr(0, 3) == "sm_");
       // Without its PTX an older driver could not load the kernel.
       const auto images = choose_images(image.source, Platform::nvidia, image.target);
-      REQUIRE(images.size() == 2);
-      CHECK(images[0].bytes.data() == image.bytes.data());
-      CHECK_FALSE(test::is_cubin(images[1]));
+      const auto own = std::ranges::find_if(
+          images, [&](const Image& one) { return one.bytes.data() == image.bytes.data(); });
+      REQUIRE(own != images.end());
+      CHECK_FALSE(std::all_of(own, images.end(), test::is_cubin));
     } else if (image.target.substr(0, 3) == "sm_") {
       CHECK(text(image).find(".target " + std::string(image.target)) != std::string_view::npos);
       CHECK(text(image).find('\0') == image.bytes.size() - 1);
