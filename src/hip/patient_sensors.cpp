@@ -80,7 +80,7 @@ class PatientSensors final : public Sensors {
     slot_->changed.notify_all();
     const bool has_late_call = slot_->call && slot_->call->is_late;
     const auto has_ended = [this] { return slot_->has_ended; };
-    if (!has_late_call && slot_->changed.wait_for(lock, patience_, has_ended)) return;
+    if (!has_late_call && wait(lock, Clock::now() + patience_, has_ended)) return;
     slot_->is_left = true;
     ++slot_->late_calls;
   }

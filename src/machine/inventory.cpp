@@ -39,6 +39,7 @@ void SensorReader::read(DeviceFacts& device) {
   hip::SensorReading reading = library.sensors->read(*device.info.pci_bus_id);
   if (reading.has_timed_out) {
     device.sensors_missing = hip::sensors_hang;
+    was_cut_short_ = was_cut_short_ || (cancel_ != nullptr && cancel_->is_cancelled());
     return;
   }
   if (!has_any(reading)) {

@@ -49,9 +49,13 @@ class SensorReader {
   /// `cancel` is set; never throws for sensors that a device lacks.
   void read(DeviceFacts& device);
 
+  /// Whether `cancel` ended a reading before its time.
+  bool was_cut_short() const noexcept { return was_cut_short_; }
+
  private:
   std::filesystem::path root_;
   const CancelToken* cancel_;
+  bool was_cut_short_ = false;
   std::map<Platform, hip::SensorLibrary> libraries_;
 };
 

@@ -304,6 +304,8 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
+std::uint32_t Transfer::readers() const noexcept { return impl_->count_readers(); }
+
 const std::vector<bool>& Transfer::reaches_first() const noexcept { return impl_->reaches_first; }
 
 std::span<std::byte> Transfer::staging(std::size_t device) noexcept {

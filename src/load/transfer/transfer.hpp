@@ -60,6 +60,9 @@ class Transfer {
   /// bytes that they have after load(). Blocks. Throws as load() does.
   double probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes);
 
+  /// Threads that read, of all devices.
+  std::uint32_t readers() const noexcept;
+
   /// Whether copies go from device to device; by device of the plan, the first is false.
   const std::vector<bool>& reaches_first() const noexcept;
 

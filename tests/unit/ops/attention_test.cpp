@@ -100,11 +100,11 @@ const std::vector<Heads> heads_of_any_size{
     {0, 1, 1, 1, 16, 16},  {0, 5, 6, 2, 24, 24},     {3, 4, 4, 4, 80, 80}, {7, 2, 9, 3, 64, 32},
     {255, 2, 2, 1, 17, 1}, {600, 2, 3, 3, 256, 256}, {2, 3, 4, 1, 1, 30}};
 
-// Enough tokens for blocks of many rows, of which every GPU gets some: whole and cut blocks, groups
-// whose size does not divide these, heads of one to 16 times 16 elements.
-const std::vector<Heads> heads_of_many_tokens{{0, 61, 36, 12, 24, 40}, {250, 40, 14, 7, 64, 64},
-                                              {40, 90, 10, 10, 17, 1}, {180, 80, 7, 7, 80, 80},
-                                              {3, 9, 56, 8, 128, 128}, {241, 17, 20, 20, 256, 200},
+// Enough tokens for blocks of many rows on GPUs of up to 160 multiprocessors: whole and cut blocks,
+// groups whose size does not divide these, heads of one to 16 times 16 elements.
+const std::vector<Heads> heads_of_many_tokens{{0, 61, 36, 12, 24, 40},  {250, 48, 14, 7, 64, 64},
+                                              {40, 90, 10, 10, 17, 1},  {180, 96, 7, 7, 80, 80},
+                                              {3, 19, 56, 8, 128, 128}, {241, 17, 20, 20, 256, 200},
                                               {0, 530, 2, 2, 1, 30}};
 
 // Two layouts for long caches: each takes seconds on a processor.
@@ -247,8 +247,10 @@ TEST_CASE("attention gives the same bits however a prompt is cut") {
   const TensorMemory memory(backend.allocator(), backend.stream());
   using Window = std::optional<std::uint64_t>;
   using Sinks = std::optional<Tensor>;
-  // A segment ends within both; the second one has blocks of many rows for every GPU.
-  for (const Heads& shape : {Heads{250, 21, 4, 2, 40, 40}, Heads{230, 70, 12, 6, 40, 72}}) {
+  // A segment ends within all; blocks of many rows are in the first one on the processor alone, in
+  // the others on GPUs too.
+  for (const Heads& shape : {Heads{250, 21, 4, 2, 40, 40}, Heads{230, 70, 12, 6, 40, 72},
+                             Heads{235, 33, 21, 7, 37, 30}}) {
     CAPTURE(shape.tokens);
     const std::uint64_t positions = shape.first + shape.tokens;
     Values keys = head_values(positions, shape.cache_heads, shape.key_size, 32);
@@ -258,14 +260,17 @@ TEST_CASE("attention gives the same bits however a prompt is cut") {
     keys.at[last * shape.key_size] = std::numeric_limits<double>::infinity();
     values.at[last * shape.value_size] = std::numeric_limits<double>::infinity();
     values.at[(last + 1) * shape.value_size] = std::numeric_limits<double>::quiet_NaN();
-    const KVCache cache = filled_cache(backend, keys, values);
     const Tensor queries =
         head_tensor(backend, head_values(shape.tokens, shape.heads, shape.key_size, 31));
     const Tensor sinks = Tensor::from_host(memory, sinks_of(shape.heads, 34), {shape.heads});
     for (const auto& [window, own_sinks] :
          {std::pair{Window{}, Sinks{}}, std::pair{Window{19}, Sinks{}},
           std::pair{Window{}, Sinks{sinks}}, std::pair{Window{19}, Sinks{sinks}}}) {
+      // Nor does what is before a window.
+      keys.at[0] = window ? std::numeric_limits<double>::quiet_NaN() : 0.5;
+      const KVCache cache = filled_cache(backend, keys, values);
       AttentionOptions options{.first_position = shape.first, .window = window, .sinks = own_sinks};
+      if (window && own_sinks) options.softcap = 2;
       const auto whole = bits_of_heads(backend, ops::attention(backend, queries, cache, options));
       for (const std::uint64_t chunk : {1u, 2u, 8u}) {
         CAPTURE(chunk);
