@@ -3,6 +3,8 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -38,6 +40,22 @@ inline void check_right(const ProvedSample& sample, std::uint32_t tokens,
     }
   }
   CHECK(wrong_stage(sample.prove(sample.spec, {}, 1)) == "");
+}
+
+/// The middle one of the logits' largest errors, in shares of their bound, in right computations of
+/// the files that `sample_of_seed` makes: random weights make the share of one file up to ten times
+/// that of another, whatever the order of sums.
+template <class SampleOfSeed>
+double median_logits_share(std::uint32_t tokens, const SampleOfSeed& sample_of_seed) {
+  std::array<double, 15> shares{};
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const ProvedSample sample = sample_of_seed(i + 1);
+    const reference::ProveResult whole = sample.prove(sample.spec, {}, tokens);
+    REQUIRE(whole.logits.has_value());
+    shares[i] = whole.logits->max_error / whole.logits->bound;
+  }
+  std::nth_element(shares.begin(), shares.begin() + shares.size() / 2, shares.end());
+  return shares[shares.size() / 2];
 }
 
 /// The faults that the proof plants itself are each named.
