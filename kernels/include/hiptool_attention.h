@@ -28,6 +28,16 @@ inline __device__ void load_four(const float* from, uint64_t rest, bool has_piec
   for (unsigned j = 0; j < 4; ++j) four[j] = j < rest ? from[j] : 0;
 }
 
+// The keys that the token at that index of the call sees: from the first of these on, before the
+// second.
+inline __device__ uint64_t seen_end(const Attention& all, uint64_t token) {
+  return all.first + token + 1;
+}
+inline __device__ uint64_t seen_begin(const Attention& all, uint64_t token) {
+  const uint64_t end = seen_end(all, token);
+  return end > all.window ? end - all.window : 0;
+}
+
 inline __device__ float larger(float a, float b) { return a < b ? b : a; }
 
 // What is subtracted from scores: where all of them are -infinity every term is 0.

@@ -300,14 +300,15 @@ inline __device__ Value exchange(Value value, int mask) {
 }
 
 // The values of 32 neighbouring threads, the first of them a multiple of 32, joined by one tree
-// whatever the size of a warp is. Every thread gets the result.
-template <class Join, class Value>
+// whatever the size of a warp is; with `step` those of each `step`th thread. Every thread gets the
+// result.
+template <class Join, int step = 1, class Value>
 inline __device__ Value join_32(Value value) {
 #if defined(HIPTOOL_JOINS_LANES)
-  hiptool_cpu::join_across<Join, 16, 1, 1>(&value);
+  hiptool_cpu::join_across<Join, 16, step, 1>(&value);
 #else
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
+  for (int distance = 16; distance >= step; distance /= 2) {
     value = Join::join(value, exchange(value, distance));
   }
 #endif

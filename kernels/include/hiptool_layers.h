@@ -34,9 +34,9 @@ enum : unsigned {
   attention_chunk = 16,
   attention_key_pitch = attention_chunk + 4,
   attention_term_pitch = attention_rows + 4,
-  attention_tile_floats = attention_keys * 20,
+  attention_pitch = attention_rows > attention_chunk ? attention_term_pitch : attention_key_pitch,
+  attention_tile_floats = attention_keys * attention_pitch,  // for either of them
 };
-static_assert(attention_key_pitch <= 20 && attention_term_pitch <= 20, "both have one place");
 
 // Floats from one row's query to the next: four rows go to different groups of banks.
 HIPTOOL_SHARED constexpr uint32_t attention_query_pitch(uint64_t key_size) {

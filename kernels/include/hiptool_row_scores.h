@@ -3,6 +3,7 @@
 // with the bits of hiptool_attention.h.
 #pragma once
 #include "hiptool_attention.h"
+#include "hiptool_norms.h"
 
 namespace hiptool_ops {
 
@@ -52,8 +53,8 @@ struct RowScores {
         row_count(count),
         query_pitch(attention_query_pitch(attention.key_size)) {
     const uint64_t last = first + rows < count ? first + rows - 1 : count - 1;
-    begin = begin_of(token_of(first));
-    end = end_of(token_of(last));
+    begin = seen_begin(all, token_of(first));
+    end = seen_end(all, token_of(last));
     tile = reinterpret_cast<float*>(hiptool_device::dynamic_shared());
     queries = tile + attention_tile_floats;
     limits = reinterpret_cast<Limits*>(queries + rows * query_pitch);
@@ -62,11 +63,6 @@ struct RowScores {
   }
 
   __device__ uint64_t token_of(uint64_t row) const { return row / all.group; }
-  __device__ uint64_t end_of(uint64_t token) const { return all.first + token + 1; }
-  __device__ uint64_t begin_of(uint64_t token) const {
-    const uint64_t after = end_of(token);
-    return after > all.window ? after - all.window : 0;
-  }
   // Rows after the last one are as that one, and are not stored.
   __device__ uint64_t row_of(unsigned r) const {
     return first_row + r < row_count ? first_row + r : row_count - 1;
@@ -88,7 +84,8 @@ struct RowScores {
   __forceinline__ __device__ void find_limits(uint64_t segment) const {
     if (threadIdx.x >= rows) return;
     const uint64_t token = token_of(row_of(threadIdx.x));
-    limits[threadIdx.x] = {place_in(segment, begin_of(token)), place_in(segment, end_of(token))};
+    limits[threadIdx.x] = {place_in(segment, seen_begin(all, token)),
+                           place_in(segment, seen_end(all, token))};
   }
   static __device__ unsigned place_in(uint64_t segment, uint64_t key) {
     if (key <= segment) return 0;
@@ -229,6 +226,7 @@ struct RowScores {
   // A warp has two rows, a lane one of them and every sixteenth key.
   __forceinline__ __device__ void find_terms() const {
     constexpr unsigned count = unsigned{attention_keys} / unsigned{residues};
+    constexpr int of_row = 2;  // from one lane of a row to the next
     const unsigned row = threadIdx.x / 32 * 2 + threadIdx.x % 2;
     const unsigned residue = threadIdx.x / 2 % residues;
     float* const own = tile + residue * term_pitch + row;
@@ -240,7 +238,7 @@ struct RowScores {
       scores[n] = own[n * residues * term_pitch];
       most = larger(most, scores[n]);
     }
-    most = join_lanes<Larger>(most);
+    most = hiptool_device::join_32<Larger, of_row>(most);
     const float shift = shift_of(most);
     // Of the keys with this remainder by 32, and with the one that is larger by 16.
     float sums[2] = {0, 0};
@@ -251,32 +249,13 @@ struct RowScores {
       sums[n % 2] = sums[n % 2] + (is_seen ? term : 0);
       own[n * residues * term_pitch] = is_seen ? term : unseen;
     }
-    const float total = join_lanes<hiptool_device::Sum>(sums[0] + sums[1]);
+    const float total = hiptool_device::join_32<hiptool_device::Sum, of_row>(sums[0] + sums[1]);
     if (residue == 0) {
       peaks[row] = most;
       totals[row] = total;
     }
     __syncthreads();
   }
-  // Over the lanes of a row.
-  template <class Join>
-  static __forceinline__ __device__ float join_lanes(float value) {
-#if defined(HIPTOOL_JOINS_LANES)
-    hiptool_cpu::join_across<Join, 16, 2, 1>(&value);
-#else
-#pragma unroll
-    for (int distance = 16; distance > 1; distance /= 2) {
-      value = Join::join(value, hiptool_device::exchange(value, distance));
-    }
-#endif
-    return value;
-  }
-  struct Larger {
-    template <class Value>
-    static __device__ Value join(Value a, Value b) {
-      return larger(a, b);
-    }
-  };
 };
 
 }  // namespace hiptool_ops

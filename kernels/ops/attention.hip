@@ -43,8 +43,8 @@ struct Attending {
     lane_sums = peak + peaks;
     parts = terms + attention_extra;
     query = parts + attention_parts * all.value_size;
-    end = all.first + token + 1;
-    begin = end > all.window ? end - all.window : 0;
+    begin = seen_begin(all, token);
+    end = seen_end(all, token);
   }
 
   __forceinline__ __device__ float score(const float* key) const {

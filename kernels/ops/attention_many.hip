@@ -146,8 +146,8 @@ struct AttendingRows : RowScores {
       own[r].is_seen = seen.from < seen.to;
       if (own[r].is_seen) own[r].scales = join_terms(own[r].terms, peaks[row], totals[row]);
     }
-    const bool is_whole = segment >= begin_of(token_of(row_of(rows - 1))) &&
-                          segment + attention_keys <= end_of(token_of(first_row));
+    const bool is_whole = segment >= seen_begin(all, token_of(row_of(rows - 1))) &&
+                          segment + attention_keys <= seen_end(all, token_of(first_row));
 #pragma unroll 1
     for (unsigned element = threadIdx.x / 32 * width; element < all.value_size;
          element += all_widths) {

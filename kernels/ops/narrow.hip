@@ -13,7 +13,7 @@ namespace hiptool_ops {
 
 enum class NarrowOp : uint32_t {
 #define HIPTOOL_NARROW(name, ...) name,
-#include "hiptool/operations.def"
+#include "hiptool_narrow.def"
 #undef HIPTOOL_NARROW
 };
 
@@ -22,7 +22,7 @@ struct FunctionOf;
 #define HIPTOOL_NARROW(name, pieces, ...) \
   template <class Format>                 \
   struct FunctionOf<NarrowOp::name, Format> : __VA_ARGS__ {};
-#include "hiptool/operations.def"
+#include "hiptool_narrow.def"
 #undef HIPTOOL_NARROW
 
 template <NarrowOp operation, class Stored>
@@ -154,7 +154,7 @@ __forceinline__ __device__ Stored apply_one(NarrowOp operation, Stored in) {
 #define HIPTOOL_NARROW(name, ...) \
   case NarrowOp::name:            \
     return apply_one<NarrowOp::name>(in);
-#include "hiptool/operations.def"
+#include "hiptool_narrow.def"
 #undef HIPTOOL_NARROW
   }
   return in;
@@ -290,7 +290,7 @@ __forceinline__ __device__ void gate_runs(const Operands<3>& all, const Stored* 
 
 HIPTOOL_KERNEL(f16, hiptool_ops::F16);
 HIPTOOL_KERNEL(bf16, hiptool_ops::Bf16);
-#include "hiptool/operations.def"
+#include "hiptool_narrow.def"
 HIPTOOL_GATE_KERNEL(silu, f16, hiptool_ops::F16);
 HIPTOOL_GATE_KERNEL(silu, bf16, hiptool_ops::Bf16);
 HIPTOOL_GATE_KERNEL(sigmoid, f16, hiptool_ops::F16);

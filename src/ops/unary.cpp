@@ -44,7 +44,7 @@ struct NarrowEntry {
 };
 constexpr NarrowEntry narrow_entries[] = {
 #define HIPTOOL_NARROW(name, pieces, ...) {#name, pieces},
-#include "hiptool/operations.def"
+#include <hiptool_narrow.def>
 #undef HIPTOOL_NARROW
 };
 

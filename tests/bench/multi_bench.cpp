@@ -39,6 +39,7 @@ constexpr const char* usage =
     "  --verify none|full|fast         none\n"
     "  --readers N                     of all devices together; 0: one for each core\n"
     "  --slots N --slot-bytes N --parts N  of each device; 0: chosen\n"
+    "  --streams N                     of each device: 1\n"
     "  --stage                         through slots on the cpu platform too\n"
     "  --repeat N                      5\n";
 
@@ -60,11 +61,11 @@ SplitKind split_kind(const std::string& text) {
 
 Settings parse(int argc, char** argv) {
   Settings settings;
-  const std::vector<option> options{{"split", 1, nullptr, 'p'},      {"verify", 1, nullptr, 'v'},
-                                    {"readers", 1, nullptr, 'r'},    {"slots", 1, nullptr, 's'},
-                                    {"repeat", 1, nullptr, 'n'},     {"stage", 0, nullptr, 'S'},
-                                    {"slot-bytes", 1, nullptr, 'b'}, {"parts", 1, nullptr, 'P'},
-                                    {"help", 0, nullptr, 'h'},       {nullptr, 0, nullptr, 0}};
+  const std::vector<option> options{
+      {"split", 1, nullptr, 'p'},      {"verify", 1, nullptr, 'v'}, {"readers", 1, nullptr, 'r'},
+      {"slots", 1, nullptr, 's'},      {"repeat", 1, nullptr, 'n'}, {"stage", 0, nullptr, 'S'},
+      {"slot-bytes", 1, nullptr, 'b'}, {"parts", 1, nullptr, 'P'},  {"streams", 1, nullptr, 't'},
+      {"help", 0, nullptr, 'h'},       {nullptr, 0, nullptr, 0}};
   for (int chosen = 0; (chosen = getopt_long(argc, argv, "", options.data(), nullptr)) != -1;) {
     switch (chosen) {
       case 'p': settings.split = optarg; break;
@@ -72,6 +73,7 @@ Settings parse(int argc, char** argv) {
       case 'r': settings.loader.readers = static_cast<std::uint32_t>(std::stoul(optarg)); break;
       case 's': settings.loader.slots = static_cast<std::uint32_t>(std::stoul(optarg)); break;
       case 'P': settings.loader.parts = static_cast<std::uint32_t>(std::stoul(optarg)); break;
+      case 't': settings.loader.streams = static_cast<std::uint32_t>(std::stoul(optarg)); break;
       case 'b': settings.loader.slot_bytes = std::stoull(optarg); break;
       case 'n': settings.repeat = std::stoi(optarg); break;
       case 'S': settings.loader.always_stage = true; break;
