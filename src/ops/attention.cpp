@@ -96,11 +96,9 @@ hiptool_ops::HeadStrides strides_of(const Tensor& tensor) {
   return {tensor.layout().strides()[0], tensor.layout().strides()[1]};
 }
 
-/// Blocks with a row each are more of them, but each one reads the keys by itself. On AMD's GPUs
-/// all have one: in an emulator of instructions the image for gfx1100 gave other results with many.
+/// Blocks with a row each are more of them, but each one reads the keys by itself.
 bool has_many_rows(const Backend& backend, const hiptool_ops::Attention& all, std::uint64_t tiles) {
-  return backend.device().platform() != Platform::amd &&
-         all.tokens * all.group >= hiptool_ops::attention_rows / 2 &&
+  return all.tokens * all.group >= hiptool_ops::attention_rows / 2 &&
          tiles >= state_of(backend).multiprocessors / 4;
 }
 

@@ -33,7 +33,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 STRIDE = 37
 ARCHS = ["gfx942", "gfx1100", "gfx1201"]
 NOT_RECORDED = {
-    "hiptool_attention_rows_f32": "not for AMD's GPUs: differs on gfx1100",
     "hiptool_gate": "waits for the host",
     "hiptool_chase_block": "its result is an address",
     "hiptool_coherence_turns": "blocks wait for each other",

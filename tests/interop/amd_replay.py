@@ -125,6 +125,7 @@ class Emulator:
         self.buffer_inner = emu.Buffer
         self.is_lds_next = False
         emu.Buffer = self.make_buffer
+        self.part_scratch()
         self.decode_inner = emu._decode_at
         emu._decode_at = self.decode
         self.meaning_inner = emu.get_pcode
@@ -208,6 +209,18 @@ class Emulator:
             for kind, handler in handlers.items():
                 if handler is inner:
                     handlers[kind] = getattr(self.emu, name)
+
+    def part_scratch(self):
+        """Scratch memory for each wave of a block. The emulator has one that all share, in which
+        waves find after a barrier what the last one has spilled before it."""
+        text = inspect.getsource(self.emu.run_asm)
+        address = "scratch_buf._buf.va_addr"
+        parts = {"scratch_size * wave_size": "scratch_size * (total_threads + wave_size)",
+                 f"{address} if": f"{address} + wave_start * scratch_size if"}
+        for whole, own in parts.items():
+            assert text.count(whole) == 1
+            text = text.replace(whole, own)
+        exec(text, vars(self.emu))
 
     def with_parts(self, inner):
         """A handler of instructions that read parts of registers, which notes the instruction."""

@@ -336,19 +336,19 @@ void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
 
 void record_attention(Recorder& recorder, const char* name, std::uint64_t positions,
                       std::uint64_t size, const ops::AttentionOptions& chosen,
-                      bool has_sinks = false) {
+                      bool has_sinks = false, std::uint64_t tokens = 2) {
   const Backend& backend = recorder.backend();
   recorder.begin(name, DType::f32, "packed");
   const ops::KVCache cache{
       recorder.tensor(DType::f32, {positions, 2, size}, "packed", Data::numbers),
       recorder.tensor(DType::f32, {positions, 2, size}, "packed", Data::numbers)};
   ops::AttentionOptions options = chosen;
-  options.first_position = positions - 2;
+  options.first_position = positions - tokens;
   options.scale = 0.25;
   if (has_sinks) options.sinks = recorder.tensor(DType::f32, {4}, "packed", Data::numbers);
-  ops::attention_into(backend, for_call(recorder.empty(DType::f32, {2, 4, size}, "packed")),
-                      recorder.tensor(DType::f32, {2, 4, size}, "packed", Data::numbers), cache,
-                      options);
+  ops::attention_into(backend, for_call(recorder.empty(DType::f32, {tokens, 4, size}, "packed")),
+                      recorder.tensor(DType::f32, {tokens, 4, size}, "packed", Data::numbers),
+                      cache, options);
 }
 
 void record_layers(Recorder& recorder) {
@@ -375,6 +375,10 @@ void record_layers(Recorder& recorder) {
   record_attention(recorder, "attention, sinks, two segments", 258, 5, {}, true);
   record_attention(recorder, "attention, sinks, window and softcap", 9, 16,
                    {.window = 3, .softcap = 2}, true);
+  record_attention(recorder, "attention of many tokens", 12, 24, {}, false, 11);
+  record_attention(recorder, "attention of many tokens, two segments", 262, 37, {}, true, 9);
+  record_attention(recorder, "attention of many tokens, window and softcap", 30, 132,
+                   {.window = 7, .softcap = 2}, false, 19);
   recorder.begin("rope_tables", DType::f32, "packed");
   const Tensor frequencies = recorder.tensor(DType::f64, {5}, "packed", Data::numbers);
   static_cast<void>(
