@@ -41,6 +41,7 @@ USER_SGPRS = [("private_segment_buffer", 4), ("dispatch_ptr", 2), ("queue_ptr", 
               ("private_segment_size", 1)]
 LDS_SHIFT, LDS_UNIT_BYTES = 15, 512
 BOUNDS = struct.Struct("<Qdd")  # of launch_recorder.hpp
+PART_BYTES = 65536
 
 
 class Memory:
@@ -295,6 +296,10 @@ class Replay:
                          (folder / "launches.jsonl").read_text("utf-8").splitlines()]
         self.bytes = (folder / "memory.bin").read_bytes()
 
+    def stored(self, places, size):
+        """Bytes of memory, of which each part but the last has PART_BYTES."""
+        return b"".join(self.bytes[place:place + PART_BYTES] for place in places)[:size]
+
     def descriptor(self, kernel):
         """The kernel descriptor's fields."""
         for image in self.objects:
@@ -355,7 +360,7 @@ class Replay:
         launch = self.launches[number]
         memory = {}
         for recorded in launch["memory"]:
-            content = self.bytes[recorded["before"]:recorded["before"] + recorded["size_bytes"]]
+            content = self.stored(recorded["before"], recorded["size_bytes"])
             memory[recorded["address"]] = recorded, Memory(content)
         for recorded, copy in memory.values():
             content = bytearray(copy.content())
@@ -376,7 +381,7 @@ class Replay:
         if not copy.is_intact():
             yield "bytes outside of the memory were written"
         size = recorded["size_bytes"]
-        expected = bytearray(self.bytes[recorded["after"]:recorded["after"] + size])
+        expected = bytearray(self.stored(recorded["after"], size))
         self.move_pointers(expected, recorded["pointers"], memory)
         expected = bytes(expected)
         got = copy.content()

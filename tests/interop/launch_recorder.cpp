@@ -36,6 +36,7 @@ struct Recording {
   std::string label;
   std::set<std::uintptr_t> tables;  // allocations in which addresses stand
   nlohmann::json bounds;
+  unsigned most_blocks = 0;  // along x; 0: any
   std::size_t count = 0;
 };
 std::optional<Recording> recording;
@@ -62,7 +63,7 @@ std::string bytes_of_memory(const Allocation& allocation, hipStream_t stream) {
   return bytes;
 }
 
-/// Its place in the file.
+/// Its place in the file, which has equal bytes once.
 std::size_t store(const std::string& bytes) {
   const auto [found, is_new] = recording->stored.try_emplace(bytes, recording->stored_bytes);
   if (is_new) {
@@ -70,6 +71,16 @@ std::size_t store(const std::string& bytes) {
     recording->stored_bytes += bytes.size();
   }
   return found->second;
+}
+
+/// Places of parts in the file: most of a large output is as it was.
+nlohmann::json store_parts(const std::string& bytes) {
+  constexpr std::size_t part_bytes = 65536;
+  nlohmann::json places = nlohmann::json::array();
+  for (std::size_t i = 0; i < bytes.size(); i += part_bytes) {
+    places.push_back(store(bytes.substr(i, part_bytes)));
+  }
+  return places;
 }
 
 std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
@@ -165,15 +176,16 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
     if (recording->tables.contains(allocation.first)) pointers = read_table(bytes, found.memory);
     memory.push_back({{"address", allocation.first},
                       {"size_bytes", allocation.second},
-                      {"before", store(bytes)},
+                      {"before", store_parts(bytes)},
                       {"pointers", pointers}});
   }
+  if (recording->most_blocks != 0) grid_x = std::min(grid_x, recording->most_blocks);
   const hipError_t error =
       recording->inner.hipModuleLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
                                              block_z, shared_bytes, stream, arguments, extra);
   if (error != hip::hipSuccess) return error;
   for (std::size_t i = 0; i < found.memory.size(); ++i) {
-    memory[i]["after"] = store(bytes_of_memory(*found.memory[i], stream));
+    memory[i]["after"] = store_parts(bytes_of_memory(*found.memory[i], stream));
   }
   recording->launches
       << nlohmann::json{{"label", recording->label},        {"kernel", kernel->name},
@@ -231,6 +243,7 @@ std::shared_ptr<hip::Binder> LaunchRecorder::binder() const {
 void LaunchRecorder::set_label(const std::string& label) {
   recording->label = label;
   recording->bounds = nullptr;
+  recording->most_blocks = 0;
 }
 
 void LaunchRecorder::set_bounds(const void* address, DType dtype,
@@ -248,6 +261,8 @@ void LaunchRecorder::follow(const void* table) {
   if (found == nullptr) throw std::runtime_error("a table in unknown memory");
   recording->tables.insert(found->first);
 }
+
+void LaunchRecorder::launch_first_blocks(unsigned count) { recording->most_blocks = count; }
 
 std::size_t LaunchRecorder::launch_count() const { return recording->count; }
 

@@ -22,9 +22,9 @@ struct Bounds {
 /// A folder gets launches.jsonl, an object a line: label, kernel, grid, block, shared_bytes,
 /// arguments as [offset, bytes in hexadecimal], pointers as offsets of addresses among the
 /// arguments, and memory, each allocation that one of them lies in: address, size_bytes, where in
-/// memory.bin its bytes before and after the launch are, and pointers, as of arguments. Where
-/// results are bounded, bounds: the allocation's address, dtype, count, and where in memory.bin
-/// they are. One recorder at a time, one thread.
+/// memory.bin each 64 KiB of its bytes before and after the launch are, and pointers, as of
+/// arguments. Where results are bounded, bounds: the allocation's address, dtype, count, and where
+/// in memory.bin they are. One recorder at a time, one thread.
 class LaunchRecorder {
  public:
   explicit LaunchRecorder(const std::string& folder);
@@ -42,6 +42,9 @@ class LaunchRecorder {
   /// Of the launches that follow: addresses that stand at multiples of 8 bytes in the allocation at
   /// that address are pointers too.
   void follow(const void* table);
+  /// Of launches with this label: at most so many blocks along x, because an emulator needs seconds
+  /// for what a thousand blocks do alike.
+  void launch_first_blocks(unsigned count);
   std::size_t launch_count() const;
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "kernel_store/digest.hpp"
 #include "kernel_store/kernel_loader.hpp"
 #include "kernel_store/value_check.hpp"
+#include "measure/copy/device_tools.hpp"
 
 namespace hiptool::test {
 namespace {
@@ -38,6 +40,8 @@ void change_byte(const Tensor& tensor, std::uint64_t at) {
   constexpr std::byte other{0x5A};
   copy_h2d_and_wait(Buffer(tensor.buffer()).view(at, 1), std::span(&other, 1));
 }
+
+std::byte* bytes_of(const Tensor& tensor) { return static_cast<std::byte*>(tensor.address()); }
 
 /// Of every length at which XXH3 changes its way, at multiples of 16 and not.
 void record_digests(Recorder& recorder, kernel_store::KernelLoader& loader) {
@@ -135,6 +139,70 @@ void record_copies(Recorder& recorder, kernel_store::KernelLoader& loader) {
   backend.synchronize();
 }
 
+/// Repeated copies, by a thread for each unit and by fewer threads.
+void record_passes(Recorder& recorder, kernel_store::KernelLoader& loader,
+                   const measure::DeviceTools& tools) {
+  const Backend& backend = recorder.backend();
+  constexpr std::uint32_t passes = 3;
+  recorder.begin("copy passes", DType::u8, "packed");
+  const Tensor from = recorder.tensor(DType::u8, {16 * units}, "packed");
+  const Tensor to = recorder.empty(DType::u8, {16 * units}, "packed");
+  tools.copy_passes(bytes_of(to), bytes_of(from), 16 * units, passes, backend.stream());
+  backend.synchronize();
+  // DeviceTools launches fewer threads than units from 64 MiB on only.
+  recorder.begin("copy passes by fewer threads", DType::u8, "packed");
+  constexpr std::uint32_t threads_of_passes = 512;
+  constexpr std::uint64_t many = 2 * threads_of_passes * 12 + 600;  // 12 or 13 for a thread
+  const Tensor source = recorder.tensor(DType::u8, {16 * many}, "packed");
+  launch(loader.kernel("hiptool_copy_16_passes"), LaunchConfig{{2}, {threads_of_passes}},
+         backend.stream(), source.address(),
+         recorder.empty(DType::u8, {16 * many}, "packed").address(), many, passes);
+  backend.synchronize();
+}
+
+/// Copies both ways at once, and checks of the halves that were copied, with no word that is wrong,
+/// one, and all.
+void record_both_ways(Recorder& recorder, kernel_store::KernelLoader& loader,
+                      measure::DeviceTools& tools) {
+  const Backend& backend = recorder.backend();
+  constexpr std::uint32_t passes = 2;
+  constexpr std::uint32_t seed = 77;
+  constexpr std::uint64_t size = 16 * 1280;  // more than the threads of a block
+  const std::uint64_t shift = 4 * tools.stretch_bytes();
+  recorder.begin("copy both ways", DType::u32, "packed");
+  const auto words = [&](std::uint32_t own_seed) {
+    const Tensor result = recorder.empty(DType::u32, {(size + 2 * shift) / 4}, "packed");
+    backend.synchronize();  // DeviceTools has a stream of its own
+    tools.write(Buffer(result.buffer()), own_seed);
+    return result;
+  };
+  const Tensor here = words(seed);
+  const Tensor there = words(~seed);
+  tools.copy_both_ways(bytes_of(here), bytes_of(there), size, shift, passes, backend.stream());
+  backend.synchronize();
+  for (const bool is_odd : {false, true}) {
+    recorder.begin(std::string("check ") + (is_odd ? "odd" : "even") + " stretches", DType::u32,
+                   "packed");
+    const auto count_wrong = [&](const Tensor& tensor) {
+      const Buffer copied = Buffer(tensor.buffer()).view(0, size);
+      const std::uint32_t copied_seed = measure::shifted_seed(is_odd ? ~seed : seed, shift / 4);
+      return tools.check_half(copied, copied_seed, is_odd).count;
+    };
+    const Tensor& copied = is_odd ? here : there;
+    std::uint64_t wrong = count_wrong(copied);
+    change_byte(copied, 8 * tools.stretch_bytes() + (is_odd ? tools.stretch_bytes() : 0) + 7);
+    wrong = 10 * wrong + count_wrong(copied);
+    if (wrong != 1 || count_wrong(is_odd ? there : here) != size / 8) {
+      throw std::logic_error("copies both ways on the cpu platform are wrong");
+    }
+  }
+  // The cpu platform's warps have 32 lanes, and those of gfx942 have 64.
+  recorder.begin("copy both ways, 64 lanes", DType::u32, "packed");
+  launch(loader.kernel("hiptool_copy_both_ways"), LaunchConfig{{2}, {1024}}, backend.stream(),
+         here.address(), there.address(), size / 16, 2 * shift / 16, std::uint32_t{64}, passes);
+  backend.synchronize();
+}
+
 void record_benchmarks(Recorder& recorder, kernel_store::KernelLoader& loader) {
   const Backend& backend = recorder.backend();
   const auto stream = [&](const std::string& name, DType dtype) {
@@ -227,6 +295,9 @@ void record_all_checks(Recorder& recorder) {
   record_value_checks(recorder, loader);
   record_memory_tests(recorder, loader);
   record_copies(recorder, loader);
+  measure::DeviceTools tools(recorder.backend().device());
+  record_passes(recorder, loader, tools);
+  record_both_ways(recorder, loader, tools);
   record_benchmarks(recorder, loader);
   record_rates(recorder, loader);
 }

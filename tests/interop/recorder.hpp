@@ -136,6 +136,7 @@ class Recorder {
 
   /// Kernels find memory by addresses that stand in this buffer.
   void follow(const Buffer& table) { launches_.follow(table.address()); }
+  void launch_first_blocks(unsigned count) { launches_.launch_first_blocks(count); }
 
   void finish() { backend_.synchronize(); }
 
@@ -160,6 +161,8 @@ class Recorder {
 
 /// Products of matrices of every type, without and with matrix units.
 void record_all_products(Recorder& recorder);
+/// Softmax and norms of f16 and bf16 rows that threads keep in registers.
+void record_held_rows(Recorder& recorder);
 /// Reductions of rows and of columns, of every type.
 void record_all_reductions(Recorder& recorder);
 /// Convolutions, pooling and upsampling.
