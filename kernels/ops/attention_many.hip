@@ -136,7 +136,7 @@ struct AttendingRows : RowScores {
     float* out;
   };
 
-  // Results so far wait in the output: they would not fit into registers beside the sums.
+  // Results so far wait in the output: together with the sums they would not fit into registers.
   __forceinline__ __device__ void join_segment(uint64_t segment, bool is_first,
                                                OwnRow (&own)[own_rows]) const {
 #pragma unroll

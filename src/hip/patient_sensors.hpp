@@ -22,7 +22,7 @@ inline constexpr std::chrono::milliseconds cancelled_patience{100};
 /// Opens and reads the sensors on a thread of their own. Where that does not end within `patience`,
 /// there are no sensors, or a reading has timed out; until it ends, later calls for that platform
 /// give the same without waiting. The same holds, after `cancelled_patience`, where `cancel` is
-/// set, which outlives the sensors; null: nothing cuts a wait short. The thread is left behind if
+/// set, which outlives the sensors; null: nothing cuts a wait short. The thread is left running if
 /// it hangs, see has_left_sensors(). Safe under threads; throws what the sensors throw.
 SensorLibrary open_patient_sensors(Platform platform, const std::filesystem::path& root = "/",
                                    std::chrono::milliseconds patience = sensor_patience,

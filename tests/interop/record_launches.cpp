@@ -411,7 +411,7 @@ void record_all(Recorder& recorder) {
     record_long_casts(recorder, dtype);
   }
   for (const DType dtype : {DType::f16, DType::bf16}) record_long_gates(recorder, dtype);
-  record_held_rows(recorder);
+  record_row_kernels(recorder);
   record_all_reductions(recorder);
   record_dequantisation(recorder);
   record_all_products(recorder);

@@ -162,7 +162,7 @@ class Recorder {
 /// Products of matrices of every type, without and with matrix units.
 void record_all_products(Recorder& recorder);
 /// Softmax and norms of f16 and bf16 rows that threads keep in registers.
-void record_held_rows(Recorder& recorder);
+void record_row_kernels(Recorder& recorder);
 /// Reductions of rows and of columns, of every type.
 void record_all_reductions(Recorder& recorder);
 /// Convolutions, pooling and upsampling.

@@ -104,7 +104,7 @@ void record_last_of_many(Recorder& recorder, DType dtype) {
 
 }  // namespace
 
-void record_held_rows(Recorder& recorder) {
+void record_row_kernels(Recorder& recorder) {
   // Rows that fill all pieces of their threads, and rows that leave most threads one piece less.
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const std::uint64_t width : {1032u, 4096u, 4104u, 8192u}) {
