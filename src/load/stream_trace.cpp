@@ -8,14 +8,11 @@ namespace hiptool::load {
 
 StreamTrace::StreamTrace(Timeline& timeline, std::vector<StreamRef> streams,
                          const std::string& name)
-    : timeline_(timeline), streams_(std::move(streams)), anchor_(streams_.front().device()) {
+    : timeline_(timeline), streams_(std::move(streams)) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     tracks_.push_back(
         timeline_.add_track(streams_[i].device().id() + " " + name + " " + std::to_string(i)));
   }
-  anchor_.record(streams_.front());
-  anchor_.synchronize();
-  anchor_time_ = Timeline::Clock::now();
 }
 
 std::size_t StreamTrace::begin(std::size_t stream, std::string_view what,
@@ -35,16 +32,21 @@ void StreamTrace::end(std::size_t piece) {
 
 void StreamTrace::finish() {
   const std::lock_guard lock(mutex_);
-  const auto time_of = [this](const Event& event) {
-    return anchor_time_ + std::chrono::duration_cast<Timeline::Clock::duration>(
-                              std::chrono::duration<double>(event.elapsed_s(anchor_)));
+  const std::vector<Piece> pieces = std::exchange(pieces_, {});
+  if (pieces.empty()) return;
+  for (const Piece& piece : pieces) piece.stop.synchronize();
+  Event last(streams_.front().device());
+  last.record(streams_.front());
+  last.synchronize();
+  const Timeline::Clock::time_point now = Timeline::Clock::now();
+  const auto time_of = [&](const Event& event) {
+    return now - std::chrono::duration_cast<Timeline::Clock::duration>(
+                     std::chrono::duration<double>(last.elapsed_s(event)));
   };
-  for (Piece& piece : pieces_) {
-    piece.stop.synchronize();
+  for (const Piece& piece : pieces) {
     timeline_.add({tracks_[piece.stream], piece.what, time_of(piece.start), time_of(piece.stop),
                    piece.size_bytes});
   }
-  pieces_.clear();
 }
 
 }  // namespace hiptool::load

@@ -12,7 +12,6 @@
 #include "core/platform_state.hpp"
 #include "load/layout/pieces.hpp"
 #include "load/transfer/chunk_order.hpp"
-#include "load/workers.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::load {
@@ -27,11 +26,13 @@ std::uint32_t ramp_readers(const FileLoad::Options& options) {
 }  // namespace
 
 FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
-                   FileSet& files, StagingRing& ring, const Options& options)
+                   FileSet& files, StagingRing& ring, WorkerThreads& threads,
+                   const Options& options)
     : model_(model),
       layout_(layout),
       arena_(arena),
       ring_(ring),
+      threads_(threads),
       options_(options),
       files_(files),
       chunks_(order_chunks(cut_chunks(model, layout, ring.slot_bytes(), ramp_readers(options)),
@@ -140,7 +141,7 @@ void FileLoad::read_parts(std::uint32_t index, const std::atomic<bool>& stop) {
 
 void FileLoad::run_readers(std::uint32_t count) {
   try {
-    run_workers(count, [this](std::uint32_t index, const std::atomic<bool>& stop) {
+    threads_.run(count, [this](std::uint32_t index, const std::atomic<bool>& stop) {
       try {
         read_parts(index, stop);
       } catch (...) {

@@ -14,6 +14,7 @@
 #include "load/read/file_reader.hpp"
 #include "load/transfer/shared_slots.hpp"
 #include "load/transfer/staging_ring.hpp"
+#include "load/workers.hpp"
 
 namespace hiptool::load {
 
@@ -35,9 +36,10 @@ class FileLoad {
     std::string track = "reader";  ///< of the timeline; a number is added
   };
 
-  /// `files` may serve several loads at once. With one part the ring has an owner for each reader.
+  /// `files` may serve several loads at once, `threads` read for one at a time. With one part the
+  /// ring has an owner for each reader.
   FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena, FileSet& files,
-           StagingRing& ring, const Options& options);
+           StagingRing& ring, WorkerThreads& threads, const Options& options);
 
   /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards. What
   /// the statistics say of reading is left to the FileSet, and so is whether a file changed.
@@ -66,6 +68,7 @@ class FileLoad {
   const ArenaLayout& layout_;
   const Buffer& arena_;
   StagingRing& ring_;
+  WorkerThreads& threads_;
   Options options_;
   FileSet& files_;
   std::vector<base::ByteRange> chunks_;  // in the order in which they are taken

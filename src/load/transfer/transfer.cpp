@@ -66,6 +66,7 @@ struct Transfer::Impl {
   const LoadPlan plan;
   TransferOptions options;
   std::vector<std::unique_ptr<AsyncLoader>> loaders;  // null: gets nothing, or a copy
+  std::vector<WorkerThreads> readers;                 // by device
   std::vector<bool> reaches_first;
   std::vector<Device> has_enabled;  // peer access to the first device, which ends with this object
   std::vector<std::uint32_t> regions;  // of the last load, by device
@@ -75,6 +76,7 @@ struct Transfer::Impl {
         plan(with),
         options(std::move(chosen)),
         loaders(with.devices.size()),
+        readers(with.devices.size()),
         reaches_first(with.devices.size(), false),
         regions(with.devices.size(), 0) {
     check_streams();
@@ -197,7 +199,9 @@ struct Transfer::Impl {
     chosen.sink = sink;
     chosen.timeline = options.timeline;
     if (plan.devices.size() > 1) chosen.track = plan.devices[i].device.id() + " reader";
-    return FileLoad(model, plan.devices[i].layout, arena, files, ring_of(i).ring(), chosen).run();
+    return FileLoad(model, plan.devices[i].layout, arena, files, ring_of(i).ring(), readers[i],
+                    chosen)
+        .run();
   }
 
   void require_slots_for(const ChunkSink* sink) const {
@@ -223,7 +227,9 @@ Transfer::~Transfer() = default;
 
 void Transfer::prepare() {
   run_for_each(impl_->loaders.size(), [this](std::size_t i, const std::atomic<bool>&) {
-    if (impl_->loaders[i] && impl_->ring_of(i).stages()) impl_->loaders[i]->prepare();
+    if (!impl_->loaders[i] || !impl_->ring_of(i).stages()) return;
+    impl_->readers[i].prepare(impl_->ring_of(i).options().readers);
+    impl_->loaders[i]->prepare();
   });
 }
 
@@ -293,7 +299,7 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
     // The load has put files into the page cache, which must not choose now.
     if (options.regions == 0) options.regions = impl.regions[i];
     rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
-                        impl.ring_of(i).ring(), options)
+                        impl.ring_of(i).ring(), impl.readers[i], options)
                    .probe(most_bytes);
   });
   // Device memory that is read into in place must still hold what was verified.

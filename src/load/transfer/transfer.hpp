@@ -39,7 +39,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// DeviceRing::prepare for all devices at once; may run during load(). Blocks.
+  /// Starts the threads that read, and pins the slots (DeviceRing::prepare), for all devices at
+  /// once. May run during load(). Blocks, and throws as DeviceRing::prepare does.
   void prepare();
 
   /// An arena on each device, all at once; empty for a device without tensors. Blocks. Throws what

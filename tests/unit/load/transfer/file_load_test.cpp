@@ -163,7 +163,8 @@ TEST_CASE_FIXTURE(FileLoadFixture,
       chosen.check = [] {};
       chosen.regions = regions;
       const Buffer arena(device, layout.arena_bytes);
-      load::FileLoad(model, layout, arena, files, ring, chosen).run();
+      WorkerThreads threads;
+      load::FileLoad(model, layout, arena, files, ring, threads, chosen).run();
       CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
       LoadStatistics statistics;
       files.report(statistics);

@@ -2,6 +2,7 @@
 #include "load/transfer/transfer.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -22,6 +23,7 @@
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "unit/load/highest_progress.hpp"
+#include "unit/load/thread_ids.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
@@ -444,5 +446,28 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "streams of the caller carry the copies of 
   CHECK(table->live().streams - before == chosen.streams);  // those of the other device
   auto arenas = loader.allocate();
   loader.load(arenas);
+  check_arenas(plan, arenas);
+}
+
+TEST_CASE_FIXTURE(PlanLoaderFixture, "the threads that were prepared read in each load") {
+  struct Readers final : LoadObserver {
+    void on_progress(std::uint64_t, std::uint64_t) noexcept override {
+      const std::lock_guard lock(mutex);
+      ids.insert(gettid());
+    }
+    std::mutex mutex;
+    std::set<pid_t> ids;
+  } readers;
+  const LoadPlan plan = plan_load(model, std::span(devices).first(2));
+  auto chosen = options(true);
+  chosen.observer = &readers;
+  Transfer loader(model, plan, chosen);
+  loader.prepare();
+  const std::set<pid_t> there = test::thread_ids();
+  const auto arenas = loader.allocate();
+  // Were they others in each load, more of them would have read.
+  for (std::uint32_t i = 0; i <= chosen.readers; ++i) loader.load(arenas);
+  CHECK(readers.ids.size() <= chosen.readers);
+  for (const pid_t id : readers.ids) CHECK(there.count(id) == 1);
   check_arenas(plan, arenas);
 }
