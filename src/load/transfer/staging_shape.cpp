@@ -13,15 +13,19 @@ namespace {
 constexpr std::uint64_t mebibyte = 1u << 20;
 
 void choose_own_slots(StagingShape& shape, const StagingHost& host, std::uint32_t devices) {
-  constexpr std::uint64_t least_bytes = 2 * mebibyte;
   constexpr std::uint64_t most_bytes = 4 * mebibyte;
   if (devices > 2) {
     shape.slot_bytes = mebibyte;
-  } else if (host.cache_bytes > 0) {
-    const std::uint64_t slots = std::uint64_t{shape.readers} * shape.slots * devices;
-    const std::uint64_t share = host.cache_bytes / 2 / slots;
-    shape.slot_bytes = std::clamp(share / mebibyte * mebibyte, least_bytes, most_bytes);
-  } else if (devices > 1) {
+    return;
+  }
+  const bool is_one = devices == 1;
+  const std::uint64_t least_bytes = is_one ? 2 * mebibyte : mebibyte * 3 / 2;
+  const std::uint64_t step_bytes = is_one ? mebibyte : mebibyte / 4;
+  const std::uint64_t slots = std::uint64_t{shape.readers} * shape.slots * devices;
+  if (host.cache_bytes > 0) {
+    const std::uint64_t share = host.cache_bytes / (is_one ? 2 : 3) / slots;
+    shape.slot_bytes = std::clamp(share / step_bytes * step_bytes, least_bytes, most_bytes);
+  } else if (!is_one) {
     shape.slot_bytes = least_bytes;
   }
 }

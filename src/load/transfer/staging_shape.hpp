@@ -32,14 +32,14 @@ struct StagingHost {
 /// Shared slots are for one device and files in the page cache: eight of up to 8 MiB, which all
 /// readers fill in parts: a third of the last-level cache, or 32 MiB if that is more. Large copies
 /// leave the link idle less often: 0.977 of the link of an H200, 0.950 with own slots of 4 MiB
-/// (twelve shared ones of 4 MiB: 0.958). Onto two H200 they reached 0.4 to 0.8 of the links, own
-/// ones 0.9.
+/// (twelve shared ones of 4 MiB: 0.958). Two H200 are loaded slower through them, by 0.15 and more.
 ///
-/// Otherwise each reader has two slots of its own. They stay small enough for all of them to share
-/// half of the last-level cache, and large enough for the link. Measured on H200, 300 MiB of cache,
-/// share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88 to 0.90 / 0.88 /
-/// 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md). From three on reading is
-/// slower than the links: four GPUs, 64 cores, 68 GB/s of 1 MiB and 63 of 2 MiB.
+/// Otherwise each reader has two slots of its own, large enough for the link, and small enough for
+/// all of them to stay in the last-level cache: half of it for one GPU (16 cores, 300 MiB: 0.93 of
+/// the link with 2 MiB, 0.96 with 4 MiB), a third for two. Where other programs use the cache too,
+/// slots of half of it leave it, and two GPUs are loaded slower by a tenth; smaller ones cost 0.02
+/// at most (docs/benchmarks.md, "Two GPUs"). From three on reading is slower than the links: four
+/// GPUs, 64 cores, 68 GB/s of 1 MiB and 63 of 2 MiB.
 StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
                             std::uint64_t most_bytes, bool is_shared);
 

@@ -30,7 +30,7 @@ TEST_CASE("staging: each reader has slots of its own where readers wait for a di
   CHECK(one.slot_bytes == 4 * one_mib);
   const StagingShape two = choose_staging({32, 300 * one_mib}, 2, model_bytes / 2, false);
   CHECK(two.readers == 14);
-  CHECK(two.slot_bytes == 2 * one_mib);
+  CHECK(two.slot_bytes == one_mib * 7 / 4);
   const StagingShape four = choose_staging({64, 600 * one_mib}, 4, model_bytes / 4, false);
   CHECK(four.readers == 14);
   CHECK(four.slot_bytes == one_mib);
@@ -53,7 +53,7 @@ TEST_CASE("staging: bounds hold for any host and any number of devices") {
             CHECK((shape.readers == 1 || shape.readers * devices <= cores));
             CHECK(shape.slot_bytes >= one_mib);
             CHECK(shape.slot_bytes <= (is_shared ? 8 : 4) * one_mib);
-            CHECK(shape.slot_bytes % one_mib == 0);
+            CHECK(shape.slot_bytes % (one_mib / 4) == 0);
             CHECK(shape.total_bytes() <= 160 * one_mib);
             CHECK(shape.total_bytes() <= 2 * bytes + 2 * shape.slots * shape.readers * one_mib);
           }
@@ -66,7 +66,10 @@ TEST_CASE("staging: bounds hold for any host and any number of devices") {
 TEST_CASE("staging: a small cache has small slots, many devices share it") {
   CHECK(choose_staging({8, 32 * one_mib}, 1, model_bytes, false).slot_bytes == 2 * one_mib);
   CHECK(choose_staging({16, 1024 * one_mib}, 1, model_bytes, false).slot_bytes == 4 * one_mib);
+  CHECK(choose_staging({16, 220 * one_mib}, 1, model_bytes, false).slot_bytes == 3 * one_mib);
   CHECK(choose_staging({64, 1024 * one_mib}, 2, model_bytes, false).slot_bytes == 4 * one_mib);
+  CHECK(choose_staging({32, 32 * one_mib}, 2, model_bytes, false).slot_bytes == one_mib * 3 / 2);
+  CHECK(choose_staging({32, 0}, 2, model_bytes, false).slot_bytes == one_mib * 3 / 2);
   CHECK(choose_staging({64, 1024 * one_mib}, 4, model_bytes, false).slot_bytes == one_mib);
   CHECK(choose_staging({8, 32 * one_mib}, 1, model_bytes, true).slot_bytes == 4 * one_mib);
   CHECK(choose_staging({8, 0}, 1, model_bytes, true).slot_bytes == 8 * one_mib);
