@@ -3,13 +3,16 @@
 """Copies by bench-copy and by NVIDIA's nvbandwidth, alternately: the ratios of their medians.
 
 Usage: nvbandwidth_ratio.py HIPTOOL NVBANDWIDTH [--size MIB] [--rounds N] [--cases PATTERN]
+       [--samples N]
 
 Measures the test cases of nvbandwidth whose names match PATTERN (all without it) on all GPUs that
 are visible; those of several GPUs are left out where there is one. In each round both programs run
 once for each case, one after the other: rates of the host's memory swing for seconds. Ctrl-C ends
-the rounds early. Prints one line for each case: both sums over its lanes, each lane's median of the
-rounds, and their ratio. Exits 1 where a ratio is off by more than 0.5 %, or 1 % in cases that use
-all GPUs at once, or the two have a different number of lanes. nvbandwidth 0.8 is
+the rounds early. --samples 3 gives bench-copy as many samples as nvbandwidth takes: a third of the
+time, so that more rounds fit where rates swing. Prints one line for each case: both sums over its
+lanes, each lane's median of the rounds, and their ratio. Exits 1 where a ratio is off by more than
+0.5 %, or 1 % in cases that use all GPUs at once, or the two have a different number of lanes.
+nvbandwidth 0.8 is
 https://github.com/NVIDIA/nvbandwidth; its -j writes JSON, rates in GB/s, latencies in ns.
 """
 import argparse
@@ -47,6 +50,8 @@ def ours(options, case):
     """Of each lane the rate in GB/s, or the latency in ns."""
     command = [options.hiptool, "bench-copy", "--testcase", case, "--size", f"{options.size}MiB",
                "--format", "json", "--quiet", "--device", "all"]
+    if options.samples:
+        command += ["--samples", str(options.samples)]
     done = subprocess.run(command, capture_output=True, text=True)
     measured = [one for one in json.loads(done.stdout)["measurements"] if one["status"] == "ok"]
     if "latency" in case:
@@ -55,7 +60,8 @@ def ours(options, case):
 
 
 def theirs(options, case):
-    command = [options.nvbandwidth, "-b", str(options.size), "-j", "-t", case]
+    # Without its check of each copy (-s), which takes longer than the copies and is not timed.
+    command = [options.nvbandwidth, "-s", "-b", str(options.size), "-j", "-t", case]
     output = subprocess.run(command, capture_output=True, text=True).stdout
     try:
         matrix = json.loads(output)["nvbandwidth"]["testcases"][0]["bandwidth_matrix"]
@@ -89,6 +95,7 @@ def main():
     parser.add_argument("nvbandwidth")
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--samples", type=int)
     parser.add_argument("--cases", type=re.compile, default=re.compile(""))
     options = parser.parse_args()
     listed = subprocess.run([options.hiptool, "devices", "--format", "json", "--quiet"],

@@ -3,8 +3,9 @@
 /// with two slots of pinned memory each, which share nothing with the loader and verify nothing.
 ///
 /// Usage: plain_ring FILE GPUS [READERS [SLOT_BYTES [REPEAT]]], 32 readers of all GPUs together,
-/// 2 MiB and 5 by default. Each GPU gets its own contiguous part of the file. Prints the GB/s of
-/// each turn and their median as JSON; a first turn that warms up is not among them.
+/// 2 MiB and 5 by default. Each GPU gets its own contiguous part of the file. Prints as JSON the
+/// GB/s of a first turn, which is as cold as the load of a process is, of each further one, and the
+/// median of these.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -122,6 +123,7 @@ void compare_ends(int file, const Part& part) {
   }
 }
 
+// With the first turn, one more than `repeat`.
 std::vector<double> rates_of_turns(int file, std::vector<Part>& parts, std::size_t readers,
                                    std::size_t slot_bytes, int repeat, std::uint64_t size) {
   std::vector<double> rates;
@@ -146,7 +148,6 @@ std::vector<double> rates_of_turns(int file, std::vector<Part>& parts, std::size
     });
   }
   for (std::thread& thread : threads) thread.join();
-  rates.erase(rates.begin());
   return rates;
 }
 
@@ -182,9 +183,12 @@ int main(int argc, char** argv) {
   }
   std::vector<double> rates = rates_of_turns(file, parts, readers, slot_bytes, repeat, size);
   for (const Part& part : parts) compare_ends(file, part);
-  std::printf("{\"gpus\": %zu, \"readers\": %llu, \"slot_bytes\": %llu, \"gb_per_s\": [", gpus,
-              static_cast<unsigned long long>(readers),
-              static_cast<unsigned long long>(slot_bytes));
+  const double first = rates.front();
+  rates.erase(rates.begin());
+  std::printf("{\"gpus\": %zu, \"readers\": %llu, \"slot_bytes\": %llu, \"first\": %.1f, ", gpus,
+              static_cast<unsigned long long>(readers), static_cast<unsigned long long>(slot_bytes),
+              first);
+  std::printf("\"gb_per_s\": [");
   for (std::size_t i = 0; i < rates.size(); ++i) std::printf("%s%.1f", i ? ", " : "", rates[i]);
   std::sort(rates.begin(), rates.end());
   std::printf("], \"median\": %.1f}\n", rates[rates.size() / 2]);
