@@ -14,9 +14,10 @@
 namespace hiptool::load {
 
 /// Puts what streams of one device do on a timeline, by a pair of events around each piece of work.
-/// Device times become host times by an event at the end. By one at the start of the process they
-/// were 0.59 s too early on two H200, whose clocks had been set back in between. Where several
-/// threads queue to one stream at once, neighbouring pieces may seem to overlap.
+/// Device times become host times by an event at the end. By the first event of the process, as
+/// before, they were 0.59 s too early on two H200: by the devices' clocks it came after the copies
+/// that were queued behind it. Where several threads queue to one stream at once, neighbouring
+/// pieces may seem to overlap.
 class StreamTrace {
  public:
   /// A track for each stream, "nvidia:1 NAME 0" and so on.
