@@ -180,10 +180,11 @@ class HIPTOOL_API LoadedModel {
 using OpenDevices = std::function<std::vector<Device>()>;
 
 /// The same for devices that are opened during the load: a driver takes some 0.3 s to start, and
-/// meanwhile the second reader of `full` and `published` digests the files and, for files in the
-/// page cache, staging memory for `expected_devices` GPUs is touched. The number is a hint: a wrong
-/// one costs time. open_devices is not called for a model without tensors. Throws also what
-/// open_devices throws, before what reading the files throws.
+/// meanwhile the second reader of `full` and `published` digests the files, or the first bytes of
+/// files that are not in the page cache are brought there, and staging memory for
+/// `expected_devices` GPUs is touched. The number is a hint: a wrong one costs time. open_devices
+/// is not called for a model without tensors. Throws also what open_devices throws, before what
+/// reading the files throws.
 [[nodiscard]] HIPTOOL_API LoadedModel load_model(const ModelFile& model,
                                                  const OpenDevices& open_devices,
                                                  std::uint32_t expected_devices,

@@ -12,12 +12,14 @@
 
 #include "base/reference.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/model_summary.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
+#include "load/read/read_ahead.hpp"
 #include "load/status.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/transfer/staging_memory.hpp"
@@ -146,6 +148,7 @@ class ModelLoad {
     const auto work = [this, expected_devices, opening] {
       opening.wait_for(driver_maps_for);
       start_file_digests();
+      start_read_ahead(expected_devices);
       touch_staging_memory(expected_devices);
     };
     try {
@@ -169,12 +172,19 @@ class ModelLoad {
     file_digests_->limit_threads(std::min(cores - cores / 4, most_readers_while_driver_starts));
   }
 
+  // A disk works while the driver starts. A second reader reads the files then in any case.
+  void start_read_ahead(std::uint32_t devices) {
+    if (devices == 0 || is_warm() || file_digests_) return;
+    if (options_.read.mode == ReadMode::direct) return;  // nothing through the page cache
+    read_ahead_ = std::make_unique<load::ReadAhead>(model_, base::pointer_to(options_.timeline));
+  }
+
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
   void touch_staging_memory(std::uint32_t devices) {
     if (devices == 0) return;
     devices = std::min(devices, static_cast<std::uint32_t>(system::identify_gpus("/").size()));
-    if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
-    const bool shares_slots = devices == 1;
+    if (devices == 0 || system::numa_node_count("/") > 1) return;
+    const bool shares_slots = devices == 1 && is_warm();
     if (options_.split.kind == SplitKind::replicate) devices = 1;  // only one reads
     const std::uint64_t most_gap_bytes = model_.tensors().size() * tensor_alignment_bytes;
     const load::StagingShape shape =
@@ -244,9 +254,8 @@ class ModelLoad {
     CountingObserver observer(base::pointer_to(options_.observer));
     const bool is_shared = is_second_reader_busy();
     load::Transfer transfer(model_, *report_.plan, transfer_options(observer, is_shared));
-    // Pinning takes as long as allocating and loading the kernel; cold files need few slots.
-    std::jthread pinning;
-    if (is_warm()) pinning = start_pinning(transfer);
+    // Pinning takes as long as allocating and loading the kernel.
+    const std::jthread pinning = start_pinning(transfer);
     std::vector<Buffer> arenas = options_.arenas;
     std::unique_ptr<load::Verification> verification;
     {
@@ -315,9 +324,11 @@ class ModelLoad {
                         load::Verification* verification, const CountingObserver& observer) {
     try {
       const auto timer = phase("load");
+      const auto ahead = read_ahead_ ? read_ahead_->stop() : load::ReadAhead::Result();
       load::TransferStatistics statistics = transfer.load(arenas, verification);
       report_.statistics = std::move(statistics.total);
       report_.device_statistics = std::move(statistics.devices);
+      add_read_ahead(ahead);
     } catch (...) {
       report_.done_bytes = observer.done_bytes();
       throw;
@@ -329,6 +340,17 @@ class ModelLoad {
     if (is_warm() && options_.read.mode != ReadMode::direct) {
       report_.statistics->read_notes.clear();
     }
+  }
+
+  // These reads were the first of the load.
+  void add_read_ahead(const load::ReadAhead::Result& ahead) {
+    if (ahead.bytes == 0) return;
+    report_.statistics->load_time_s += ahead.duration_s;
+    for (LoadStatistics& device : report_.device_statistics) {
+      device.load_time_s += ahead.duration_s;
+    }
+    report_.statistics->read_notes.push_back("the first " + format_size(ahead.bytes) +
+                                             " while the driver started");
   }
 
   // The devices' pass over their memory is a phase of its own.
@@ -411,9 +433,9 @@ class ModelLoad {
 
   void measure_limits(load::Transfer& transfer, std::span<const Buffer> arenas) {
     const auto timer = phase("probe");
-    report_.limits = load::measure_limits(transfer, *report_.plan, arenas, *report_.statistics,
-                                          report_.copied_bytes_per_s().value_or(0), is_warm(),
-                                          base::pointer_to(options_.cancel));
+    report_.limits = load::measure_limits(
+        transfer, *report_.plan, arenas, report_.copied_bytes_per_s().value_or(0),
+        !is_warm() || report_.statistics->direct_bytes > 0, base::pointer_to(options_.cancel));
   }
 
   const ModelFile& model_;
@@ -421,6 +443,7 @@ class ModelLoad {
   LoadReport& report_;
   std::shared_ptr<load::FileDigests> file_digests_;  // null in modes that need none
   std::shared_ptr<load::StagingMemory> staging_memory_;
+  std::unique_ptr<load::ReadAhead> read_ahead_;  // null where nothing is read ahead
 };
 
 LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,

@@ -119,7 +119,6 @@ double link_limit(const LoadPlan& plan, const std::vector<double>& rates) {
 
 constexpr double full_link_share = 0.85;
 constexpr std::uint64_t read_probe_bytes = 1'000'000'000;
-constexpr std::uint64_t cold_read_probe_bytes = 256u << 20;  // a disk is slow
 
 }  // namespace
 
@@ -148,8 +147,7 @@ JudgedLimit judge_limit(double load_bytes_per_s, const std::string& what,
 }
 
 LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
-                          const LoadStatistics& statistics, double load_bytes_per_s, bool is_warm,
-                          const CancelToken* cancel) {
+                          double load_bytes_per_s, bool is_from_disk, const CancelToken* cancel) {
   LoadLimits limits;
   const LinkedDevices linked = linked_devices(plan, transfer);
   bool is_link_full = false;
@@ -163,12 +161,9 @@ LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<co
   limits.h2d_bytes_per_s = link.bytes_per_s;
   limits.note = std::move(link.note);
   // Where the links were nearly full, reading was not the limit.
-  if (is_link_full) return limits;
-  const bool is_from_disk = statistics.direct_bytes > 0 || !is_warm;
-  if (is_from_disk && statistics.buffered_bytes >= statistics.direct_bytes) return limits;
+  if (is_link_full || is_from_disk) return limits;
   JudgedLimit reading = judge_limit(load_bytes_per_s, "reading reached", [&] {
-    return transfer.probe_read_bytes_per_s(arenas,
-                                           is_from_disk ? cold_read_probe_bytes : read_probe_bytes);
+    return transfer.probe_read_bytes_per_s(arenas, read_probe_bytes);
   });
   limits.read_bytes_per_s = reading.bytes_per_s;
   if (!reading.note.empty()) {

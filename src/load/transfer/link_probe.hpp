@@ -40,12 +40,11 @@ JudgedLimit judge_limit(double load_bytes_per_s, const std::string& what,
                         const std::function<double()>& measure);
 
 /// What bounds a load that has just been done at `load_bytes_per_s`: its links, and, where it did
-/// not nearly fill them, its readers without copies. How fast a disk is cannot be measured once its
-/// files are in the page cache. A limit that the load beat is measured twice (judge_limit()). Uses
-/// the transfer's staging memory. Blocks; throws as measure_links() and
-/// Transfer::probe_read_bytes_per_s().
+/// not nearly fill them, its readers without copies; not if it was read from a disk, which would
+/// take long to read again, and from the page cache says nothing. A limit that the load beat is
+/// measured twice (judge_limit()). Uses the transfer's staging memory. Blocks; throws as
+/// measure_links() and Transfer::probe_read_bytes_per_s().
 LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
-                          const LoadStatistics& statistics, double load_bytes_per_s, bool is_warm,
-                          const CancelToken* cancel);
+                          double load_bytes_per_s, bool is_from_disk, const CancelToken* cancel);
 
 }  // namespace hiptool::load

@@ -31,6 +31,11 @@ std::optional<double> load_rate(const LoadOutcome& outcome) {
   return static_cast<double>(outcome.statistics->read_bytes) / outcome.statistics->load_time_s;
 }
 
+// A share of the link says nothing where the disk was the limit.
+bool is_from_disk(const LoadOutcome& outcome) {
+  return outcome.cached_bytes && *outcome.cached_bytes < outcome.model->file_bytes() / 10 * 9;
+}
+
 bool has_several_devices(const LoadOutcome& outcome) {
   return outcome.plan && outcome.plan->devices.size() > 1;
 }
@@ -119,7 +124,10 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   const char* limit = outcome.limits.is_read_bound() ? " of the read rate"
                       : has_several_devices(outcome) ? " of the links"
                                                      : " of the link";
-  const std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
+  std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
+  if (share && is_from_disk(outcome)) {
+    of_link = ", read from disk at " + format_rate(load_rate(outcome).value_or(0));
+  }
   if (outcome.status == LoadStatus::verified) {
     return {Tone::good, "verified " + size + place + time + of_link};
   }

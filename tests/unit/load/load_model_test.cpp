@@ -15,6 +15,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
 #include "small_model.hpp"
+#include "unit/load/evict.hpp"
 #include "unit/load/watched_device.hpp"
 #include "waiting.hpp"
 
@@ -317,6 +318,34 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader runs while de
   CHECK(calls == 1);
   CHECK(is_reading);
   CHECK(report.status == LoadStatus::verified);
+}
+
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a disk is read while devices are opened") {
+  for (const VerifyMode mode : {VerifyMode::automatic, VerifyMode::none}) {
+    if (!test::evict(path)) return test::skip_case(test::no_cold_file);
+    bool is_read = false;
+    const OpenDevices open_devices = [&] {
+      is_read = test::comes_true(
+          [&] { return system::cached_bytes(path).value_or(0) >= model.file_bytes(); });
+      return std::vector<Device>{device};
+    };
+    check_weights(load_model(model, open_devices, 1, options(mode)));
+    CHECK(is_read);
+    const LoadStatistics& statistics = report.statistics.value();
+    CHECK(statistics.direct_bytes == 0);
+    REQUIRE(statistics.read_notes.size() == 1);
+    CHECK(statistics.read_notes[0].ends_with("while the driver started"));
+  }
+  // Not where the page cache is not to be used.
+  if (!test::evict(path)) return test::skip_case(test::no_cold_file);
+  Timeline timeline;
+  LoadOptions direct = options(VerifyMode::fast);
+  direct.read.mode = ReadMode::direct;
+  direct.timeline = timeline;
+  check_weights(load_model(
+      model, [&] { return std::vector<Device>{device}; }, 1, direct));
+  for (const Timeline::Span& span : timeline.spans()) CHECK(span.name != "read ahead");
+  CHECK(report.statistics->read_notes.empty());
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: the second reader takes no readers from a load") {

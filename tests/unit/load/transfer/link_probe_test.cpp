@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(LinkProbeFixture, "limits of a load: measured twice where the 
   const std::vector<Buffer> arenas = transfer.allocate();
   const LoadStatistics statistics = transfer.load(arenas).total;
   const auto limits_at = [&](double rate) {
-    return load::measure_limits(transfer, plan, arenas, statistics, rate, true, nullptr);
+    return load::measure_limits(transfer, plan, arenas, rate, false, nullptr);
   };
   table.reset();
   const LoadLimits slow = limits_at(1);
