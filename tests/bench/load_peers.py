@@ -12,9 +12,9 @@ copies that hiptool measures in each run; of a file that is not cached, what rea
 by the better of two ways, O_DIRECT and the kernel's read-ahead, each in every round and each with
 16 threads. SETTINGS holds what each peer's documentation recommends: with their defaults
 fastsafetensors and InstantTensor open files on disks with O_DIRECT, which is right for a file that
-is not cached and not for one that is. Every cold load begins the same time after the disk was last
-used: that of a virtual machine may go faster after a rest, which peers would have while they start.
-Needs torch.
+is not cached and not for one that is. Before every cold load all of the file is read with O_DIRECT,
+and --pause seconds pass: the disk of a virtual machine may go faster after a rest, which peers would
+have while they start. Needs torch.
 
 A peer that has not loaded yet and fails, as one that cannot be imported does, is absent and not
 tried again. Of a peer that fails later the median is that of the rounds that succeeded, followed by
@@ -25,6 +25,7 @@ import argparse
 import json
 import mmap
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -95,8 +96,10 @@ for begin in sys.stdin:
 
 def evict(path):
     with open(path, "rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        for _ in range(10):  # pages that are still in use stay
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            time.sleep(0.02)
 
 
 def warm(path):
@@ -204,10 +207,16 @@ def main():
     options = parser.parse_args()
 
     def prepare(path):
-        (evict if options.cold else warm)(path)
+        if options.cold:
+            evict(path)
+            read_alone(path, os.O_DIRECT)
+            end = time.time() + options.pause
+        else:
+            warm(path)
+            end = 0
         cached = cached_share(options.hiptool, path)
         assert cached < 0.001 if options.cold else cached > 0.999, f"{cached:.4f} is cached"
-        return time.time() + (options.pause if options.cold else 0)
+        return end
 
     mode = "fast" if options.cold else "full"
     state = "cold" if options.cold else "warm"
@@ -217,7 +226,7 @@ def main():
     rates = {name: [] for name in ["hiptool", *(READING if options.cold else []), *peers]}
     turns = list(rates)
     for _ in range(options.repeat):
-        turns.append(turns.pop(0))  # nobody always comes after the same one
+        random.shuffle(turns)  # nobody always comes after the same one
         for name in turns:
             if name in failures and not rates[name]:
                 continue
