@@ -126,7 +126,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
                                                      : " of the link";
   std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
   if (share && is_from_disk(outcome)) {
-    of_link = ", read from disk at " + format_rate(load_rate(outcome).value_or(0));
+    of_link = ", read at " + format_rate(load_rate(outcome).value_or(0));
   }
   if (outcome.status == LoadStatus::verified) {
     return {Tone::good, "verified " + size + place + time + of_link};
