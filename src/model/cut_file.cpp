@@ -11,6 +11,7 @@
 #include "model/checked.hpp"
 #include "model/gguf.hpp"
 #include "model/text.hpp"
+#include "model/unfinished.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -30,10 +31,11 @@ bool take_start(std::string_view& text, std::string_view start) {
   return true;
 }
 
-void take_separator(std::string_view& text) {
-  if (!text.empty() && std::string_view("-_.").find(text.front()) != std::string_view::npos) {
-    text.remove_prefix(1);
-  }
+bool take_separator(std::string_view& text) {
+  const bool has_one =
+      !text.empty() && std::string_view("-_.").find(text.front()) != std::string_view::npos;
+  if (has_one) text.remove_prefix(1);
+  return has_one;
 }
 
 template <typename IsIncluded>
@@ -62,14 +64,16 @@ std::size_t end_of_model_name(std::string_view name) {
 bool parse_piece_label(std::string_view text, PieceName& piece) {
   const bool has_word = take_start(text, "part") || take_start(text, "split") ||
                         take_start(text, "chunk") || take_start(text, "piece");
-  if (has_word) take_separator(text);
+  const bool has_separator = has_word && take_separator(text);
   piece.label = take_while(text, is_digit_letter);
   if (piece.label.empty()) {
     piece.label = take_while(text, is_latin);
-    // Without a word only the labels that `split` begins with: others are extensions (.gz, .md).
-    const bool is_of_split = piece.label.size() == 2 && piece.label.front() == 'a';
-    return text.empty() &&
-           (has_word ? !piece.label.empty() && piece.label.size() < 4 : is_of_split);
+    const std::size_t letters = piece.label.size();
+    if (!text.empty() || letters == 0) return false;
+    if (has_separator) return letters < 4;
+    // `split` appends two letters: one or three continue the word (.parts, .partial), and without a
+    // word only those that it begins with are no extension (.gz, .md).
+    return letters == 2 && (has_word || piece.label.front() == 'a');
   }
   constexpr std::size_t most_digits = 5;
   if (piece.label.size() > most_digits) return false;
@@ -96,7 +100,7 @@ bool is_before(const PieceName& left, const PieceName& right) {
 
 std::optional<PieceName> parse_piece_name(std::string_view file_name) {
   const std::size_t end = end_of_model_name(file_name);
-  if (end == 0 || end == file_name.size()) return std::nullopt;
+  if (end == 0 || end == file_name.size() || has_unfinished_name(file_name)) return std::nullopt;
   std::string_view rest = file_name.substr(end);
   PieceName piece;
   piece.whole = file_name.substr(0, end);
@@ -122,6 +126,7 @@ std::vector<std::string> pieces_of(const fs::path& folder, const std::string& wh
 void refuse_piece(const fs::path& path, const fs::path& folder, const PieceName& piece) {
   constexpr std::size_t most_listed = 20;
   const std::vector<std::string> names = pieces_of(folder, piece.whole);
+  if (names.size() < 2 && piece.total == 0) return;
   const fs::path whole = folder / piece.whole;
   std::string message = "cannot open " + path.string() + ": ";
   message += path == folder ? "the folder holds pieces" : "it is piece " + in_quotes(piece.label);

@@ -21,15 +21,16 @@ struct PieceName {
   std::size_t total = 0;  ///< 0 where the name does not say
 };
 
-/// Absent for any other name.
+/// Absent for any other name, such as that of an unfinished download.
 std::optional<PieceName> parse_piece_name(std::string_view file_name);
 
 /// Names of the folder's pieces of that file, in their order.
 std::vector<std::string> pieces_of(const std::filesystem::path& folder, const std::string& whole);
 
-/// Refuses the path (a piece, or the folder with it), with the command that joins the pieces.
-[[noreturn]] void refuse_piece(const std::filesystem::path& path,
-                               const std::filesystem::path& folder, const PieceName& piece);
+/// Refuses the path (a piece, or the folder with it), with the command that joins the pieces. Not
+/// one piece alone whose name has no total: any program may have given it its name.
+void refuse_piece(const std::filesystem::path& path, const std::filesystem::path& folder,
+                  const PieceName& piece);
 
 /// Where another GGUF file begins behind one whose data end there, at most that many bytes on.
 std::optional<std::uint64_t> gguf_behind(const base::File& file, std::uint64_t end,

@@ -173,8 +173,8 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
 }
 
 [[noreturn]] void refuse_empty(const fs::path& folder, const Listing& listed) {
-  if (!listed.pieces.empty()) {
-    refuse_piece(folder, folder, *parse_piece_name(listed.pieces.front()));
+  for (const std::string& name : listed.pieces) {
+    refuse_piece(folder, folder, *parse_piece_name(name));
   }
   const auto unfinished = unfinished_downloads(folder);
   if (!unfinished.empty()) {
@@ -194,7 +194,9 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
   };
   refuse_others(listed.pickles, ", which is not read",
                 "convert it to safetensors with `safetensors.torch.save_file`");
-  refuse_others(listed.renamed, ", whose name ends otherwise",
+  std::vector<std::string> renamed = listed.renamed;
+  renamed.insert(renamed.end(), listed.pieces.begin(), listed.pieces.end());
+  refuse_others(renamed, ", whose name ends otherwise",
                 "finish the copy or download that left it, or name the file if it is complete");
   refuse_others(listed.foreign, ", which is not read",
                 "convert the original model to safetensors or GGUF");

@@ -101,8 +101,8 @@ std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
     parse_file(file, true, options, diagnostics, *contents);
   } catch (const Error& error) {
     const auto piece = model::parse_piece_name(file.filename().string());
-    if (!piece || !base::is_there(file)) throw;
-    model::refuse_piece(file, file.parent_path(), *piece);
+    if (piece && base::is_there(file)) model::refuse_piece(file, file.parent_path(), *piece);
+    throw;
   }
   contents->path = path;
   if (!contents->folder) contents->folder = contents->parts.front().path.parent_path();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "model/parts.hpp"
 
 namespace hiptool::model {
@@ -79,7 +80,10 @@ std::optional<Beside> find_beside(const fs::path& path) {
 bool has_unfinished_name(const fs::path& path) {
   const std::string name = path.filename().string();
   return std::ranges::any_of(endings, [&name](const Ending& ending) {
-    return name.size() > ending.text.size() && name.ends_with(ending.text);
+    const std::size_t size = ending.text.size();
+    return name.size() > size &&
+           base::equals_ignoring_case(std::string_view(name).substr(name.size() - size),
+                                      ending.text);
   });
 }
 

@@ -241,9 +241,31 @@ TEST_CASE("folder: names that are no pieces") {
   for (const char* name :
        {"m.gguf", "m.gguf.part", "m.gguf.bak", "m.gguf.gz", "m.gguf.1", ".gguf.aa", "m.gguf.md",
         "m.gguf.part1of", "m.gguf.part1of2x", "m.gguf.sha256", "m.gguf.part123456", "m.bin.001",
-        "m-00001-of-00002.gguf"}) {
+        "m-00001-of-00002.gguf",
+        // Names of downloads, and words that only begin as "part" does.
+        "m.gguf.partial", "m.gguf-partial", "m.gguf.PARTIAL", "m.gguf.part.tmp", "m.gguf.PART.TMP",
+        "m.gguf.parts", "m.gguf.splits", "m.safetensors.part-a.part"}) {
     CAPTURE(std::string(name));
     CHECK_FALSE(model::parse_piece_name(name).has_value());
+  }
+  for (const char* name : {"m.gguf.partaa", "m.gguf.partba", "m.gguf-split-b"}) {
+    CAPTURE(std::string(name));
+    CHECK(model::parse_piece_name(name).has_value());
+  }
+}
+
+TEST_CASE("folder: an unfinished download or a single file is no set of pieces") {
+  for (const char* end : {".partial", ".part.tmp", ".parts", ".part1", ".001", ".part-old"}) {
+    CAPTURE(std::string(end));
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / (std::string("m.gguf") + end);
+    write_file(path, gguf("t").substr(0, 60));
+    for (const fs::path& given : {path, fs::path(folder.path())}) {
+      const std::string refusal = refusal_of(given);
+      CHECK(refusal != "accepted");
+      CHECK(refusal.find("cut into") == std::string::npos);
+    }
+    check_message(refusal_of(folder.path()), "input_failed", path.filename().string());
   }
 }
 
