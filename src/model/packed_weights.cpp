@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "model/quantization_config.hpp"
 #include "model/text.hpp"
+#include "model/torchao_tensor.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -28,7 +30,7 @@ constexpr std::array<std::string_view, 22> tables_of_weight{
     ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map",
     ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4", ".SCB",
     ".quant_state.bitsandbytes__nf8", "_format", "_scale_packed"};
-constexpr std::array<std::string_view, 43> tables_of_module{
+constexpr std::array<std::string_view, 49> tables_of_module{
     // compressed-tensors, ModelOpt; fp8 of ComfyUI, DeepSeek
     ".input_scale", ".input_global_scale", ".input_zero_point", ".output_scale",
     ".activation_scale", ".scale", ".scale_weight", ".scale_input", ".comfy_quant",
@@ -37,14 +39,23 @@ constexpr std::array<std::string_view, 43> tables_of_module{
     ".weight_format", ".wscales", ".wzeros", ".wtscale", ".wcscales", ".smooth_factor",
     ".smooth_factor_orig",
     // HIGGS, Marlin with two of four weights, VPTQ
-    ".tables", ".tables2", ".B_meta", ".centroids.weight", ".res_centroids.weight",
-    ".outlier_centroids.weight", ".outlier_indices", ".res_indices", ".weight_scale",
-    ".weight_bias", ".perm",
+    ".tables", ".tables2", ".B_meta", ".meta", ".scale_packed", ".centroids.weight",
+    ".res_centroids.weight", ".outlier_centroids.weight", ".outlier_indices", ".res_indices",
+    ".weight_scale", ".weight_bias", ".perm",
     // FP-Quant, EXL3
     ".forward_hadamard_matrix", ".backward_hadamard_matrix", ".suh", ".svh", ".su", ".sv", ".mcg",
-    ".mul1"};
-constexpr std::array<std::string_view, 5> tables_of_torchao{
-    "_scale", "_zero_point", "_per_tensor_scale", "_act_per_tensor_scale", "_act_pre_scale"};
+    ".mul1",
+    // Gemma of transformers, Metal
+    ".input_activation_scale", ".output_activation_scale", ".embedding_scale", ".qbiases"};
+constexpr std::array<std::string_view, 8> tables_of_torchao{"_scale",
+                                                            "_zero_point",
+                                                            "_scale_and_zero",
+                                                            "_per_tensor_scale",
+                                                            "_act_per_tensor_scale",
+                                                            "_act_pre_scale",
+                                                            "_act_quant_scale",
+                                                            "_act_quant_zero_point"};
+constexpr std::array<std::string_view, 2> tables_of_sparse{".bitmask", ".shape"};
 constexpr std::array<std::string_view, 2> tables_of_quanto{"._scale", "._shift"};
 constexpr std::array<std::string_view, 6> tables_of_exl2{
     ".q_scale", ".q_scale_max", ".q_groups", ".q_invperm", ".q_perm", ".q_group_map"};
@@ -171,9 +182,14 @@ class WeightCounter {
     if (leaf == "q_weight") return count_exl2(tensor, module);
     if (leaf == "W_q") return count_hqq(tensor, module);
     if (leaf == "trellis" || leaf == "codes" || leaf == "B") return count_rest(tensor, module);
-    if (leaf == "B_24" && is_word(tensor)) return count_marlin_24(tensor, module);
+    if (leaf == "B_24" && is_word(tensor)) return count_marlin_24(tensor, module, ".s");
+    if (leaf == "compressed") return count_half(tensor, module);
     if (leaf == "indices") return count_vptq(tensor, module);
     if (leaf == "_data") return count_quanto(tensor, module);
+    const bool may_be_gemma = config_.method == "gemma" && is_byte(tensor);
+    if (may_be_gemma && (leaf == "weight" || leaf == "embedding_quantized")) {
+      return count_gemma(tensor, module);
+    }
     if (name.ends_with("_packed")) {
       return count_packed(tensor, name.substr(0, name.size() - 7), module);
     }
@@ -193,10 +209,16 @@ class WeightCounter {
     return tensor.type.name() == "I32" || tensor.type.name() == "U32";
   }
 
-  // Two weights of 4 bits in U8, else one in each element.
   void count_torchao(TensorInfo& tensor, std::string_view stem) {
     clear_tables(stem, tables_of_torchao);
-    set(tensor, tensor.type.name() == "U8" ? unpacked(tensor, 4) : tensor.elements);
+    set(tensor, weights_of_torchao(tensor, find(stem, "_scale"), contents_.metadata));
+  }
+
+  // Weights of 2 or 4 bits are in U8, those of 8 bits in I8.
+  void count_gemma(TensorInfo& tensor, std::string_view module) {
+    clear_tables(module, tables_of_module);
+    const bool is_packed = tensor.type.name() == "U8";
+    set(tensor, is_packed ? unpacked(tensor, config_.bits_by_pattern(module)) : tensor.elements);
   }
 
   // GPTQ packs along the rows, AWQ along the columns; scales have a column for each output.
@@ -268,8 +290,8 @@ class WeightCounter {
   }
 
   // Half of the weights in tiles of 16, which scales have a column for each output of.
-  void count_marlin_24(TensorInfo& tensor, std::string_view module) {
-    const TensorInfo* scales = find(module, ".s", 2);
+  void count_marlin_24(TensorInfo& tensor, std::string_view module, std::string_view scales_end) {
+    const TensorInfo* scales = find(module, scales_end, 2);
     if (scales == nullptr) return;
     const auto words = product_of(last(tensor), 2);
     const std::uint64_t outputs = last(*scales);
@@ -277,6 +299,15 @@ class WeightCounter {
     const Weights kept = unpacked(tensor, bits);
     set(tensor, kept ? product_of(*kept, 2) : std::nullopt);
     clear_tables(module, tables_of_module);
+  }
+
+  // Two of four weights, and a bit for each of the four.
+  void count_half(TensorInfo& tensor, std::string_view module) {
+    const TensorInfo* mask = find(module, ".bitmask");
+    if (mask == nullptr || !is_byte(*mask)) return;
+    set(tensor, product_of(mask->elements, 8));
+    clear_tables(module, tables_of_module);
+    clear_tables(module, tables_of_sparse);
   }
 
   // An index for some outputs of each input, packed with the residual's.
@@ -319,18 +350,39 @@ class WeightCounter {
 
   // compressed-tensors; `stem` is the name before "_packed".
   void count_packed(TensorInfo& tensor, std::string_view stem, std::string_view module) {
-    const TensorInfo* scale = find(stem, "_scale", 2);
-    if (scale == nullptr) return;
+    const TensorInfo* scale = find(stem, "_scale");
+    if (scale == nullptr && is_word(tensor)) {
+      return count_marlin_24(tensor, module, ".scale_packed");
+    }
+    if (scale == nullptr || !(is_byte(tensor) || is_word(tensor))) return;
     clear_tables(stem, tables_of_weight);
     clear_tables(module, tables_of_module);
-    if (is_byte(tensor)) return set(tensor, unpacked(tensor, 4));
+    set(tensor, unpacked(tensor, bits_of_packed(tensor, *scale)));
+  }
+
+  // By the scales of a row, else by the config where its groups agree; 0: not decided.
+  std::uint64_t bits_of_packed(const TensorInfo& tensor, const TensorInfo& scale) const {
+    const std::uint64_t scales = scale.shape.size() < 2 ? 1 : last(scale);
     const auto fits = [&](const Quantization& group) {
-      const auto inputs = product_of(last(*scale), group.group_size);
-      return inputs && last(*scale) > 1 &&
+      const auto inputs = product_of(scales, group.group_size);
+      return inputs && scales > 1 &&
              bits_of(last(tensor), tensor.type.block_bits(), *inputs) == group.bits;
     };
     const auto group = std::ranges::find_if(config_.groups, fits);
-    set(tensor, unpacked(tensor, group != config_.groups.end() ? group->bits : config_.usual.bits));
+    if (group != config_.groups.end()) return group->bits;
+    const std::uint64_t float_bits = is_byte(tensor) ? bits_of_floats(tensor, scale) : 0;
+    if (float_bits > 0) return float_bits;
+    // A row with one scale is of a group without a size, if there is one.
+    std::vector<std::uint64_t> bits;
+    for (const bool is_whole : {true, false}) {
+      for (const Quantization& each : config_.groups) {
+        const bool is_possible = !is_whole || (scales == 1 && each.group_size == 0);
+        if (is_possible && bits.empty()) bits.push_back(each.bits);
+        if (is_possible && bits.front() != each.bits) return 0;
+      }
+      if (!bits.empty()) return bits.front();
+    }
+    return config_.usual.bits;
   }
 
   // A tensor with an ordinary name, whose tables say that it is quantised.
@@ -377,17 +429,28 @@ class WeightCounter {
     return unpacked(tensor, bits > 0 ? bits : group.bits);
   }
 
-  // FP4 lies in bytes as two weights: NVFP4 has a scale for 16 of them, MXFP4 one byte for 32.
+  // Small floats in bytes: NVFP4 has a scale for 16 of them, MXFP4 and MXFP6 a byte for 32. 0:
+  // none.
+  static std::uint64_t bits_of_floats(const TensorInfo& tensor, const TensorInfo& scale) {
+    if (scale.shape.size() != tensor.shape.size() || last(scale) == 0) return 0;
+    if (last(tensor) % last(scale) != 0) return 0;
+    const std::uint64_t bytes_per_scale = last(tensor) / last(scale);
+    if (bytes_per_scale == 8) return 4;
+    if (scale.type.block_bits() != 8) return 0;
+    return bytes_per_scale == 16 ? 4 : bytes_per_scale == 24 ? 6 : 0;
+  }
+
   Weights in_bytes(const TensorInfo& tensor, const TensorInfo& scale) const {
     if (!is_byte(tensor)) return tensor.elements;
-    if (config_.method == "bitnet" && tensor.type.name() == "U8") return unpacked(tensor, 2);
-    if (scale.shape.size() != tensor.shape.size() || last(scale) == 0) return tensor.elements;
-    const std::uint64_t bytes_per_scale =
-        last(tensor) % last(scale) == 0 ? last(tensor) / last(scale) : 0;
-    const bool has_two = bytes_per_scale == 8 ||
-                         (bytes_per_scale == 16 && scale.type.block_bits() == 8) ||
-                         scale.shape[0] == tensor.shape[0] * 2;  // ModelOpt's INT4: pairs of rows
-    return has_two ? unpacked(tensor, 4) : tensor.elements;
+    const bool is_unsigned = tensor.type.name() == "U8";
+    if (config_.method == "bitnet" && is_unsigned) return unpacked(tensor, 2);
+    std::uint64_t bits = bits_of_floats(tensor, scale);
+    const bool has_pairs_of_rows = scale.shape.size() == tensor.shape.size() &&
+                                   scale.shape[0] == tensor.shape[0] * 2;  // ModelOpt's INT4
+    if (bits == 0) bits = has_pairs_of_rows ? 4 : 8;
+    // A whole weight of fewer bits may be in a signed byte.
+    const bool is_possible = config_.may_have(bits) || (bits == 8 && !is_unsigned);
+    return is_possible ? unpacked(tensor, bits) : std::nullopt;
   }
 
   Contents& contents_;

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/file.hpp"
 #include "model/config_file.hpp"
@@ -39,6 +40,35 @@ Quantization quantization_in(const QuantizationJson& json) {
   return found;
 }
 
+// Gemma: bits of the modules whose names have a pattern.
+void read_patterns(const QuantizationJson& json, QuantizationConfig& config) {
+  if (config.method != "gemma") return;
+  constexpr std::uint64_t default_bits = 4;
+  if (config.usual.bits == 0) config.usual.bits = default_bits;
+  const QuantizationJson* modules = object_in(json, "module_quant_configs");
+  if (modules == nullptr) return;
+  for (const auto& [pattern, options] : modules->items()) {
+    const std::uint64_t bits = options.is_object() ? quantization_in(options).bits : 0;
+    config.patterns[pattern] = bits > 0 ? bits : config.usual.bits;
+  }
+}
+
+// The text that a regular expression matches; absent where it matches several texts. A dot counts
+// as itself: names of modules have few other letters in its place.
+std::optional<std::string> plain_text_of(std::string_view pattern) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    char letter = pattern[i];
+    if (letter == '\\' && i + 1 < pattern.size() && pattern[i + 1] == '.') {
+      letter = pattern[++i];
+    } else if (std::string_view("^$*+?{}[]()|\\").find(letter) != std::string_view::npos) {
+      return std::nullopt;
+    }
+    text += letter;
+  }
+  return text;
+}
+
 // VPTQ: sizes of each layer, and the lengths of its vectors, first of outliers.
 void read_layers_of_vptq(const QuantizationJson& json, QuantizationConfig& config) {
   const QuantizationJson* layers = object_in(json, "config_for_layers");
@@ -71,6 +101,7 @@ void read_quantization(const QuantizationJson& json, QuantizationConfig& config)
   if (method != json.end() && method->is_string()) config.method = method->get<std::string>();
   config.usual = quantization_in(json);
   read_groups(json, config);
+  read_patterns(json, config);
   read_layers_of_vptq(json, config);
   // HQQ keeps its numbers two levels down.
   if (const auto* hqq = object_in(json, "quant_config")) {
@@ -102,6 +133,34 @@ const QuantizationJson* quantization_of(const QuantizationJson& json) {
 const Quantization& QuantizationConfig::of(std::string_view module) const {
   const auto found = by_module.find(std::string(module));
   return found == by_module.end() ? usual : found->second;
+}
+
+std::uint64_t QuantizationConfig::bits_by_pattern(std::string_view module) const {
+  std::optional<std::uint64_t> stated;
+  bool has_unclear = false;
+  bool is_uniform = true;
+  for (const auto& [pattern, bits] : patterns) {
+    if (bits != usual.bits) is_uniform = false;
+    const auto text = plain_text_of(pattern);
+    if (!text) has_unclear = true;
+    if (!text || module.find(*text) == module.npos) continue;
+    if (stated.value_or(bits) != bits) return 0;
+    stated = bits;
+  }
+  if (is_uniform) return usual.bits;
+  return has_unclear ? 0 : stated.value_or(usual.bits);
+}
+
+bool QuantizationConfig::may_have(std::uint64_t bits) const {
+  bool is_stated = usual.bits > 0;
+  bool is_found = usual.bits == bits;
+  const auto look_at = [&](const Quantization& other) {
+    is_stated = is_stated || other.bits > 0;
+    is_found = is_found || other.bits == bits;
+  };
+  for (const Quantization& group : groups) look_at(group);
+  for (const auto& [name, own] : by_module) look_at(own);
+  return is_found || !is_stated;
 }
 
 QuantizationConfig read_quantization_config(const std::filesystem::path& folder) {

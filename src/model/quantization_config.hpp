@@ -26,9 +26,16 @@ struct QuantizationConfig {
   Quantization usual;
   std::vector<Quantization> groups;               ///< of compressed-tensors
   std::map<std::string, Quantization> by_module;  ///< of MLX and VPTQ
+  std::map<std::string, std::uint64_t> patterns;  ///< of Gemma: bits by a pattern in the name
 
   /// Of the module with that name.
   const Quantization& of(std::string_view module) const;
+
+  /// Bits of the module by Gemma's patterns; 0 where that takes more than plain text to decide.
+  std::uint64_t bits_by_pattern(std::string_view module) const;
+
+  /// False if the config states numbers of bits, and this is none of them.
+  bool may_have(std::uint64_t bits) const;
 };
 
 /// Reads quantization_config (or `quantization`) of config.json, also in its text_config, else
