@@ -260,6 +260,14 @@ void check_no_lost_index(const fs::path& folder, const std::vector<std::string>&
   }
 }
 
+// Whether both are named as shards of one set.
+bool are_shards(const std::string& name, const ModelPart& part) {
+  const auto shard = parse_shard_name(name);
+  const auto other = parse_shard_name(part.path.filename().string());
+  return shard && other && shard->total > 1 && shard->total == other->total &&
+         shard->prefix == other->prefix && shard->suffix == other->suffix;
+}
+
 }  // namespace
 
 fs::path hugging_face_snapshot(const fs::path& folder) {
@@ -326,16 +334,33 @@ FolderModel find_model_in_folder(const fs::path& folder) {
   refuse_empty(folder, listed);
 }
 
-std::string passed_over_note(const FolderModel& found, const std::vector<ModelPart>& parts) {
+std::vector<std::string> passed_over_notes(const FolderModel& found,
+                                           const std::vector<ModelPart>& parts) {
   std::vector<std::string> others = found.others;
   std::erase_if(others, [&](const std::string& name) {
     return std::ranges::any_of(
         parts, [&](const ModelPart& part) { return part.path == found.file.parent_path() / name; });
   });
-  if (others.empty()) return {};
-  return "the folder holds " + base::plain_count_of(others.size() + 1, "model") + "; this is " +
-         in_quotes(found.file.filename().string()) + "; name " +
-         (others.size() > 1 ? "one of " : "") + listing(others) + " to load it";
+  std::vector<std::string> unlisted;
+  std::erase_if(others, [&](const std::string& name) {
+    const bool is_of_set =
+        std::ranges::any_of(parts, [&](const ModelPart& part) { return are_shards(name, part); });
+    if (is_of_set) unlisted.push_back(name);
+    return is_of_set;
+  });
+  const std::string file = in_quotes(found.file.filename().string());
+  std::vector<std::string> notes;
+  if (!unlisted.empty()) {
+    notes.push_back(file + " does not list " + listing(unlisted) + ", which " +
+                    (unlisted.size() > 1 ? "are" : "is") +
+                    " not read; if the model has more tensors, download the index again");
+  }
+  if (!others.empty()) {
+    notes.push_back("the folder holds " + base::plain_count_of(others.size() + 1, "model") +
+                    "; this is " + file + "; name " + (others.size() > 1 ? "one of " : "") +
+                    listing(others) + " to load it");
+  }
+  return notes;
 }
 
 }  // namespace hiptool::model

@@ -31,8 +31,9 @@ FolderModel find_model_in_folder(const std::filesystem::path& folder);
 /// names, else the only one. Throws Error(input_failed) where there is none.
 std::filesystem::path hugging_face_snapshot(const std::filesystem::path& folder);
 
-/// "the folder holds 3 models; ..." where there are others that are not part of the model; else
-/// empty.
-std::string passed_over_note(const FolderModel& found, const std::vector<ModelPart>& parts);
+/// Of the files that are not part of the model: shards of its set that its index does not list, and
+/// other models ("the folder holds 3 models; ..."). Empty where there are none.
+std::vector<std::string> passed_over_notes(const FolderModel& found,
+                                           const std::vector<ModelPart>& parts);
 
 }  // namespace hiptool::model

@@ -107,7 +107,7 @@ std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
   contents->path = path;
   if (!contents->folder) contents->folder = contents->parts.front().path.parent_path();
   note_unfinished(*contents, diagnostics);
-  if (const std::string note = model::passed_over_note(found, contents->parts); !note.empty()) {
+  for (const std::string& note : model::passed_over_notes(found, contents->parts)) {
     diagnostics.move_to(path);
     diagnostics.note(note);
   }

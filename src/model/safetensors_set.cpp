@@ -200,6 +200,7 @@ class Index {
   void read_file_name(JsonReader& json, const Place& place, std::string& name) {
     json.want(Kind::text, place, "the file's name");
     const bool fits = json.read_text(name, most_file_name_bytes);
+    while (name.starts_with("./")) name.erase(0, 2);
     if (!fits || !is_path_below(name)) refuse_name(place, name);
   }
 

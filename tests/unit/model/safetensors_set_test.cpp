@@ -87,9 +87,10 @@ TEST_CASE("safetensors set: a shard without its index is a file of its own") {
 
 TEST_CASE("safetensors set: names that leave the folder are refused") {
   const ShardSet set;
-  for (const char* name : {"../secret.safetensors", "/etc/passwd", "", ".", "..",
-                           "a\\\\b.safetensors", "a\\u0000b", "a\\nb", "sub/../../secret",
-                           "sub/../b", "./b", "sub//b", "sub/", "sub/.", "a/b/c/d/e/f/g/h/i/j"}) {
+  for (const char* name :
+       {"../secret.safetensors", "/etc/passwd", "", ".", "..", "a\\\\b.safetensors", "a\\u0000b",
+        "a\\nb", "sub/../../secret", "sub/../b", "./", "././..", ".//b", "./../b", "sub//b", "sub/",
+        "sub/.", "a/b/c/d/e/f/g/h/i/j"}) {
     CAPTURE(name);
     check_message(set.refusal_of_map("{\"a\":\"" + second_name + "\",\"z\":\"" + name + "\"}"),
                   "corrupt_data", "index.json: tensor 'z' at offset ",
@@ -223,6 +224,38 @@ TEST_CASE("safetensors set: files in folders below the index") {
   CHECK(model.find("a")->file == 1);
   std::filesystem::remove(folder / "other" / "x.safetensors");
   check_message(refusal_of(folder), "input_failed", "other/x.safetensors", "it is missing");
+}
+
+TEST_CASE("safetensors set: a path from the index's folder on may begin with ./") {
+  // os.path.join(folder, "./x") is what transformers opens.
+  const ShardSet set;
+  set.write_index(R"({"a":"./)" + second_name + R"(","z":"././)" + first_name + R"("})");
+  for (const auto& given : {set.index(), set.second(), set.folder.path()}) {
+    const ModelFile model = ModelFile::open(given, {true});
+    REQUIRE(model.files().size() == 2);
+    CHECK(model.files()[0].path == set.first());
+    CHECK(model.warnings().empty());
+  }
+}
+
+TEST_CASE("safetensors set: a shard that the index does not list") {
+  const ShardSet set;
+  set.write_index(R"({"z":")" + first_name + "\"}", "{}");
+  const std::string other = (set.folder.path() / "other.safetensors").string();
+  const auto warnings = [&] {
+    const ModelFile model = ModelFile::open(set.folder.path());
+    CHECK(model.files().size() == 1);
+    return std::vector<std::string>(model.warnings().begin(), model.warnings().end());
+  };
+  REQUIRE(warnings().size() == 1);
+  check_message(warnings()[0], set.folder.path().string(),
+                "'model.safetensors.index.json' does not list " + ("'" + second_name + "'"),
+                "which is not read", "download the index again");
+  CHECK(warnings()[0].find("to load it") == std::string::npos);
+  write_file(other, one_tensor("o", 3));
+  REQUIRE(warnings().size() == 2);
+  check_message(warnings()[1], set.folder.path().string(), "the folder holds 2 models",
+                "name 'other.safetensors' to load it");
 }
 
 TEST_CASE("safetensors set: links below the index that lead out of its folder") {
