@@ -55,7 +55,8 @@ std::string ollama_hint(const model::RemoteName& name, const GetEnvironment& get
     return "not a local path; Ollama's folder " + folder->string() +
            " may not be read by this user: use `sudo`, or join the group of the folder";
   }
-  const std::string prefix = name.organisation.empty() ? "" : name.organisation + "/";
+  std::string prefix = name.host.empty() ? "" : name.host + "/";
+  if (!name.organisation.empty()) prefix += name.organisation + "/";
   const std::string pulled = prefix + name.name + (name.tag.empty() ? "" : ":" + name.tag);
   return "not a local path, and in no cache of this machine; after `ollama pull " + pulled +
          "` name it again, or " +
@@ -98,10 +99,19 @@ std::optional<NamedModel> name_in_caches(std::string_view path) {
   const bool is_web = remove_prefix(path, "https://") || remove_prefix(path, "http://");
   remove_prefix(path, "www.");
   if (is_web) path = path.substr(0, path.find_first_of("?#"));
-  for (const std::string_view host : {"huggingface.co/", "hf.co/", "hf://", "modelscope.cn/models/",
-                                      "ollama.com/library/", "ollama.com/"}) {
-    if (remove_prefix(path, host)) break;
-  }
+  struct Site {
+    std::string_view start;
+    const char* host;
+  };
+  constexpr std::array sites{Site{"huggingface.co/", "hf.co"},
+                             Site{"hf.co/", "hf.co"},
+                             Site{"hf://", "hf.co"},
+                             Site{"modelscope.cn/models/", "modelscope.cn"},
+                             Site{"ollama.com/library/", "registry.ollama.ai"},
+                             Site{"ollama.com/", "registry.ollama.ai"}};
+  const auto* site = std::find_if(sites.begin(), sites.end(), [&path](const Site& each) {
+    return remove_prefix(path, each.start);
+  });
   NamedModel found;
   for (const std::string_view page : {"/tree/", "/blob/", "/resolve/"}) {
     const std::size_t at = path.find(page);
@@ -117,6 +127,7 @@ std::optional<NamedModel> name_in_caches(std::string_view path) {
   const auto name = model::parse_remote_name(path);
   if (!name || is_model_file_name(path)) return std::nullopt;
   found.name = *name;
+  if (site != sites.end()) found.name.host = site->host;
   return found;
 }
 
@@ -172,8 +183,9 @@ std::optional<std::string> download_hint(const std::string& path, const GetEnvir
   }
   // A wrong name in a folder that exists is a wrong name.
   std::error_code ignored;
-  if (fs::exists(name->organisation, ignored)) return std::nullopt;
-  return hugging_face_hint(*name);
+  const bool has_host = !name->host.empty();
+  if (fs::exists(has_host ? name->host : name->organisation, ignored)) return std::nullopt;
+  return has_host ? ollama_hint(*name, getenv) : hugging_face_hint(*name);
 }
 
 std::vector<model::LocalModel> models_named(const std::string& path, const GetEnvironment& getenv) {

@@ -2,6 +2,7 @@
 #include "model/local_models.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,22 @@ bool is_name(std::string_view word) {
            return is_letter_or_digit(letter) || letter == '.' || letter == '_' || letter == '-';
          });
 }
+
+// A domain or "localhost", with or without a port; no folder such as "v1.0".
+bool is_host(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const bool has_port = colon != text.npos;
+  const std::string_view host = text.substr(0, colon);
+  const std::string_view last = host.substr(host.rfind('.') + 1);
+  const bool is_domain =
+      last.size() < host.size() && last.size() > 1 &&
+      std::ranges::none_of(last, [](char letter) { return letter >= '0' && letter <= '9'; });
+  if (!is_name(host) || !(is_domain || host == "localhost" || has_port)) return false;
+  return !has_port || base::parse_number<std::uint16_t>(text.substr(colon + 1)).has_value();
+}
+
+constexpr const char* ollama_host = "registry.ollama.ai";
+constexpr std::array<std::string_view, 2> hugging_face_hosts{"hf.co", "huggingface.co"};
 
 std::string variable(const EnvironmentReader& getenv, const char* name) {
   return getenv(name).value_or("");
@@ -138,9 +155,10 @@ class CacheSearch {
   }
 
   std::vector<LocalModel> run() {
-    search_hugging_face();
+    if (!is_of_registry()) search_hugging_face();
     search_ollama();
     search_docker();
+    if (is_of_registry()) return std::move(found_);
     search_lm_studio();
     search_llama_cpp();
     search_model_scope();
@@ -148,6 +166,13 @@ class CacheSearch {
   }
 
  private:
+  bool is_of_hugging_face() const { return base::contains(hugging_face_hosts, name_.host); }
+  // Whether the host is none that the caches leave out of their names.
+  bool is_of_registry() const {
+    return !name_.host.empty() && !is_of_hugging_face() && name_.host != ollama_host &&
+           name_.host != "modelscope.cn";
+  }
+
   void add(const fs::path& path, const char* program) {
     std::error_code ignored;
     const fs::path real = fs::weakly_canonical(path, ignored);
@@ -182,12 +207,17 @@ class CacheSearch {
   }
 
   void search_ollama() {
+    std::vector<std::string> hosts;
+    if (!is_of_hugging_face()) hosts.push_back(name_.host);
+    if (name_.host.empty() || is_of_hugging_face()) {
+      hosts.insert(hosts.end(), hugging_face_hosts.begin(), hugging_face_hosts.end());
+    }
+    RemoteName name = name_;
     for (const fs::path& folder : ollama_folders(getenv_)) {
       if (!is_folder(folder / "manifests")) continue;
-      for (const fs::path& manifest :
-           {ollama_manifest(folder, name_), folder / "manifests" / "hf.co" / name_.organisation /
-                                                name_.name /
-                                                (name_.tag.empty() ? "latest" : name_.tag)}) {
+      for (const std::string& host : hosts) {
+        name.host = host;
+        const fs::path manifest = ollama_manifest(folder, name);
         if (is_file(manifest)) add(manifest, "Ollama");
       }
     }
@@ -212,7 +242,8 @@ class CacheSearch {
     if (auto path = variable(getenv_, "MODELS_PATH"); !path.empty()) {
       stores.insert(stores.begin(), path);
     }
-    std::string wanted = name_.organisation.empty() ? "" : name_.organisation + "/";
+    std::string wanted = is_of_registry() ? name_.host + "/" : "";
+    if (!name_.organisation.empty()) wanted += name_.organisation + "/";
     wanted += name_.name + (name_.tag.empty() ? "" : ":" + name_.tag);
     wanted = docker_name(wanted);
     for (const fs::path& store : stores) {
@@ -294,6 +325,11 @@ class CacheSearch {
 
 std::optional<RemoteName> parse_remote_name(std::string_view text) {
   RemoteName found;
+  if (std::ranges::count(text, '/') == 2) {
+    found.host = text.substr(0, text.find('/'));
+    text.remove_prefix(found.host.size() + 1);
+    if (!is_host(found.host)) return std::nullopt;
+  }
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     found.organisation = text.substr(0, slash);
@@ -334,7 +370,7 @@ std::vector<fs::path> ollama_folders(const EnvironmentReader& getenv) {
 }
 
 fs::path ollama_manifest(const fs::path& folder, const RemoteName& name) {
-  return folder / "manifests" / "registry.ollama.ai" /
+  return folder / "manifests" / (name.host.empty() ? ollama_host : name.host) /
          (name.organisation.empty() ? "library" : name.organisation) / name.name /
          (name.tag.empty() ? "latest" : name.tag);
 }

@@ -13,8 +13,9 @@ namespace hiptool::model {
 /// The value of an environment variable; absent if it is not set.
 using EnvironmentReader = std::function<std::optional<std::string>(const char* name)>;
 
-/// A name as "ORGANISATION/NAME:TAG", of which only NAME must be there.
+/// A name as "HOST/ORGANISATION/NAME:TAG", of which only NAME must be there.
 struct RemoteName {
+  std::string host;  ///< "hf.co", "localhost:5000"
   std::string organisation;
   std::string name;
   std::string tag;
@@ -31,7 +32,8 @@ struct LocalModel {
 
 /// Searched in the caches of Hugging Face, Ollama, Docker Model Runner, LM Studio, llama.cpp
 /// and ModelScope; never downloaded. A tag chooses a file ("Q4_K_M") where a cache has no tags. A
-/// model that two caches share is listed once.
+/// model that two caches share is listed once. Only Ollama and Docker have names with a host that
+/// is not Hugging Face, ModelScope or Ollama.
 std::vector<LocalModel> find_local_models(const RemoteName& name, const EnvironmentReader& getenv);
 
 /// The folder in which huggingface_hub keeps the repository, whether it is there or not.

@@ -242,6 +242,26 @@ class Caches(Folders):
         manifest = self.ollama(self.folder / "o", "hf.co/org/name/Q4_K_M")
         self.found("hf.co/org/name:Q4_K_M", manifest, OLLAMA_MODELS=str(self.folder / "o"))
 
+    def test_ollama_of_other_registries(self):
+        """The host of a name is a folder of the manifests.
+
+        github.com/ollama/ollama, types/model/name.go: Name.Filepath() is host/namespace/model/tag.
+        """
+        models = self.folder / "o"
+        for place, names in (
+                ("modelscope.cn/Qwen/Q-GGUF/Q4_K_M",
+                 ("modelscope.cn/Qwen/Q-GGUF:Q4_K_M", "modelscope.cn/models/Qwen/Q-GGUF:Q4_K_M")),
+                ("huggingface.co/o/r/latest",
+                 ("huggingface.co/o/r", "hf.co/o/r", "o/r", "https://huggingface.co/o/r")),
+                ("registry.ollama.ai/library/ll/1b", ("registry.ollama.ai/library/ll:1b",)),
+                ("registry.example.com/team/it/v1", ("registry.example.com/team/it:v1",)),
+                ("localhost:5000/team/it/latest", ("localhost:5000/team/it",))):
+            manifest = self.ollama(models, place)
+            for name in names:
+                self.found(name, manifest, OLLAMA_MODELS=str(models))
+        for name in ("other.example.com/team/it:v1", "team/it:v1", "hf.co/Qwen/Q-GGUF:Q4_K_M"):
+            self.load(name, code=4, OLLAMA_MODELS=str(models))
+
     def test_docker_model_runner(self):
         manifest = self.docker(self.folder / ".docker" / "models", "docker.io/ai/smol:latest",
                                "ai/smol:360M")

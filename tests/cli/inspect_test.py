@@ -470,8 +470,7 @@ class Elsewhere(Inspect):
                 ("https://example.org/m.gguf", "`curl -LO https://example.org/m.gguf`"),
                 ("http://example.org/m.gguf?a=1&b='2'",
                  "`curl -LO 'http://example.org/m.gguf?a=1&b='\\''2'\\'''`"),
-                (resolve, f"`curl -LO {resolve}`"),
-                (langchain, f"`curl -LO {langchain}`"),
+                (resolve, f"`curl -LO {resolve}`"), (langchain, f"`curl -LO {langchain}`"),
                 ("hf.co/unsloth/Qwen3.5-4B-GGUF:Q4_K_M",
                  "`hf download unsloth/Qwen3.5-4B-GGUF --include '*Q4_K_M*'`"),
                 ("https://huggingface.co/o/n/blob/main/m.gguf?download=true",
@@ -481,12 +480,13 @@ class Elsewhere(Inspect):
                 ("hf.co/o/n:Q4_K_M", "`hf download o/n --include '*Q4_K_M*'`"),
                 ("Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B`"),
                 ("llama3.2:1b", "`ollama pull llama3.2:1b`"),
+                ("localhost:5000/o/n", "`ollama pull localhost:5000/o/n`"),
                 ("https://ollama.com/library/llama3.2:1b", "`ollama pull llama3.2:1b`")):
             self.assertIn(command, self.hints(name), name)
 
     def test_other_names_are_missing_files(self):
         (self.folder / "there").mkdir()
-        for name in ("model.gguf", "dir/model.gguf", "a/b/c", "there/name", "model", "../x/y"):
+        for name in ("model.gguf", "d/model.gguf", "a/b/c", "v1.0/a/b", "there/name", "m", "../x"):
             self.assertNotRegex(self.hints_of_missing(name), "curl|hf download|ollama pull")
 
     def hints_of_missing(self, name):
