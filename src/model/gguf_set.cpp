@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -79,7 +80,7 @@ class SetReader {
           "the file is one of " + std::to_string(count) +
               " of a split model (split.count), but its name is not of the form "
               "NAME-00001-of-00002.gguf, by which the others are found",
-          "give all files of the set their names back");
+          naming_hint());
     }
     if (name->total != count) {
       diagnostics_.corrupt(metadata_place,
@@ -94,6 +95,18 @@ class SetReader {
     check_present(paths, "the set of " + std::to_string(count) + " that " + in_quotes(file_name) +
                              " belongs to");
     return paths;
+  }
+
+  // A file of a cache is found by its name there, and other links have the model's.
+  std::string naming_hint() const {
+    std::error_code ignored;
+    const bool is_blob = published_sha256(path_) && !fs::is_symlink(path_, ignored);
+    if (!is_blob) return "give all files of the set their names back";
+    if (const auto link = link_in_snapshots(path_)) {
+      return "name the link to it in the cache: " + link->string();
+    }
+    return "the file is a blob of a cache: do not rename it, but name the model of which it is "
+           "part";
   }
 
   void read_shards(const std::vector<fs::path>& paths) {

@@ -38,6 +38,19 @@ std::optional<fs::path> link_target(const fs::path& path) {
   return (path.parent_path() / target).lexically_normal();
 }
 
+// The first link in the folder, or a few folders below it, that leads to a file of that name.
+std::optional<fs::path> link_below(const fs::path& folder, const fs::path& name, int folders) {
+  for (const fs::path& path : base::list_folder(folder)) {
+    std::error_code error;
+    if (const auto target = link_target(path)) {
+      if (target->filename() == name) return path;
+    } else if (folders > 0 && fs::is_directory(path, error)) {
+      if (auto found = link_below(path, name, folders - 1)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_sha256(std::string_view text) {
@@ -102,6 +115,13 @@ std::optional<std::string> downloaded_sha256(const fs::path& path) {
     if (is_sha256(etag)) return etag;
   }
   return std::nullopt;
+}
+
+std::optional<fs::path> link_in_snapshots(const fs::path& blob) {
+  constexpr int most_folders = 3;  // snapshots/REVISION/FOLDER
+  const fs::path blobs = blob.parent_path();
+  if (blobs.filename() != "blobs") return std::nullopt;
+  return link_below(blobs.parent_path() / "snapshots", blob.filename(), most_folders);
 }
 
 std::optional<std::string> why_missing(const fs::path& path) {

@@ -42,6 +42,10 @@ std::optional<std::string> published_sha256(const std::filesystem::path& path);
 /// its SHA-256, of a small one a git hash, which is ignored.
 std::optional<std::string> downloaded_sha256(const std::filesystem::path& path);
 
+/// The link to that blob in a snapshot of the Hugging Face cache, which has the file's name; absent
+/// where there is none.
+std::optional<std::filesystem::path> link_in_snapshots(const std::filesystem::path& blob);
+
 /// Why the path cannot be opened, for a message: "it is missing", "it is a link to a file that is
 /// missing", "its download is not finished"; nothing when a file is there.
 std::optional<std::string> why_missing(const std::filesystem::path& path);

@@ -90,6 +90,34 @@ TEST_CASE("gguf set: a missing file is named") {
                 "(and 1 other file of it)");
 }
 
+TEST_CASE("gguf set: a shard in a cache keeps its name, and a link with the other name is named") {
+  namespace fs = std::filesystem;
+  const Set set;
+  set.write();
+  const fs::path root = set.folder.path() / "models--o--r";
+  const fs::path blob = root / "blobs" / std::string(64, 'b');
+  const fs::path link = root / "snapshots" / "abc" / "sub" / "m-00002-of-00003.gguf";
+  fs::create_directories(blob.parent_path());
+  fs::create_directories(link.parent_path());
+  fs::copy_file(set.path(2), blob);
+  const auto hint_of = [](const fs::path& path) {
+    try {
+      static_cast<void>(ModelFile::open(path));
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string("accepted");
+  };
+  const std::string without = hint_of(blob);
+  CHECK(without.find("names back") == std::string::npos);
+  CHECK(without.find("do not rename") != std::string::npos);
+  fs::create_symlink("../../../blobs/" + blob.filename().string(), link);
+  CHECK(hint_of(blob) == "name the link to it in the cache: " + link.string());
+  // A file that is in no cache has lost its name.
+  fs::rename(set.path(2), set.folder.path() / "lost.gguf");
+  CHECK(hint_of(set.folder.path() / "lost.gguf") == "give all files of the set their names back");
+}
+
 TEST_CASE("gguf set: names and counts that contradict each other") {
   Set set;
   const auto renamed = set.folder.path() / "renamed.gguf";
