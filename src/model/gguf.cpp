@@ -250,6 +250,12 @@ std::uint64_t parse_gguf(const base::File& file, bool opaque, Diagnostics& diagn
   return parser.data_end();
 }
 
+std::uint64_t bytes_after_gguf(std::uint64_t file_bytes, std::uint64_t data_end,
+                               std::uint64_t alignment) {
+  const std::uint64_t end = checked_align(data_end, alignment).value_or(file_bytes);
+  return file_bytes > end ? file_bytes - end : 0;
+}
+
 void check_gguf_model(Diagnostics& diagnostics, const Contents& contents) {
   constexpr Place place{"metadata", {}, 24};
 

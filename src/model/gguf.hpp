@@ -17,6 +17,10 @@ inline constexpr std::string_view gguf_magic = "GGUF";
 std::uint64_t parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics,
                          Metadata& metadata, Contents& contents);
 
+/// Bytes of the file after the data, which end there, and their padding to the alignment.
+std::uint64_t bytes_after_gguf(std::uint64_t file_bytes, std::uint64_t data_end,
+                               std::uint64_t alignment);
+
 /// Reads a GGUF model: the file, or all files of the set that it is one of (llama.cpp's gguf-split:
 /// keys split.no, split.count, split.tensors.count; names PREFIX-00001-of-00003.gguf).
 void parse_gguf_model(const std::filesystem::path& path, bool opaque, Diagnostics& diagnostics,

@@ -54,9 +54,22 @@ class SetReader {
       diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set", set_hint);
     }
     const std::uint64_t end = parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
-    const auto other = gguf_behind(file, end, number(metadata, "general.alignment").value_or(32));
+    const std::uint64_t alignment = number(metadata, "general.alignment").value_or(32);
+    const auto other = gguf_behind(file, end, alignment);
+    if (!other) note_bytes_after(bytes_after_gguf(file.size_bytes(), end, alignment));
     file.check_unchanged(file.size_bytes(), file.stamp());
     return other;
+  }
+
+  void note_bytes_after(std::uint64_t bytes) {
+    if (bytes == 0) return;
+    const bool has_tensors =
+        !contents_.tensors.empty() && contents_.tensors.back().file + 1 == contents_.parts.size();
+    diagnostics_.note(base::plain_count_of(bytes, "byte") +
+                      (bytes == 1 ? " follows the " : " follow the ") +
+                      (has_tensors ? "last tensor" : "header") +
+                      "; compare the file's size with the publisher's: a transfer in text mode "
+                      "(FTP's ASCII) adds bytes all over a file");
   }
 
   std::optional<std::uint64_t> number(const Metadata& metadata, std::string_view key) const {

@@ -70,6 +70,24 @@ class PackedWeights(ModelKinds):
                 self.assertEqual(plan["model"]["parameters"], 64 * 128)
 
 
+class BytesAfter(ModelKinds):
+    def test_bytes_after_the_last_tensor_are_no_header(self):
+        """As a transfer in text mode leaves them; gguf-py ends a file at the last tensor."""
+        path = self.folder / "m.gguf"
+        header_bytes = gguf(path, [tensor("t", 0)], 32)
+        shown = run("inspect", str(path)).stdout
+        header = f"header ({header_bytes} B)"
+        self.assertIn(header, shown)
+        self.assertNotIn("after the last tensor", shown)
+        with open(path, "ab") as file:
+            file.write(bytes(2048))
+        for options in ([], ["--strict"]):
+            result = run("inspect", str(path), *options)
+            shown = " ".join(result.stdout.split())
+            self.assertIn(header + ", 2.00 KiB after the last tensor", shown)
+            self.assertIn("2048 bytes follow the last tensor", shown)
+
+
 def key(name, value):
     return pair(name, STRING, text(value))
 

@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "model/gguf.hpp"
 #include "model/model_kind.hpp"
 #include "model/parts.hpp"
 #include "report/fields.hpp"
@@ -78,6 +79,22 @@ class FactRows {
   report::Table table_{"", {{"key", ""}, {"value", ""}}, {}};
 };
 
+// Of a GGUF file; safetensors with bytes there are refused.
+std::uint64_t bytes_after_tensors(const ModelFile& model) {
+  if (model.format() != ModelFormat::gguf) return 0;
+  std::vector<std::uint64_t> ends(model.files().size());
+  for (const TensorInfo& tensor : model.tensors()) {
+    ends[tensor.file] = std::max(ends[tensor.file], tensor.file_offset + tensor.size_bytes);
+  }
+  const std::uint64_t alignment = model.unsigned_integer("general.alignment").value_or(32);
+  std::uint64_t bytes = 0;
+  for (std::size_t file = 0; file < ends.size(); ++file) {
+    if (ends[file] == 0) continue;  // of metadata alone
+    bytes += model::bytes_after_gguf(model.files()[file].size_bytes, ends[file], alignment);
+  }
+  return bytes;
+}
+
 void add_format(const ModelFacts& facts, FactRows& rows) {
   const ModelFile& model = facts.model;
   rows.row("format");
@@ -90,7 +107,10 @@ void add_format(const ModelFacts& facts, FactRows& rows) {
   }
   rows.add("", fmt::format("{} ({})", base::count_of(model.tensors().size(), "tensor"),
                            format_size(model.tensor_bytes())));
-  rows.add("", fmt::format("header ({})", format_size(model.file_bytes() - model.tensor_bytes())));
+  const std::uint64_t after = bytes_after_tensors(model);
+  rows.add("", fmt::format("header ({})",
+                           format_size(model.file_bytes() - model.tensor_bytes() - after)));
+  if (after > 0) rows.add("", fmt::format("{} after the last tensor", format_size(after)));
 }
 
 void add_shape(const ModelSummary& summary, FactRows& rows) {

@@ -323,7 +323,7 @@ TEST_CASE("gguf: tensor entries") {
   const auto named = [](const std::string& name) {
     Gguf gguf = one_tensor({8});
     gguf.tensors[0].name = name;
-    return gguf.bytes();
+    return gguf.data(32).bytes();
   };
   CHECK(open_bytes(named(std::string(63, 'n')), true).tensors()[0].name.size() == 63);
   check_refused(named(std::string(64, 'n')), "corrupt_data", "tensor 1 " + at(first_tensor),
@@ -426,4 +426,26 @@ TEST_CASE("gguf: a count that lies costs neither time nor memory") {
   const TemporaryFile file(gguf.bytes());
   std::filesystem::resize_file(file.path(), std::uint64_t{1} << 40);  // sparse
   CHECK_THROWS_AS(ModelFile::open(file.path()), Error);
+}
+
+TEST_CASE("gguf: bytes after the last tensor") {
+  // The writers of llama.cpp and gguf-py pad the last tensor to the alignment, 32 bytes.
+  const auto with = [](std::size_t bytes) {
+    return Gguf().architecture().tensor("t", {5}, 0, 0).data(20 + bytes).bytes();
+  };
+  for (const std::size_t padding : {0u, 11u, 12u}) {
+    CAPTURE(padding);
+    const TemporaryFile file(with(padding));
+    CHECK(ModelFile::open(file.path(), {true}).warnings().empty());
+  }
+  const auto noted = [](const std::string& bytes, std::string_view text) {
+    const TemporaryFile file(bytes);
+    const ModelFile model = ModelFile::open(file.path(), {true});
+    REQUIRE(model.warnings().size() == 1);
+    check_message(model.warnings()[0], file.path().string(), text);
+  };
+  noted(with(13), "1 byte follows the last tensor");
+  noted(with(12 + 1024), "1024 bytes follow the last tensor");
+  // Without tensors the header ends the file.
+  noted(Gguf().architecture().bytes() + std::string(40, 'x'), "bytes follow the header");
 }
