@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 #include "model/config_file.hpp"
 #include "model/text.hpp"
@@ -101,20 +102,31 @@ std::optional<std::string> first_text(const ModelFile& model,
   return std::nullopt;
 }
 
-// adapter_config.json of PEFT, next to the file.
-std::optional<std::string> base_in_adapter_config(const ModelFile& model) {
-  if (model.files().empty()) return std::nullopt;
+// A text in PEFT's adapter_config.json next to the file.
+std::optional<std::string> text_in_adapter_config(const ModelFile& model, const char* key) {
+  if (model.format() != ModelFormat::safetensors || model.files().empty()) return std::nullopt;
   nlohmann::json json;
   const auto path = model.files().front().path.parent_path() / "adapter_config.json";
   if (!read_config_file(path, json).empty()) return std::nullopt;
-  const auto name = json.find("base_model_name_or_path");
+  const auto name = json.find(key);
   if (name == json.end() || !name->is_string()) return std::nullopt;
   return name->get<std::string>();
 }
 
+// PEFT has more methods than LoRA: IA3, PROMPT_TUNING, LOHA.
+std::string adapter_name(const ModelFile& model) {
+  const std::string method = text_in_adapter_config(model, "peft_type").value_or("LORA");
+  if (base::equals_ignoring_case(method, "LORA")) return "LoRA adapter";
+  const bool is_plain = !method.empty() && std::ranges::all_of(method, [](char letter) {
+    return (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= '0' && letter <= '9') || letter == '_';
+  });
+  return is_plain ? method + " adapter" : "adapter";
+}
+
 std::optional<std::string> base_model_of(const ModelFile& model) {
   if (model.format() == ModelFormat::safetensors) {
-    if (auto base = base_in_adapter_config(model)) return base;
+    if (auto base = text_in_adapter_config(model, "base_model_name_or_path")) return base;
     return first_text(model, {"ss_base_model_version", "ss_sd_model_name"});
   }
   return first_text(model, {"general.base_model.0.repo_url", "general.base_model.0.name"});
@@ -129,7 +141,7 @@ ModelKind find_model_kind(const Contents& contents) {
 std::string model_kind_name(const ModelFile& model) {
   switch (model.kind()) {
     case ModelKind::model: return "model";
-    case ModelKind::adapter: return "LoRA adapter";
+    case ModelKind::adapter: return adapter_name(model);
     case ModelKind::control_vector: return "control vector";
     case ModelKind::imatrix: return "importance matrix (imatrix)";
     case ModelKind::projector: return "multimodal projector (mmproj)";
@@ -169,10 +181,10 @@ std::string goes_with(const ModelFile& model) {
 
 void require_model(const ModelFile& model, const char* operation) {
   if (model.kind() == ModelKind::model) return;
-  const bool takes_an = model.kind() == ModelKind::imatrix;
+  const std::string name = model_kind_name(model);
+  const bool takes_an = std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos;
   throw Error(ErrorCode::input_failed, operation,
-              model.path().string() + " is " + (takes_an ? "an " : "a ") + model_kind_name(model) +
-                  ", not a model",
+              model.path().string() + " is " + (takes_an ? "an " : "a ") + name + ", not a model",
               goes_with(model));
 }
 

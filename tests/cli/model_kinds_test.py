@@ -166,6 +166,20 @@ class FilesThatAccompanyAModel(ModelKinds):
         (folder / "tokenizer.json").write_text('{"added_tokens": []}')
         self.check(folder, "adapter", "LoRA adapter", "base model ('org/base')")
 
+    def test_adapters_of_other_methods(self):
+        """github.com/huggingface/peft, utils/peft_types.py: PeftType; vLLM loads LoRA alone."""
+        for method, name, stored in (
+                ("IA3", "IA3 adapter", "base_model.model.l.0.q_proj.ia3_l"),
+                ("PROMPT_TUNING", "PROMPT_TUNING adapter", "prompt_embeddings"),
+                ("lora", "LoRA adapter", "base_model.model.l.0.q_proj.lora_A.weight")):
+            folder = self.folder / method
+            write_safetensors(folder / "adapter_model.safetensors", [(stored, "F32", (4, 4))])
+            (folder / "adapter_config.json").write_text(json.dumps(
+                {"peft_type": method, "base_model_name_or_path": "org/base"}))
+            self.check(folder, "adapter", name, "base model ('org/base')")
+        (folder / "adapter_config.json").write_text('{"peft_type": "a\\nb", "x": 1}')
+        self.assertIn(": adapter", run("inspect", str(folder)).stdout.splitlines()[0])
+
     def test_adapter_of_an_image_model(self):
         """PixArt-alpha/PixArt-sigma issue 47."""
         path = write_safetensors(self.folder / "detail.safetensors",
