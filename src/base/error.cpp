@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -61,14 +62,16 @@ Error Error::about(std::string_view object) const {
 }
 
 std::string Error::cause() const {
-  std::string text = fields_->message.substr(0, fields_->message.find('\n'));
+  // The object is removed first, as a path may have line breaks itself.
+  std::string text = fields_->message;
   if (!fields_->object.empty()) {
     if (const std::string start = fields_->object + ": "; text.starts_with(start)) {
       text.erase(0, start.size());
-    } else if (const auto at = text.find(" " + fields_->object + ":"); at != std::string::npos) {
+    } else if (const auto at = text.find(" " + fields_->object + ":"); at < text.find('\n')) {
       text.erase(at, fields_->object.size() + 1);
     }
   }
+  text.resize(std::min(text.find('\n'), text.size()));
   if (text.ends_with(':')) text.pop_back();
   return text;
 }

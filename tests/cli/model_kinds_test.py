@@ -92,6 +92,17 @@ def key(name, value):
     return pair(name, STRING, text(value))
 
 
+class LineBreaks(ModelKinds):
+    def test_a_reason_is_whole_whatever_the_path_has(self):
+        for name in ("a\nb", "plain"):
+            folder = self.folder / name
+            folder.mkdir()
+            gguf(folder / "m.gguf", [tensor("t", 0)], 32)
+            model = self.document("inspect", folder / "m.gguf")["models"][0]
+            self.assertEqual(model["prove"]["refusal"],
+                             "the metadata lack 'llama.block_count'")
+
+
 class FilesThatAccompanyAModel(ModelKinds):
     """What `load` and `inspect` say of them, and that nothing is computed with them."""
 

@@ -58,12 +58,12 @@ std::uint64_t host_bytes_of(const DecoderSpec& spec, std::uint64_t tokens, std::
 }
 
 std::string refusal_of(const Error& error, const ModelFile& model) {
-  std::string reason = error.cause();
-  for (const std::string& part :
-       {model.path().string() + ": ", model.files().front().path.parent_path().string() + "/"}) {
-    if (reason.starts_with(part)) reason.erase(0, part.size());
+  std::string reason = error.what();
+  const std::string folder = model.files().front().path.parent_path().string() + "/";
+  if (reason.starts_with(folder) && !reason.starts_with(model.path().string() + ": ")) {
+    reason.erase(0, folder.size());
   }
-  return reason;
+  return Error(error.code(), error.operation(), reason).about(model.path().string()).cause();
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ TEST_CASE("an error has a cause without its object") {
   CHECK(cause("cannot open m: No such file", "") == "cannot open m: No such file");
   CHECK(cause("cannot use 2 files:\na: gone\nb: gone", "") == "cannot use 2 files");
   CHECK(cause("m.gguf2: no such tensor", "m.gguf") == "m.gguf2: no such tensor");
+  CHECK(cause("a\nb/m.gguf: no such tensor", "a\nb/m.gguf") == "no such tensor");
+  CHECK(cause("cannot open a\nb: No such file\nlog", "a\nb") == "cannot open: No such file");
+  CHECK(cause("failed\nlog b: here", "b") == "failed");
 }
 
 TEST_CASE("an error keeps all else when its object is named") {
