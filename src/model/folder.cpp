@@ -104,9 +104,22 @@ bool is_foreign(std::string_view name) {
   return std::ranges::any_of(ends, [name](std::string_view end) { return ends_with(name, end); });
 }
 
-// What wget, rsync and others make of a name while they copy or where it is taken: m.gguf.1.
+bool is_word_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+// What wget, rsync, browsers and others make of a name while they copy or where it is taken:
+// "m.gguf.1", "m.gguf?download=true", "m.gguf (1)". Letters after it make another extension.
 bool is_renamed(std::string_view name) {
-  return name.find(".gguf.") != name.npos || name.find(".safetensors.") != name.npos;
+  for (std::size_t dot = name.find('.', 1); dot < name.size(); dot = name.find('.', dot + 1)) {
+    for (const std::string_view extension : {".gguf", ".safetensors"}) {
+      if (!base::equals_ignoring_case(name.substr(dot, extension.size()), extension)) continue;
+      const std::string_view rest = name.substr(dot + extension.size());
+      if (!rest.empty() && !is_word_letter(rest.front())) return true;
+    }
+  }
+  return false;
 }
 
 Listing list_folder(const fs::path& folder) {

@@ -269,6 +269,25 @@ TEST_CASE("folder: an unfinished download or a single file is no set of pieces")
   }
 }
 
+TEST_CASE("folder: names that browsers and wget make are named") {
+  for (const char* name :
+       {"m.gguf?download=true", "m.gguf (1)", "m.gguf.1", "m.safetensors?download=true", "m.GGUF.1",
+        "m.gguf~", "m.safetensors - Copy", "m.gguf@SynoEAStream"}) {
+    CAPTURE(std::string(name));
+    const TemporaryFolder folder;
+    write_file(folder.path() / name, gguf("t"));
+    check_message(refusal_of(folder.path()), "input_failed", "'" + std::string(name) + "'",
+                  "whose name ends otherwise");
+  }
+  // Words that begin as an extension does, and files about a model.
+  for (const char* name : {"m.ggufs", "m.safetensorsx", "gguf.1", "m-gguf (1)", "m.gguf_info"}) {
+    CAPTURE(std::string(name));
+    const TemporaryFolder folder;
+    write_file(folder.path() / name, gguf("t"));
+    CHECK(refusal_of(folder.path()).find(name) == std::string::npos);
+  }
+}
+
 TEST_CASE("folder: shards of GGUF that cat has joined") {
   const TemporaryFolder folder;
   std::string bytes;
