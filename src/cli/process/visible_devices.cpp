@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "machine/selection.hpp"
 #include "system/pci.hpp"
@@ -68,28 +69,26 @@ std::size_t count_device_nodes(const fs::path& system_root) {
   return count;
 }
 
-// Names of the devices that the driver would show, in its order.
-std::vector<std::string> visible_names(const std::optional<std::string>& visible,
-                                       const fs::path& system_root) {
+// What CUDA_VISIBLE_DEVICES calls the devices that the driver would show, in its order; none where
+// only the driver can tell: it stops at the first invalid name, and shows no device if two names
+// mean the same one, which files do not show of a UUID or of part of one.
+std::vector<std::size_t> visible_numbers(const std::optional<std::string>& visible,
+                                         const fs::path& system_root) {
+  if (has_mig_devices(system_root)) return {};
   const std::size_t gpus = count_device_nodes(system_root);
-  std::vector<std::string> names;
+  std::vector<std::size_t> numbers;
   if (!visible) {
-    if (has_mig_devices(system_root)) return {};
-    for (std::size_t i = 0; i < gpus; ++i) names.push_back(std::to_string(i));
-    return names;
+    for (std::size_t i = 0; i < gpus; ++i) numbers.push_back(i);
+    return numbers;
   }
   for (std::size_t at = 0; at <= visible->size();) {
     const std::size_t end = std::min(visible->find(',', at), visible->size());
-    const std::string name = visible->substr(at, end - at);
-    const auto number = base::parse_number<std::size_t>(name);
-    const bool is_uuid = name.starts_with("GPU-") || name.starts_with("MIG-");
-    // The driver reads the list up to the first name that it does not know.
-    if (!is_uuid && (!number || *number >= gpus)) return {};
-    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
-    names.push_back(name);
+    const auto number = base::parse_number<std::size_t>(visible->substr(at, end - at));
+    if (!number || *number >= gpus || base::contains(numbers, *number)) return {};
+    numbers.push_back(*number);
     at = end + 1;
   }
-  return names;
+  return numbers;
 }
 
 }  // namespace
@@ -100,13 +99,13 @@ std::optional<VisibleDevices> limit_visible_devices(const machine::DeviceSelecti
   const auto ordinals = selected_ordinals(selection, system_root);
   if (!ordinals || ordinals->empty()) return std::nullopt;
   if (!system::identify_gpus(system_root, system::vendor_amd).empty()) return std::nullopt;
-  const std::vector<std::string> names = visible_names(visible, system_root);
-  if (names.size() <= ordinals->size()) return std::nullopt;
-  if (static_cast<std::size_t>(*ordinals->rbegin()) >= names.size()) return std::nullopt;
+  const std::vector<std::size_t> numbers = visible_numbers(visible, system_root);
+  if (numbers.size() <= ordinals->size()) return std::nullopt;
+  if (static_cast<std::size_t>(*ordinals->rbegin()) >= numbers.size()) return std::nullopt;
   VisibleDevices limited;
   for (const int ordinal : *ordinals) {
     if (!limited.variable.empty()) limited.variable += ',';
-    limited.variable += names[static_cast<std::size_t>(ordinal)];
+    limited.variable += std::to_string(numbers[static_cast<std::size_t>(ordinal)]);
     limited.ordinals.push_back(ordinal);
   }
   return limited;

@@ -19,9 +19,9 @@ struct VisibleDevices {
 
 /// The fewest devices that a command with this selection needs. `visible` is the value of
 /// CUDA_VISIBLE_DEVICES, whose forms (numbers, GPU-..., MIG-...) the CUDA C++ Programming Guide
-/// describes. None where that hides no device, where only the driver knows which device is meant
-/// (uuids, bus ids, MIG devices that are not in such a list, lists that it would not read to their
-/// end), and on machines with AMD GPUs, whose runtime reads that variable too.
+/// describes; only a list of numbers is shortened. None where that hides no device, where only the
+/// driver can tell which device is meant (UUIDs, bus ids, MIG devices, lists that it would not read
+/// to their end), and on machines with AMD GPUs, whose runtime reads that variable too.
 std::optional<VisibleDevices> limit_visible_devices(const machine::DeviceSelection& selection,
                                                     const std::optional<std::string>& visible,
                                                     const std::filesystem::path& system_root);

@@ -82,11 +82,22 @@ TEST_CASE("visible devices: the selected ones, with the numbers that they have a
 TEST_CASE("visible devices: a list of the user is counted as the driver counts it") {
   const Gpus gpus(4, 0);
   CHECK(gpus.limited({"nvidia:1"}, "3,2,0") == "2: 1");
-  CHECK(gpus.limited({}, "GPU-8d2f,1") == "GPU-8d2f: 0");
-  CHECK(gpus.limited({"nvidia:1", "nvidia:2"}, "0,MIG-1a,MIG-2b") == "MIG-1a,MIG-2b: 1 2");
-  for (const char* visible : {"", "-1", "0,9", "0,0,1", "0, 1", "NoDevFiles", "1,", "2"}) {
+  CHECK(gpus.limited({"nvidia:1"}, "3,02,0") == "2: 1");
+  for (const char* visible :
+       {"", "-1", "0,9", "0,0,1", "0,00,1", "0, 1", "NoDevFiles", "1,", "2"}) {
     CAPTURE(std::string(visible));
     CHECK(gpus.limited({}, visible) == "");
+  }
+}
+
+// Files do not show whether a UUID exists, nor which number is the same device.
+TEST_CASE("visible devices: a list of the user with a uuid is left to the driver") {
+  const Gpus gpus(4, 0);
+  for (const char* visible : {"GPU-8d2f,1", "0,GPU-ffff,1", "1,GPU-8d2f", "GPU-8d2f4c8a,GPU-8d,2",
+                              "0,1,gpu-8d2f", "0,MIG-1a,MIG-2b", "MIG-GPU-8d2f/1/0,1"}) {
+    CAPTURE(std::string(visible));
+    CHECK(gpus.limited({}, visible) == "");
+    CHECK(gpus.limited({"nvidia:1"}, visible) == "");
   }
 }
 
@@ -113,6 +124,7 @@ TEST_CASE("visible devices: nothing is hidden where it is not clear what is mean
   std::filesystem::create_directories(gpus.folder.path() /
                                       "proc/driver/nvidia/capabilities/gpu1/mig/gi5");
   CHECK(gpus.limited({}) == "");
+  CHECK(gpus.limited({}, "0,1") == "");
 }
 
 TEST_CASE("visible devices: load and run-kernel hide the others, a measurement does not") {
