@@ -240,8 +240,8 @@ void CommandTree::add_common_options() {
   CLI::App& root = *root_;
   begin_group(root, common_options);
   add_texts(root, "-d,--device", "LIST", common_.devices,
-            OptionHelp("nvidia:0, amd:1, cpu, all, UUID or PCI bus id")
-                .with_details("repeatable")
+            OptionHelp("nvidia:0, amd:0-3, cpu, all, UUID or PCI bus id")
+                .with_details("repeatable; amd:0-3 is four devices")
                 .with_default("largest GPU"));
   add_text(root, "--format", "FORMAT", common_.format,
            OptionHelp("format of standard output")

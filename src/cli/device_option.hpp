@@ -7,8 +7,8 @@
 
 namespace hiptool::cli {
 
-/// Splits the values of --device at commas. Throws Error(invalid_argument) naming `what` for an
-/// empty part.
+/// Splits the values of --device at commas; a range such as nvidia:0-3 is each of its devices.
+/// Throws Error(invalid_argument), for an empty part naming `what`.
 std::vector<std::string> parse_device_ids(const std::vector<std::string>& texts,
                                           const std::string& what);
 

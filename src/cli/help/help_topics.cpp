@@ -20,7 +20,7 @@ constexpr std::string_view environment_text =
 variable counts as unset, except HIP_VISIBLE_DEVICES and the like, which hide
 all devices then.
 
-  HIPTOOL_DEVICE         default of --device: nvidia:0, amd:1, cpu, all, ...
+  HIPTOOL_DEVICE         default of --device: nvidia:0, amd:0-3, cpu, all, ...
   HIPTOOL_FORMAT         default of --format: table, json, csv or markdown
   HIPTOOL_HIP_LIBRARY    path of the ROCm runtime library to use
   HIPTOOL_CUDA_LIBRARY   path of the CUDA driver library to use

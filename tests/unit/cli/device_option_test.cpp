@@ -73,6 +73,29 @@ TEST_CASE("lists of devices") {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_device_ids({text}, "--device"), Error);
   }
+}
+
+TEST_CASE("a range of devices, as output names neighbours, is each of them") {
+  using Ids = std::vector<std::string>;
+  CHECK(parse_device_ids({"nvidia:0-2"}, "--device") == Ids{"nvidia:0", "nvidia:1", "nvidia:2"});
+  CHECK(parse_device_ids({"cpu:1-1,NVIDIA:9-10", "amd:0"}, "--device") ==
+        Ids{"cpu:1", "nvidia:9", "nvidia:10", "amd:0"});
+  CHECK(parse_device_ids({"amd:0-1, amd:3"}, "--device") == Ids{"amd:0", "amd:1", "amd:3"});
+  CHECK(parse_device_ids({"GPU-8d2f4c8a-11", "0000:65:00.0", "nvidia:-1"}, "--device") ==
+        Ids{"GPU-8d2f4c8a-11", "0000:65:00.0", "nvidia:-1"});
+  CHECK(parse_device_ids({"nvidia:4294967294-4294967295"}, "--device").back() ==
+        "nvidia:4294967295");
+  for (const char* text : {"nvidia:3-0", "nvidia:0-", "nvidia:0-x", "cpu:0-1-2", "amd:0-1024",
+                           "amd:0-4294967295", "nvidia:0-nvidia:7"}) {
+    CAPTURE(std::string(text));
+    CHECK_THROWS_WITH_AS(parse_device_ids({text}, "--device"),
+                         doctest::Contains("is not a range of devices"), Error);
+  }
+  CHECK(ids_of(3, {parse_device_ids({"nvidia:0-2"}, "--device"), {}}) ==
+        "nvidia:0 nvidia:1 nvidia:2 ");
+}
+
+TEST_CASE("platforms by name") {
   CHECK(parse_platform("nvidia") == Platform::nvidia);
   CHECK_THROWS_AS(parse_platform("intel"), Error);
 }

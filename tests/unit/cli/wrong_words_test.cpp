@@ -126,6 +126,9 @@ TEST_CASE("a value without its option names the option") {
                {{"check", "nvidia:0"}, "did you mean '--device nvidia:0'?"},
                {{"check", "all"}, "did you mean '--device all'?"},
                {{"bench-copy", "cuda:1"}, "did you mean 'nvidia:1'?"},
+               {{"check", "nvidia:0-7"}, "did you mean '--device nvidia:0-7'?"},
+               {{"check", "--device", "cuda:0-3"}, "did you mean 'nvidia:0-3'?"},
+               {{"check", "--device", "0-3"}, "did you mean 'amd:0-3' or 'nvidia:0-3'?"},
                {{"check", "a b.gguf"}, "did you mean '--model 'a b.gguf''?"},
                {{"bench-copy", "m.gguf"}, "see 'hiptool help bench-copy'"},
                {{"help", "load", "cpu"}, "see 'hiptool help load'"}});
