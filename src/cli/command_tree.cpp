@@ -127,7 +127,9 @@ Error parser_error(const CLI::App& root, const CLI::ParseError& error) {
 void check_remaining(CLI::App& root) {
   const std::vector<std::string> words = root.remaining(true);
   const auto after = [&](std::size_t i) { return i + 1 < words.size() ? words[i + 1] : ""; };
-  for (std::size_t i = 0; i < words.size(); ++i) {
+  // Options belong to a command, so an unknown command comes first.
+  const bool has_command = parsed_subcommand(root) != nullptr;
+  for (std::size_t i = 0; has_command && i < words.size(); ++i) {
     const bool is_option = words[i].size() > 1 && words[i].front() == '-' && words[i] != "--";
     if (is_option) throw unknown_word(root, words[i], after(i));
   }

@@ -80,6 +80,17 @@ TEST_CASE("a model without a command leads to those that take one") {
                {{folder.path().string()}, "hiptool load "}});
 }
 
+TEST_CASE("an unknown command comes before the options after it") {
+  check_hints({{{"topo", "-m"}, "unknown command 'topo'"},
+               {{"topo", "-m"}, "did you mean 'hiptool devices --topology'?"},
+               {{"list", "--json"}, "did you mean 'hiptool devices'?"},
+               {{"lod", "m.gguf", "-ngl", "99"}, "did you mean 'load'?"},
+               {{"m.gguf", "-c", "4096"}, "hiptool load "},
+               {{"--color", "never", "smi", "-q"}, "unknown command 'smi'"},
+               {{"--json", "topo"}, "unknown option '--json'"},
+               {{"devices", "topo", "-m"}, "unknown option '-m'"}});
+}
+
 TEST_CASE("options of other programs lead to the option") {
   check_hints({{{"--list-devices"}, "did you mean 'hiptool devices'?"},
                {{"--json"}, "did you mean '--format json'?"},
