@@ -98,7 +98,7 @@ machine::DeviceSelection select_devices(const Command& command, const CommonOpti
                                         const Environment& environment) {
   machine::DeviceSelection selection;
   selection.is_explicit = !common.devices.empty() || common.platform.has_value();
-  if (!command.takes_devices) {
+  if (command.usual_devices.empty()) {
     if (!selection.is_explicit) return selection;
     throw usage_error(command.name + " does not use a device", "remove --device and --platform");
   }

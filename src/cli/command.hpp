@@ -98,8 +98,8 @@ struct Command {
   std::vector<Example> examples;
   std::vector<OutputFormat> formats;              ///< of its report
   std::vector<OutputFormat> export_formats = {};  ///< available to --export only
-  bool takes_devices = false;
-  bool has_own_format = false;  ///< its --format is not the one of the output
+  std::string usual_devices = {};  ///< without --device: "largest GPU"; empty: it takes none
+  bool has_own_format = false;     ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
   std::vector<OptionRule> rules = {};  ///< of its options, checked before it runs
   std::vector<CompletionWords> (*completion_words)() = nullptr;

@@ -77,7 +77,7 @@ Error unexpected_argument(CLI::App& root, CLI::App& command, const std::string& 
   std::string hint = hint_for_value(command, word);
   if (hint.empty()) hint = hint_for_value(root, word);
   const Command* const known = find_command(command.get_name());
-  if (hint.empty() && known != nullptr && known->takes_devices) {
+  if (hint.empty() && known != nullptr && !known->usual_devices.empty()) {
     hint = hint_for_argument(word, command.get_option_no_throw("--model") != nullptr);
   }
   return usage_error("unexpected argument '" + word + "'", join_lines(hint, help_hint(root)));
@@ -243,8 +243,7 @@ void CommandTree::add_common_options() {
   begin_group(root, common_options);
   add_texts(root, "-d,--device", "LIST", common_.devices,
             OptionHelp("nvidia:0, amd:0-3, cpu, all, UUID or PCI bus id")
-                .with_details("repeatable; amd:0-3 is four devices")
-                .with_default("largest GPU"));
+                .with_details("repeatable; amd:0-3 is four devices"));
   add_text(root, "--format", "FORMAT", common_.format,
            OptionHelp("format of standard output")
                .with_values({"table", "json", "csv", "markdown"})

@@ -228,7 +228,7 @@ std::string hint_for_device(std::string_view id) {
     if (colon < id.size()) {
       return fmt::format("did you mean 'amd{0}' or 'nvidia{0}'?", ordinal);
     }
-    return "did you mean 'all', every GPU? Without --device the largest GPU is used";
+    return "did you mean 'all', every GPU?";
   }
   return {};
 }

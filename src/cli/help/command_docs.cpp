@@ -88,7 +88,8 @@ std::vector<OptionDoc> common_options_for(const Command& command,
   std::vector<OptionDoc> docs;
   for (OptionDoc doc : common) {
     const bool is_of_devices = doc.long_name == "--device" || doc.long_name == "--platform";
-    if (is_of_devices && !command.takes_devices) continue;
+    if (is_of_devices && command.usual_devices.empty()) continue;
+    if (doc.long_name == "--device") doc.help.usual = command.usual_devices;
     if (doc.long_name == "--format") {
       if (command.has_own_format) continue;
       doc.choices = names_of_formats(command.formats);

@@ -166,6 +166,10 @@ std::string reference_text(const ProgramDoc& program) {
     }
     if (!command.arguments.empty()) text += "\n";
     if (!command.options.empty()) text += options_table(command.options);
+    for (const OptionDoc& option : command.common_options) {
+      if (option.long_name != "--device") continue;
+      text += fmt::format("Default of `--device`: {}.\n\n", option.help.usual);
+    }
     if (command.formats.empty()) continue;
     text += fmt::format("Formats of `--format`: {}", fmt::join(command.formats, ", "));
     if (!command.export_formats.empty()) {

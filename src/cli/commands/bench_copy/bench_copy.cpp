@@ -126,7 +126,7 @@ Command bench_copy_command() {
                    {"  --against ./hiptool-old", "by another version"}},
       .formats = usual_formats,
       .export_formats = benchmark_formats,
-      .takes_devices = true,
+      .usual_devices = "largest GPU, all for copies between GPUs",
       .add = add_bench_copy,
       .rules = rules_of_repeat("--baseline"),
       .completion_words = words_of_bench_copy,

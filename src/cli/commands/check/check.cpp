@@ -135,7 +135,7 @@ Command check_command() {
                    {"hiptool check --export junit=check.xml", "for a CI page"}},
       .formats = usual_formats,
       .export_formats = benchmark_formats,
-      .takes_devices = true,
+      .usual_devices = "all GPUs",
       .add = add_check,
       .rules = rules_of_check(),
   };

@@ -336,7 +336,7 @@ Command devices_command() {
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
-      .takes_devices = true,
+      .usual_devices = "all devices",
       .add = add_devices,
   };
 }

@@ -217,7 +217,7 @@ Command load_command() {
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
-      .takes_devices = true,
+      .usual_devices = "largest GPU",
       .add = add_load,
       .rules = rules_of_load(),
       .condensed = {cache_group, files_group, compute_group},

@@ -79,7 +79,7 @@ Command prove_command() {
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
-      .takes_devices = true,
+      .usual_devices = "largest GPU",
       .add = add_prove,
       .rules = rules_of_prove(),
   };

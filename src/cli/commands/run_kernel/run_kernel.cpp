@@ -329,7 +329,7 @@ Command run_kernel_command() {
                    {"  --out 1:print:8 --expect 1:want.bin", "exit 5 if it differs"}},
       .formats = usual_formats,
       .export_formats = benchmark_formats,
-      .takes_devices = true,
+      .usual_devices = "largest GPU",
       .add = add_run_kernel,
       .rules = rules_of_run_kernel(),
       .completion_words = run_kernel_words,

@@ -82,6 +82,30 @@ TEST_CASE("the values and the default of an option are written in one place") {
   });
 }
 
+// `check` and `devices` take every GPU, the others one, and copies between GPUs need several.
+TEST_CASE("the default of --device is that of the command") {
+  CommandTree tree;
+  const ProgramDoc program = describe(tree);
+  const auto usual_of = [](const std::vector<OptionDoc>& options) {
+    for (const OptionDoc& option : options) {
+      if (option.long_name == "--device") return option.help.usual;
+    }
+    return std::string("no --device");
+  };
+  CHECK(usual_of(program.common_options).empty());
+  CHECK(usual_of(program.command("inspect").common_options) == "no --device");
+  for (const char* command : {"load", "prove", "run-kernel"}) {
+    CHECK(usual_of(program.command(command).common_options) == "largest GPU");
+  }
+  CHECK(usual_of(program.command("check").common_options) == "all GPUs");
+  CHECK(usual_of(program.command("devices").common_options) == "all devices");
+  CHECK(usual_of(program.command("bench-copy").common_options) ==
+        "largest GPU, all for copies between GPUs");
+  Machine machine;
+  CHECK(contains(help_of(machine, {"help", "check"}), "[default: all GPUs]"));
+  CHECK(contains(help_of(machine, {"help", "reference"}), "Default of `--device`: all GPUs."));
+}
+
 TEST_CASE("a summary is a phrase of one line, which shells show") {
   for_each_help([](const std::string& name, const OptionHelp& one) {
     CAPTURE(name);
