@@ -216,7 +216,7 @@ Runner add_make_model(CLI::App& app) {
   add_count(app, "--window", options->window,
             OptionHelp("sliding window in tokens")
                 .with_details("5 where the architecture always has one")
-                .with_default("all"),
+                .with_default("no window"),
             1, 1'000'000);
   add_flag(app, "--tied", options->is_tied, "use the embedding as the output matrix");
   return {[options](Context& context) { return run_make_model(*options, context); },

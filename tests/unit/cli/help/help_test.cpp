@@ -106,6 +106,28 @@ TEST_CASE("the default of --device is that of the command") {
   CHECK(contains(help_of(machine, {"help", "reference"}), "Default of `--device`: all GPUs."));
 }
 
+TEST_CASE("a default of one word is a value of the option") {
+  CommandTree described;
+  for (const CommandDoc& command : describe(described).commands) {
+    for (const OptionDoc& option : command.options) {
+      const std::string& usual = option.help.usual;
+      const bool is_word = !usual.empty() && usual.find(' ') == std::string::npos;
+      if (!is_word || usual.starts_with("--")) continue;
+      CAPTURE(command.name + " " + option.long_name + " " + usual);
+      const std::string given = option.long_name + "=" + usual;
+      const std::vector<const char*> words{"hiptool", command.name.c_str(), given.c_str()};
+      std::string refusal;
+      try {
+        CommandTree tree;
+        static_cast<void>(parse(tree, static_cast<int>(words.size()), words.data()));
+      } catch (const hiptool::Error& error) {
+        refusal = error.what();  // of a missing argument at most
+      }
+      CHECK_FALSE(contains(refusal, usual));
+    }
+  }
+}
+
 TEST_CASE("a summary is a phrase of one line, which shells show") {
   for_each_help([](const std::string& name, const OptionHelp& one) {
     CAPTURE(name);
