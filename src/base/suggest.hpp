@@ -10,8 +10,9 @@
 
 namespace hiptool::base {
 
-/// The candidate a misspelt word most likely means: at most two edits away, fewer than half of the
-/// word and with its digits, or the only one that it begins.
+/// The candidate a misspelt word most likely means: the only one that it is a part of ("triad" of
+/// "stream-triad"), one at most two edits away, fewer than half of the word and with its digits, or
+/// the only one that it begins.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

@@ -27,6 +27,15 @@ TEST_CASE("the nearest word, or the only one that it begins") {
   CHECK_FALSE(nearest("x", words));
   CHECK_FALSE(nearest("be", {"begin", "bench"}));
   CHECK_FALSE(nearest("load", {}));
+  const std::vector<std::string> kernels{"read", "stream-copy", "stream-triad", "memtest-random"};
+  CHECK(nearest("triad", kernels) == "stream-triad");
+  CHECK(nearest("random", kernels) == "memtest-random");
+  CHECK(nearest("red", kernels) == "read");
+  CHECK_FALSE(nearest("stream", kernels));
+  CHECK(nearest("--golden", {"--grid", "--write-golden"}) == "--write-golden");
+  CHECK(nearest("architecture", {"general.name", "general.architecture"}) ==
+        "general.architecture");
+  CHECK(nearest("ad", {"add", "grouped-ad"}) == "add");
   // Other digits are another type.
   const std::vector<std::string> types{"f16", "f32", "q8_0", "q4_0"};
   CHECK(nearest("fp16", types) == "f16");

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output/failure.hpp"
@@ -15,7 +16,9 @@ double parse_part(std::string_view word, std::string_view text) {
   if (part && std::isfinite(*part) && *part > 0) return *part;
   throw usage_error(
       "invalid --split \"" + std::string(text) + "\"",
-      "choose bytes, layer, replicate, or a positive number for each device, such as 3,2");
+      join_lines(
+          base::suggestion(base::lower_case(std::string(text)), {"bytes", "layer", "replicate"}),
+          "choose bytes, layer, replicate, or a positive number for each device, such as 3,2"));
 }
 
 }  // namespace

@@ -19,6 +19,16 @@ TEST_CASE("the words of --split") {
   CHECK(results::to_string(cli::parse_split("BYTES").kind) == "bytes");
   CHECK(results::to_string(cli::parse_split("Layer").kind) == "layer");
   CHECK(results::to_string(cli::parse_split("Replicate").kind) == "replicate");
+  for (const auto& [wrong, right] : {std::pair("layers", "layer"), std::pair("BYTE", "bytes"),
+                                     std::pair("replica", "replicate")}) {
+    std::string hint;
+    try {
+      static_cast<void>(cli::parse_split(wrong));
+    } catch (const Error& error) {
+      hint = error.hint();
+    }
+    CHECK(hint.starts_with("did you mean '" + std::string(right) + "'?\n"));
+  }
   const LoadSplit split = cli::parse_split("3,0.5,1e-2");
   CHECK(results::to_string(split.kind) == "proportions");
   CHECK(split.proportions == std::vector<double>{3, 0.5, 0.01});
