@@ -30,8 +30,8 @@ std::optional<KernelEvent> xid_event(const std::string& message) {
   event.bus_id = system::normalize_bus_id(place + ".0");
   event.what = fmt::format("Xid {}", number);
   event.text = known != nullptr ? known->text : "not in this catalogue";
-  event.fix =
-      known != nullptr ? fix_of(*known) : "look the number up in NVIDIA's catalogue of Xid errors";
+  event.fix = known != nullptr ? fix_of(*known, event.bus_id)
+                               : "look the number up in NVIDIA's catalogue of Xid errors";
   event.message = message;
   event.xid = number;
   return event;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "machine/vendor_tools.hpp"
+
 namespace hiptool::machine {
 
 const std::vector<Xid>& all_xids() {
@@ -23,15 +25,17 @@ const Xid* find_xid(int number) {
   return found == xids.end() ? nullptr : &*found;
 }
 
-std::string fix_of(const Xid& xid) {
+std::string fix_of(const Xid& xid, const std::string& bus_id) {
   switch (xid.action) {
     case Action::none: return "see the messages of the program that ran on the GPU";
     case Action::retry: return "restart the program that ran on the GPU";
     case Action::config:
       return "see NVIDIA's catalogue of Xid errors and `sudo dmesg | grep -i xid`";
     case Action::reset_gpu:
-      return "stop the processes on the GPU and reset it: `sudo nvidia-smi --gpu-reset`; return "
-             "the card if it comes back";
+      return fmt::format(
+          "stop the processes on the GPU and reset it: `sudo nvidia-smi{} --gpu-reset`; return the "
+          "card if it comes back",
+          selection_for_tool(Platform::nvidia, bus_id));
     case Action::reboot:
       return "check power, seating and cooling of the card, then restart the machine";
     case Action::replace: return "return the card";

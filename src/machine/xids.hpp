@@ -28,7 +28,7 @@ const Xid* find_xid(int number);
 /// HT-XID-NUMBER.
 CodeInfo code_of(const Xid& xid);
 
-/// What to type for a class of action of an NVIDIA GPU.
-std::string fix_of(const Xid& xid);
+/// What to do about it on the GPU with this bus id; empty: any GPU.
+std::string fix_of(const Xid& xid, const std::string& bus_id = {});
 
 }  // namespace hiptool::machine

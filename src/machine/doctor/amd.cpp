@@ -163,7 +163,9 @@ void examine_partition(const Evidence& evidence, CheckList& list) {
                   (is_whole ? "" : ": each device is a part of the GPU, with a part of its rates"),
               "/sys/bus/pci/devices/" + gpu->pci->bus_id + "/current_compute_partition",
               "SPX and NPS1 for the whole GPU",
-              is_whole ? "" : "`sudo amd-smi set --compute-partition SPX`"});
+              is_whole
+                  ? ""
+                  : "`sudo amd-smi set" + selection_for_tool(*gpu) + " --compute-partition SPX`"});
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "machine/codes.hpp"
 #include "machine/doctor/list.hpp"
+#include "machine/vendor_tools.hpp"
 
 namespace hiptool::machine {
 namespace {
@@ -113,6 +114,15 @@ std::vector<Check> CheckList::take() {
     return key(left) < key(right);
   });
   return checks;
+}
+
+std::string selection_for_tool(const DoctorGpu& gpu) {
+  std::string id = gpu.pci ? gpu.pci->bus_id : gpu.info.pci_bus_id.value_or("");
+  const std::string uuid = gpu.info.uuid.value_or("");
+  // The UUIDs of HIP are not those of amd-smi, and nvidia-smi selects no MIG device.
+  const bool has_uuid = gpu.platform == Platform::nvidia && uuid.starts_with("GPU-");
+  if (id.empty() && has_uuid) id = uuid;
+  return selection_for_tool(gpu.platform, id);
 }
 
 std::vector<const DoctorGpu*> gpus_of(const Evidence& evidence, Platform platform) {

@@ -15,12 +15,16 @@
 namespace hiptool::machine {
 namespace {
 
-const char* sensor_tool(Platform platform) {
-  return platform == Platform::amd ? "`amd-smi metric`" : "`nvidia-smi -q`";
+std::string sensor_hint(const DoctorGpu& gpu) {
+  const std::string which = selection_for_tool(gpu);
+  return gpu.platform == Platform::amd ? "check with `amd-smi metric" + which + "`"
+                                       : "check with `nvidia-smi" + which + " -q`";
 }
 
-std::string sensor_hint(const DoctorGpu& gpu) {
-  return std::string("check with ") + sensor_tool(gpu.platform);
+// An unknown check is of all GPUs with that reason.
+std::string sensor_hint_for_all(const DoctorGpu& gpu) {
+  return gpu.platform == Platform::amd ? "check with `amd-smi metric`"
+                                       : "check with `nvidia-smi -q`";
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -33,7 +37,7 @@ void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
   const auto& reasons = gpu.sensors.throttle_reasons;
   if (!reasons) {
     list.add_unknown("throttle", gpu.name(), "the sensors do not report it", gpu.sensor_source,
-                     sensor_hint(gpu));
+                     sensor_hint_for_all(gpu));
     return;
   }
   const bool is_free = reasons->empty();
@@ -56,14 +60,14 @@ void examine_power_cap(const DoctorGpu& gpu, CheckList& list) {
   const auto& usual = gpu.sensors.default_power_limit_w;
   if (!cap || !usual) {
     list.add_unknown("power-cap", gpu.name(), "the sensors do not report it", gpu.sensor_source,
-                     sensor_hint(gpu));
+                     sensor_hint_for_all(gpu));
     return;
   }
   const bool is_low = *cap < 0.999 * *usual;
-  const std::string set = gpu.platform == Platform::amd
-                              ? fmt::format("`sudo amd-smi set --power-cap {:.0f}`", *usual)
-                              : fmt::format("`sudo nvidia-smi -i {} -pl {:.0f}`",
-                                            gpu.pci ? gpu.pci->bus_id : std::string("0"), *usual);
+  const std::string set =
+      gpu.platform == Platform::amd
+          ? fmt::format("`sudo amd-smi set{} --power-cap {:.0f}`", selection_for_tool(gpu), *usual)
+          : fmt::format("`sudo nvidia-smi{} -pl {:.0f}`", selection_for_tool(gpu), *usual);
   list.add({"power-cap", is_low ? Severity::warn : Severity::pass, gpu.id,
             fmt::format("{}: {:.0f} W of {:.0f} W", gpu.name(), *cap, *usual), gpu.sensor_source,
             "the default", is_low ? set : ""});
@@ -74,11 +78,13 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
   if (!sensors.uncorrected_errors && !sensors.corrected_errors && !sensors.repair_failed) {
     const bool is_off = gpu.info.ecc_enabled.has_value() && !*gpu.info.ecc_enabled;
     list.add_unknown("ecc", gpu.name(), is_off ? "ECC is off" : "the sensors do not report it",
-                     gpu.sensor_source, sensor_hint(gpu));
+                     gpu.sensor_source, sensor_hint_for_all(gpu));
     return;
   }
-  const std::string reset = gpu.platform == Platform::amd ? "`sudo amd-smi reset --gpureset`"
-                                                          : "`sudo nvidia-smi --gpu-reset`";
+  const std::string which = selection_for_tool(gpu);
+  const std::string reset = gpu.platform == Platform::amd
+                                ? "`sudo amd-smi reset" + which + " --gpureset`"
+                                : "`sudo nvidia-smi" + which + " --gpu-reset`";
   const std::string counts =
       fmt::format("{}: {} uncorrected, {} corrected memory errors", gpu.name(),
                   sensors.uncorrected_errors ? std::to_string(*sensors.uncorrected_errors) : "?",
@@ -130,7 +136,7 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
     if (gpu.sensor_source.empty()) {
       for (const std::string& id : ids) {
         list.add_unknown(id, gpu.name(), "no sensors: " + gpu.sensor_reason, "the sensors",
-                         sensor_hint(gpu));
+                         sensor_hint_for_all(gpu));
       }
       continue;
     }

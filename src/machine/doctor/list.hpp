@@ -50,6 +50,9 @@ void examine_peers(const Evidence& evidence, CheckList& list);
 void examine_runtimes(const Evidence& evidence, CheckList& list);
 void examine_variables(const Evidence& evidence, CheckList& list);
 
+/// How a command of the vendor's tool names the GPU: " -i 0000:65:00.0".
+std::string selection_for_tool(const DoctorGpu& gpu);
+
 /// GPUs of one platform.
 std::vector<const DoctorGpu*> gpus_of(const Evidence& evidence, Platform platform);
 

@@ -87,15 +87,16 @@ void examine_mig(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list
     return;
   }
   const bool has_instance = is_usable(evidence, Platform::nvidia);
+  const std::string which = selection_for_tool(gpu);
   list.add(
       {"mig", has_instance ? Severity::info : Severity::fail, gpu.id,
        gpu.name() + (has_instance ? ": MIG is on: a device is a part of the GPU, with a part of "
                                     "its memory and rates"
                                   : ": MIG is on, but no instance can be used"),
        gpu.sensor_source, has_instance ? "off, for the whole GPU" : "an instance",
-       has_instance
-           ? "`sudo nvidia-smi -mig 0`, with nothing running"
-           : "make one with `sudo nvidia-smi mig -cgi 0 -C`, or `sudo nvidia-smi -mig 0`"});
+       has_instance ? "`sudo nvidia-smi" + which + " -mig 0`, with nothing running"
+                    : "make one with `sudo nvidia-smi mig" + which +
+                          " -cgi 0 -C`, or `sudo nvidia-smi" + which + " -mig 0`"});
 }
 
 void examine_persistence(const DoctorGpu& gpu, CheckList& list) {
@@ -108,7 +109,8 @@ void examine_persistence(const DoctorGpu& gpu, CheckList& list) {
   list.add(
       {"persistence", is_on ? Severity::pass : Severity::warn, gpu.id,
        gpu.name() + (is_on ? ": on" : ": off: the first use after each pause restarts the driver"),
-       gpu.sensor_source, "on", is_on ? "" : "`sudo nvidia-smi -pm 1`"});
+       gpu.sensor_source, "on",
+       is_on ? "" : "`sudo nvidia-smi" + selection_for_tool(gpu) + " -pm 1`"});
 }
 
 void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) {
@@ -124,13 +126,15 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
     // All links are down on a single GPU in a virtual machine, or without a fabric.
     const std::uint64_t up = *gpu->sensors.links_up;
     const bool is_good = up > 0 && up >= most;
+    const std::string which = selection_for_tool(*gpu);
     list.add({"nvlink", is_good ? Severity::pass : Severity::warn, gpu->id,
               gpu->name() + ": " + count_of(static_cast<std::size_t>(up), "link") + " up",
               gpu->sensor_source,
               most > 0 ? count_of(static_cast<std::size_t>(most), "link") + ", as its peers" : "up",
-              is_good ? ""
-                      : "check with `nvidia-smi nvlink --status` and `nvidia-smi nvlink -e`; "
-                        "reset with `sudo nvidia-smi --gpu-reset`"});
+              is_good
+                  ? ""
+                  : "check with `nvidia-smi nvlink" + which + " --status` and `nvidia-smi nvlink" +
+                        which + " -e`; reset with `sudo nvidia-smi" + which + " --gpu-reset`"});
   }
 }
 

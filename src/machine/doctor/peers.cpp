@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "machine/doctor/list.hpp"
+#include "machine/vendor_tools.hpp"
 #include "system/kfd.hpp"
 #include "system/pci_config.hpp"
 
@@ -36,16 +37,19 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
     return;
   }
   std::string fewer;
+  std::vector<std::string> fixes;
   for (const auto& [bus_id, count] : links) {
-    if (count < most) fewer += (fewer.empty() ? "" : ", ") + bus_id + " " + std::to_string(count);
+    if (count >= most) continue;
+    fewer += (fewer.empty() ? "" : ", ") + bus_id + " " + std::to_string(count);
+    const std::string which = selection_for_tool(Platform::amd, bus_id);
+    fixes.push_back("check with `amd-smi xgmi" + which + "`; reset with `sudo amd-smi reset" +
+                    which + " --gpureset`, reseat the module, or return it");
   }
   list.add({"xgmi", fewer.empty() ? Severity::pass : Severity::warn, "",
             count_of(most, "XGMI link") +
                 (fewer.empty() ? " on each GPU" : " at most, but fewer on " + fewer),
             source, "the same number on each GPU",
-            fewer.empty() ? ""
-                          : "check with `amd-smi xgmi`; reset with `sudo amd-smi reset "
-                            "--gpureset`, reseat the module, or return it"});
+            fewer.empty() ? "" : joined_fixes(fixes).front()});
 }
 
 void examine_p2p(const Evidence& evidence, CheckList& list) {

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "machine/selection.hpp"
+#include "machine/vendor_tools.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -346,7 +347,7 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
         i + 1 < faults.size() && faults[i + 1].stage->stage == faults[i].stage->stage &&
         faults[i + 1].devices == faults[i].devices && faults[i + 1].actions == faults[i].actions;
     if (is_said_below) continue;
-    for (const std::string& action : faults[i].actions) {
+    for (const std::string& action : machine::joined_fixes(faults[i].actions)) {
       lines.push_back({Tone::plain, "  to do: " + action});
     }
   }

@@ -10,6 +10,7 @@
 #include "base/contains.hpp"
 #include "base/text.hpp"
 #include "machine/codes.hpp"
+#include "machine/vendor_tools.hpp"
 #include "report/fields.hpp"
 #include "report/verdict.hpp"
 
@@ -46,11 +47,59 @@ report::Tone tone_of(Severity severity) {
   return report::Tone::plain;
 }
 
-void add_in_full(const Check& check, bool verbose, std::vector<report::Line>& lines) {
+// "12 errors" of "nvidia:0: 12 errors".
+std::string_view without_device(const Check& check) {
+  std::string_view read = check.read;
+  const bool is_named = !check.device.empty() && read.starts_with(check.device + ": ");
+  if (is_named) read.remove_prefix(check.device.size() + 2);
+  return read;
+}
+
+bool is_same_finding(const Check& left, const Check& right) {
+  const auto platform_of = [](const Check& check) {
+    return std::string_view(check.device).substr(0, check.device.find(':'));
+  };
+  const std::string_view read = without_device(left);
+  return platform_of(left) == platform_of(right) && left.id == right.id &&
+         left.code == right.code && read != left.read && read == without_device(right);
+}
+
+/// A finding of one severity, and all devices that have it.
+struct SharedCheck {
+  const Check* first;
+  std::vector<std::string> devices;
+  std::vector<std::string> fixes;  ///< of each device
+
+  std::string read() const {
+    if (devices.size() < 2) return first->read;
+    return base::ranges_of(devices) + ": " + std::string(without_device(*first));
+  }
+};
+
+// In the verbose list each device has its line, because sources may differ.
+std::vector<SharedCheck> shared_checks(const std::vector<Check>& checks, Severity severity,
+                                       bool verbose) {
+  std::vector<SharedCheck> list;
+  for (const Check& check : checks) {
+    if (check.severity != severity) continue;
+    auto same = std::find_if(list.begin(), list.end(), [&](const SharedCheck& one) {
+      return !verbose && is_same_finding(*one.first, check);
+    });
+    if (same == list.end()) same = list.insert(list.end(), SharedCheck{&check, {}, {}});
+    same->devices.push_back(check.device);
+    if (!check.fix.empty()) same->fixes.push_back(check.fix);
+  }
+  return list;
+}
+
+void add_in_full(const SharedCheck& shared, bool verbose, std::vector<report::Line>& lines) {
+  const Check& check = *shared.first;
   lines.push_back({tone_of(check.severity),
-                   std::string(to_string(check.severity)) + " " + check.id + ": " + check.read +
+                   std::string(to_string(check.severity)) + " " + check.id + ": " + shared.read() +
                        (check.code.empty() ? "" : " [" + check.code + "]")});
-  if (!check.fix.empty()) lines.push_back({report::Tone::plain, "  fix: " + check.fix});
+  for (const std::string& fix : machine::joined_fixes(shared.fixes)) {
+    lines.push_back({report::Tone::plain, "  fix: " + fix});
+  }
   if (!verbose) return;
   std::string text = "  read from " + check.source;
   if (!check.expected.empty()) text += "; expected: " + check.expected;
@@ -129,8 +178,8 @@ std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool v
   std::vector<Severity> in_full{Severity::fail, Severity::warn, Severity::info};
   if (verbose) in_full.insert(in_full.end(), {Severity::unknown, Severity::pass});
   for (const Severity severity : in_full) {
-    for (const Check& check : checks) {
-      if (check.severity == severity) add_in_full(check, verbose, lines);
+    for (const SharedCheck& shared : shared_checks(checks, severity, verbose)) {
+      add_in_full(shared, verbose, lines);
     }
   }
   if (verbose) return lines;

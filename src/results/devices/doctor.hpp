@@ -18,8 +18,8 @@ report::Table libraries_table(const std::vector<machine::LibraryAnswer>& librari
 /// which is a failure of its own, "6 host checks passed, 33 unknown without a GPU".
 report::Line doctor_verdict(const std::vector<machine::Check>& checks, bool has_gpu);
 
-/// For people: each finding with its fix, and a line for the passed and one for each reason of
-/// unknown checks; all in full if `verbose`.
+/// For people: each finding with its fix, the same of several devices once, and a line for the
+/// passed and one for each reason of unknown checks; all in full if `verbose`.
 std::vector<report::Line> finding_lines(const std::vector<machine::Check>& checks, bool verbose);
 
 /// The failed checks: id and device, expected and read values.

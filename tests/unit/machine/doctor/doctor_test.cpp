@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "kernel_store/images.hpp"
+#include "machine/codes.hpp"
+#include "machine/kernel_events.hpp"
 #include "tree_file.hpp"
 
 using namespace hiptool;
@@ -125,6 +127,64 @@ TEST_CASE("doctor: GPUs that one reason leaves unknown are listed as ranges") {
   }
   CHECK(only(examine(evidence), "driver-bound").read ==
         "nvidia:0-2, nvidia:4: its address on the PCI bus is unknown");
+}
+
+// nvidia-smi -i takes a PCI bus id or a UUID, amd-smi -g a bus id; an index need not be the number
+// that the runtime gives the GPU.
+TEST_CASE("doctor: a fix names the GPU of its finding") {
+  Evidence evidence;
+  evidence.root = "/nowhere";
+  const auto add = [&evidence](Platform platform, const char* id, const char* bus_id,
+                               const char* uuid) {
+    DoctorGpu gpu;
+    gpu.platform = platform;
+    gpu.id = id;
+    if (bus_id != nullptr) gpu.info.pci_bus_id = bus_id;
+    if (uuid != nullptr) gpu.info.uuid = uuid;
+    gpu.sensor_source = "a sensor";
+    gpu.sensors.corrected_errors = 0;
+    gpu.sensors.repair_pending = true;
+    gpu.sensors.power_limit_w = 600;
+    gpu.sensors.default_power_limit_w = 700;
+    gpu.sensors.persistence_enabled = false;
+    gpu.sensors.throttle_reasons = {"power cap"};
+    evidence.gpus.push_back(gpu);
+  };
+  add(Platform::nvidia, "nvidia:7", "0000:0c:00.0", "GPU-8d2f4c8a");
+  add(Platform::nvidia, "nvidia:8", nullptr, "GPU-11112222");
+  add(Platform::nvidia, "nvidia:9", nullptr, "MIG-33334444");
+  add(Platform::amd, "amd:1", "0000:c1:00.0", "GPU-5a1d00c0");
+  std::string fixes;
+  for (const Check& check : examine(evidence)) {
+    for (const char* id : {"ecc", "power-cap", "persistence", "throttle"}) {
+      if (check.id == id && !check.device.empty()) fixes += check.device + " " + check.fix + "\n";
+    }
+  }
+  CHECK(fixes ==
+        "nvidia:7 `sudo nvidia-smi -i 0000:0c:00.0 --gpu-reset`\n"
+        "nvidia:8 `sudo nvidia-smi -i GPU-11112222 --gpu-reset`\n"
+        "nvidia:9 `sudo nvidia-smi -i GPU --gpu-reset`\n"
+        "amd:1 `sudo amd-smi reset -g 0000:c1:00.0 --gpureset`\n"
+        "nvidia:7 check cooling and power supply; check with `nvidia-smi -i 0000:0c:00.0 -q`\n"
+        "nvidia:8 check cooling and power supply; check with `nvidia-smi -i GPU-11112222 -q`\n"
+        "nvidia:9 check cooling and power supply; check with `nvidia-smi -i GPU -q`\n"
+        "amd:1 check cooling and power supply; check with `amd-smi metric -g 0000:c1:00.0`\n"
+        "nvidia:7 `sudo nvidia-smi -i 0000:0c:00.0 -pl 700`\n"
+        "nvidia:8 `sudo nvidia-smi -i GPU-11112222 -pl 700`\n"
+        "nvidia:9 `sudo nvidia-smi -i GPU -pl 700`\n"
+        "amd:1 `sudo amd-smi set -g 0000:c1:00.0 --power-cap 700`\n"
+        "nvidia:7 `sudo nvidia-smi -i 0000:0c:00.0 -pm 1`\n"
+        "nvidia:8 `sudo nvidia-smi -i GPU-11112222 -pm 1`\n"
+        "nvidia:9 `sudo nvidia-smi -i GPU -pm 1`\n");
+}
+
+TEST_CASE("doctor: a fix of an Xid names the GPU in its message") {
+  const auto event = find_event("NVRM: Xid (PCI:0000:3b:00): 48, pid='<unknown>', DBE");
+  REQUIRE(event);
+  CHECK(event->fix.find("`sudo nvidia-smi -i 0000:3b:00.0 --gpu-reset`") != std::string::npos);
+  const CodeInfo* const code = find_code("HT-XID-48");
+  REQUIRE(code != nullptr);
+  CHECK(code->advice.find("`sudo nvidia-smi -i GPU --gpu-reset`") != std::string::npos);
 }
 
 TEST_CASE("doctor: a GPU that the bus lists and the runtime does not is lost, and named") {

@@ -150,3 +150,36 @@ TEST_CASE("GPUs that are alike share a row, unless they differ or a row each is 
   CHECK(cell(report.tables.front(), 2, 0) == "amd:4-7");
   CHECK(report.verdict.front().text.find(" each") == std::string::npos);
 }
+
+// nvidia-smi -i takes ids with commas between them, amd-smi -g with blanks.
+TEST_CASE("a finding of several devices is one line, with a fix that names them all") {
+  using machine::Check;
+  using machine::Severity;
+  const auto errors = [](const std::string& device, const std::string& fix) {
+    return Check{"ecc", Severity::warn, device, device + ": 12 errors", "", "", fix, "HT-ECC"};
+  };
+  const std::vector<Check> checks{
+      errors("nvidia:0", "`nvidia-smi -i 0000:1a:00.0 -r`; see `nvidia-smi -i 0000:1a:00.0 -q`"),
+      errors("nvidia:1", "`nvidia-smi -i 0000:1b:00.0 -r`; see `nvidia-smi -i 0000:1b:00.0 -q`"),
+      errors("nvidia:2", "`nvidia-smi -i GPU-8d2f -r`; see `nvidia-smi -i GPU-8d2f -q`"),
+      errors("amd:0", "`amd-smi reset -g 0000:c1:00.0 --gpureset`"),
+      errors("amd:1", "`amd-smi reset -g 0000:c2:00.0 --gpureset`"),
+      {"busy", Severity::warn, "nvidia:0", "nvidia:0: used by 7", "", "", "`ps -p 7`", "HT-BUSY"},
+      {"busy", Severity::warn, "nvidia:1", "nvidia:1: used by 8", "", "", "`ps -p 8`", "HT-BUSY"},
+      {"large-bar", Severity::warn, "amd:0", "amd:0: a part", "", "", "`lspci -s c1`", "HT-BAR"},
+      {"large-bar", Severity::warn, "amd:1", "amd:1: a part", "", "", "`lspci -s c2`", "HT-BAR"},
+      {"xid", Severity::warn, "", "Xid 31", "", "", "restart it", "HT-XID-31"}};
+  std::vector<std::string> lines;
+  for (const report::Line& line : results::finding_lines(checks, false)) lines.push_back(line.text);
+  CHECK(lines ==
+        std::vector<std::string>{
+            "warn ecc: nvidia:0-2: 12 errors [HT-ECC]",
+            "  fix: `nvidia-smi -i 0000:1a:00.0,0000:1b:00.0,GPU-8d2f -r`; see `nvidia-smi -i "
+            "0000:1a:00.0,0000:1b:00.0,GPU-8d2f -q`",
+            "warn ecc: amd:0-1: 12 errors [HT-ECC]",
+            "  fix: `amd-smi reset -g 0000:c1:00.0 0000:c2:00.0 --gpureset`",
+            "warn busy: nvidia:0: used by 7 [HT-BUSY]", "  fix: `ps -p 7`",
+            "warn busy: nvidia:1: used by 8 [HT-BUSY]", "  fix: `ps -p 8`",
+            "warn large-bar: amd:0-1: a part [HT-BAR]", "  fix: `lspci -s c1`",
+            "  fix: `lspci -s c2`", "warn xid: Xid 31 [HT-XID-31]", "  fix: restart it"});
+}
