@@ -231,10 +231,11 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
       const bool has_blank = blank != std::string_view::npos && blank > start;
       const std::size_t word = has_blank ? blank + 1 : start;
       const std::size_t word_end = std::min(text.find(' ', word), text.size());
-      const std::size_t comma = text.substr(0, bytes).find_last_of(',');
-      const bool has_comma = comma != std::string_view::npos && comma > word;
-      if (has_comma && indent + display_width(text.substr(word, word_end - word)) > width) {
-        bytes = comma + 1;
+      // Of lists, and of ids such as "nvidia:0>nvidia:1+nvidia:2".
+      const std::size_t joint = text.substr(0, bytes).find_last_of(",+>");
+      const bool has_joint = joint != std::string_view::npos && joint > word;
+      if (has_joint && indent + display_width(text.substr(word, word_end - word)) > width) {
+        bytes = joint + 1;
       } else if (has_blank) {
         bytes = place_to_break(text, blank, start);
       }

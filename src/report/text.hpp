@@ -41,8 +41,8 @@ std::size_t display_width(std::string_view text);
 std::string shorten(std::string_view text, std::size_t width);
 
 /// Lines of at most `width` columns, broken at blanks, inside a word only where it is longer than a
-/// whole line, then after a comma if it has one. A number stays with what it counts. Lines after
-/// the first start with `indent` blanks; none ends in blanks.
+/// whole line, then after one of ",+>" if it has one. A number stays with what it counts. Lines
+/// after the first start with `indent` blanks; none ends in blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace hiptool::report

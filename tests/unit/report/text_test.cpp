@@ -78,6 +78,9 @@ TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no
   CHECK(wrap("abcdefghijkl", 5, 2) == Lines{"abcde", "  fgh", "  ijk", "  l"});
   CHECK(wrap("ids 1,20,300,4,50", 9, 2) == Lines{"ids 1,20,", "  300,4,", "  50"});
   CHECK(wrap("ids 1,20,30", 9, 2) == Lines{"ids", "  1,20,30"});
+  CHECK(wrap("all@nvidia:0+nvidia:1+nvidia:2", 17, 2) ==
+        Lines{"all@nvidia:0+", "  nvidia:1+", "  nvidia:2"});
+  CHECK(wrap("copy@amd:0>amd:1", 12, 0) == Lines{"copy@amd:0>", "amd:1"});
   CHECK(wrap("1234,5", 3, 0) == Lines{"123", "4,5"});
   CHECK(wrap("a bcdefghi", 4, 0) == Lines{"a", "bcde", "fghi"});
   CHECK(wrap("  indented text", 10, 4) == Lines{"  indented", "    text"});
