@@ -30,7 +30,28 @@ base::Summary summary_of(const MergedGroup& group) {
   return base::summarize(values);
 }
 
-// Each once, however many of its measurements are slow.
+/// Culprits in the same place of several hosts that are slowest in the same measurement.
+struct SlowPlace {
+  std::vector<std::string> hosts;
+  std::uint64_t measurements = 0;
+  const Culprit* worst;  ///< of all hosts
+};
+
+std::vector<SlowPlace> slow_places_of(const std::vector<Culprit>& culprits) {
+  std::vector<SlowPlace> places;
+  std::map<std::pair<std::string, const MergedGroup*>, std::size_t> numbers;
+  for (const Culprit& culprit : culprits) {  // the worst first
+    const auto [number, is_new] =
+        numbers.emplace(std::pair(place_text(culprit.blame), culprit.worst_group), places.size());
+    if (is_new) places.push_back({{}, 0, &culprit});
+    SlowPlace& place = places[number->second];
+    place.hosts.push_back(culprit.blame.host);
+    place.measurements += culprit.measurements;
+  }
+  return places;
+}
+
+// Each once, however many of its measurements are slow, and the same place of all hosts as one.
 Table people_stragglers(const Merge& merge) {
   Table table{fmt::format("Stragglers [{}]", machine::codes::straggler),
               {{"host", "Host"},
@@ -40,11 +61,12 @@ Table people_stragglers(const Merge& merge) {
                {"value", "Value"},
                {"deviation", "From median"}},
               {}};
-  for (const Culprit& culprit : merge.culprits()) {
-    table.rows.push_back({culprit.blame.host, place_text(culprit.blame), culprit.measurements,
-                          culprit.worst_group->label,
-                          culprit.worst_group->shown(culprit.worst_value),
-                          signed_share(culprit.worst_deviation)});
+  const std::vector<Culprit> culprits = merge.culprits();
+  for (const SlowPlace& place : slow_places_of(culprits)) {
+    const Culprit& worst = *place.worst;
+    table.rows.push_back({base::ranges_of(place.hosts), place_text(worst.blame), place.measurements,
+                          worst.worst_group->label, worst.worst_group->shown(worst.worst_value),
+                          signed_share(worst.worst_deviation)});
   }
   return table;
 }
