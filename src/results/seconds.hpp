@@ -8,10 +8,12 @@
 
 namespace hiptool::results {
 
-/// A line for each measurement that has rates of each second (accept::measurement_of()): device,
-/// least, median and most rate and deviation, as texts with units or, for CSV, as numbers in base
-/// units. Nothing where none has.
-std::optional<report::Table> seconds_table(const std::vector<report::Measurement>& measurements,
-                                           bool has_units = true);
+/// Measurements that have rates of each second (accept::measurement_of()): least, median and most
+/// rate and deviation. A table for each measurement with a row for each device, or of one device a
+/// row for each measurement.
+std::vector<report::Table> seconds_tables(const std::vector<report::Measurement>& measurements);
+
+/// The same as one table of numbers in base units; nothing where no measurement has such rates.
+std::optional<report::Table> seconds_csv(const std::vector<report::Measurement>& measurements);
 
 }  // namespace hiptool::results

@@ -138,7 +138,11 @@ class Run(BuiltIn):
         text = self.run_kernel("memset", "--device", "cpu:0,cpu:1", *QUICK[2:],
                                environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
         self.assertIn("2 of 2 kernel runs right on cpu:0-1, every result checked", text)
-        self.assertIn("\ncpu:1\n", text)
+        self.assertRegex(text, r"\n\nmemset\.u32\.64KiB\nDevice .*\ncpu:0 .*\ncpu:1 .*\n\n")
+        self.assert_width(text)
+        text = self.run_kernel("memset", "stream-copy", "--device", "cpu:0,cpu:1", *QUICK[2:],
+                               environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
+        self.assertRegex(text, r"\n\ncpu:0\nKernel .*(\n\S.*)+\n\ncpu:1\nKernel ")
         self.assert_width(text)
 
     def test_soak_takes_its_time_and_checks_all_along(self):

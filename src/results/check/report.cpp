@@ -331,14 +331,14 @@ report::Report check_report(report::Run run, const CheckOutcome& outcome) {
   if (report::Table read = telemetry_table(outcome); !read.rows.empty()) {
     report.tables.push_back(std::move(read));
   }
-  if (auto seconds = seconds_table(report.measurements)) {
-    report.tables.push_back(std::move(*seconds));
+  for (report::Table& seconds : seconds_tables(report.measurements)) {
+    report.tables.push_back(std::move(seconds));
   }
   report.notes = check_notes(outcome);
   const std::string cpu_rates = report::cpu_rates_text(report.measurements);
   if (!cpu_rates.empty()) report.notes.push_back({report::Tone::plain, cpu_rates});
   report.csv_tables = {stages_csv(outcome)};
-  if (auto seconds = seconds_table(report.measurements, false)) {
+  if (auto seconds = seconds_csv(report.measurements)) {
     report.csv_tables->front().title = "stages";
     report.csv_tables->push_back(std::move(*seconds));
   }

@@ -137,29 +137,51 @@ std::string kernel_text(const KernelResult& result) {
 }
 
 /// Operations alone have shapes, shown instead of sizes: both would exceed 80 columns.
-std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
+std::vector<report::Column> columns_of_results(const std::vector<KernelResult>& results,
+                                               bool is_of_measurement) {
   const bool has_shapes = std::all_of(results.begin(), results.end(),
                                       [](const auto& one) { return !one.layout.empty(); });
+  std::vector<report::Column> columns{{"kernel", "Kernel"},
+                                      {"dtype", "Type"},
+                                      has_shapes
+                                          ? report::Column{"shape", "Shape"}
+                                          : report::Column{"size_bytes", "Size", Unit::size}};
+  if (is_of_measurement) columns = {{"device", "Device"}};
+  columns.push_back({"median_s", "Median", Unit::duration});
+  columns.push_back({"rate", "Rate"});
+  columns.push_back({"share_of_limit", "Of peak", Unit::share});
+  columns.push_back({"status", "Status"});
+  return columns;
+}
+
+/// A table for each device or, where that gives fewer, for each measurement.
+std::vector<Table> result_tables(const std::vector<KernelResult>& results) {
+  std::vector<std::string> devices;
+  std::vector<std::string> labels;
+  for (const KernelResult& result : results) {
+    base::add_once(devices, result.destination);
+    base::add_once(labels, result.label);
+  }
+  const bool is_of_measurement = labels.size() < devices.size();
+  const std::vector<report::Column> columns = columns_of_results(results, is_of_measurement);
+  const bool has_shapes = columns[columns.size() - 5].key == "shape";
   std::vector<Table> tables;
   for (const KernelResult& result : results) {
-    if (tables.empty() || tables.back().title != result.destination) {
-      tables.push_back({result.destination,
-                        {{"kernel", "Kernel"},
-                         {"dtype", "Type"},
-                         has_shapes ? report::Column{"shape", "Shape"}
-                                    : report::Column{"size_bytes", "Size", Unit::size},
-                         {"median_s", "Median", Unit::duration},
-                         {"rate", "Rate"},
-                         {"share_of_limit", "Of peak", Unit::share},
-                         {"status", "Status"}},
-                        {}});
-    }
-    tables.back().rows.push_back({kernel_text(result), report::text_or_absent(result.dtype),
-                                  has_shapes ? shape_of(result) : size_of(result), result.median_s,
-                                  rate_of(result), result.share_of_limit,
-                                  to_string(result.status)});
+    const std::string& title = is_of_measurement ? result.label : result.destination;
+    auto table = std::find_if(tables.begin(), tables.end(),
+                              [&title](const Table& one) { return one.title == title; });
+    if (table == tables.end()) table = tables.insert(tables.end(), Table{title, columns, {}});
+    std::vector<Value> row{kernel_text(result), report::text_or_absent(result.dtype),
+                           has_shapes ? shape_of(result) : size_of(result)};
+    if (is_of_measurement) row = {result.destination};
+    row.push_back(result.median_s);
+    row.push_back(rate_of(result));
+    row.push_back(result.share_of_limit);
+    row.push_back(to_string(result.status));
+    table->rows.push_back(std::move(row));
   }
-  if (tables.size() == 1) tables.front().title.clear();  // the verdict names the device
+  // The verdict names the device.
+  if (tables.size() == 1 && !is_of_measurement) tables.front().title.clear();
   return tables;
 }
 
@@ -294,9 +316,9 @@ report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outc
   set_thresholds(report, outcome.thresholds);
   report.verdict = summary_lines(outcome);
   report.document.emplace_back("seed", outcome.seed);
-  report.tables = device_tables(outcome.results);
-  if (auto seconds = seconds_table(report.measurements)) {
-    report.tables.push_back(std::move(*seconds));
+  report.tables = result_tables(outcome.results);
+  for (Table& seconds : seconds_tables(report.measurements)) {
+    report.tables.push_back(std::move(seconds));
   }
   return report;
 }

@@ -7,6 +7,7 @@
 #include "report/text.hpp"
 #include "results/run_kernel/library.hpp"
 #include "results/run_kernel/report.hpp"
+#include "results/seconds.hpp"
 
 using namespace hiptool;
 using measure::KernelResult;
@@ -170,4 +171,90 @@ TEST_CASE("an interrupted kernel of a module keeps its samples, or else its chec
   const report::Report wrong = bad.written(5);
   CHECK(first_line(wrong).starts_with("wrong result of saxpy on nvidia:0"));
   CHECK(wrong.measurements.front().status == report::Status::mismatch);
+}
+
+namespace {
+
+// With --together the results are in the order of kernels, without it in that of devices.
+results::BuiltinOutcome kernels_of_gpus(int gpus, const std::vector<std::string>& names,
+                                        bool is_together) {
+  results::BuiltinOutcome outcome;
+  const int kernels = static_cast<int>(names.size());
+  for (int i = 0; i < gpus * kernels; ++i) {
+    const int kernel = is_together ? i / gpus : i % kernels;
+    KernelResult result = kernel_of(names[static_cast<std::size_t>(kernel)], "f32", 1e-3);
+    result.destination = "nvidia:" + std::to_string(is_together ? i % gpus : i / kernels);
+    result.id = measure::label_of(result) + "@" + result.destination;
+    result.set_names();
+    result.bytes_per_s = 1e12;
+    outcome.results.push_back(result);
+  }
+  return outcome;
+}
+
+// "TITLE: first cell, first cell" of each table.
+std::vector<std::string> outlines_of(const std::vector<report::Table>& tables) {
+  std::vector<std::string> outlines;
+  for (const report::Table& table : tables) {
+    std::string text = table.title + ":";
+    for (const auto& row : table.rows) text += " " + report::text_of(row.front());
+    outlines.push_back(text + " (" + table.columns.front().key + ")");
+  }
+  return outlines;
+}
+
+}  // namespace
+
+TEST_CASE("results of several devices: the fewest tables, each with all of its rows") {
+  using Outlines = std::vector<std::string>;
+  for (const bool is_together : {false, true}) {
+    CAPTURE(is_together);
+    const auto tables_of = [&](int gpus, const std::vector<std::string>& names) {
+      return outlines_of(results::kernel_results_report(run_kernel_head(0),
+                                                        kernels_of_gpus(gpus, names, is_together))
+                             .tables);
+    };
+    CHECK(tables_of(3, {"copy", "fma"}) ==
+          Outlines{"copy.f32.1GiB: nvidia:0 nvidia:1 nvidia:2 (device)",
+                   "fma.f32.1GiB: nvidia:0 nvidia:1 nvidia:2 (device)"});
+    CHECK(tables_of(2, {"copy", "fma"}) ==
+          Outlines{"nvidia:0: copy fma (kernel)", "nvidia:1: copy fma (kernel)"});
+    CHECK(tables_of(1, {"copy", "fma"}) == Outlines{": copy fma (kernel)"});
+    CHECK(tables_of(2, {"copy"}) == Outlines{"copy.f32.1GiB: nvidia:0 nvidia:1 (device)"});
+  }
+}
+
+TEST_CASE("rates of each second: a table for each measurement, or of one device one") {
+  const auto measured_on = [](int gpus) {
+    std::vector<report::Measurement> list;
+    for (const char* name : {"soak.memory", "soak.products"}) {
+      for (int i = 0; i < gpus; ++i) {
+        report::Measurement one;
+        one.label = name;
+        one.destination = "nvidia:" + std::to_string(i);
+        one.bytes_per_s = 2e12;
+        one.details = {{"interval_s", 1.0},
+                       {"least_per_s", 1e12},
+                       {"median_per_s", 2e12},
+                       {"most_per_s", 3e12},
+                       {"deviation_per_s", 1e11}};
+        list.push_back(std::move(one));
+      }
+    }
+    list.emplace_back().label = "copy";  // has no seconds
+    return list;
+  };
+  using Outlines = std::vector<std::string>;
+  CHECK(outlines_of(results::seconds_tables(measured_on(2))) ==
+        Outlines{"rates of each second: soak.memory: nvidia:0 nvidia:1 (device)",
+                 "rates of each second: soak.products: nvidia:0 nvidia:1 (device)"});
+  CHECK(outlines_of(results::seconds_tables(measured_on(1))) ==
+        Outlines{"rates of each second on nvidia:0: soak.memory soak.products (measurement)"});
+  CHECK(results::seconds_tables(measured_on(0)).empty());
+  const auto csv = results::seconds_csv(measured_on(2));
+  REQUIRE(csv);
+  CHECK(csv->rows.size() == 4);
+  CHECK(csv->columns[1].key == "device");
+  CHECK(report::number_of(csv->rows[0][2]) == 1e12);
+  CHECK_FALSE(results::seconds_csv(measured_on(0)));
 }
