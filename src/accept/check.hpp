@@ -123,6 +123,7 @@ struct StageMeasurement : report::Measurement {
   /// Measures the same again, alone on the machine; empty where it is not judged by its rate. Must
   /// own all that it uses.
   std::function<report::Measurement()> again;
+  std::string wrong_data_action;          ///< what to do if it then has wrong data
   bool is_for_expectations_only = false;  ///< never compared with siblings
   /// When it was measured; absent: since the one before in its stage, until it was added.
   std::optional<std::chrono::steady_clock::time_point> started_at = {};

@@ -218,6 +218,7 @@ class CopyResults {
         measure::CopyBench bench(copy_options(*context));
         return measurement_of(measure_near(planned, bench, context->root));
       };
+      measured.wrong_data_action = wrong_copy_action;
       work.add(std::move(measured));
       return;
     }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "accept/stages.hpp"
 #include "base/contains.hpp"
 #include "base/statistics.hpp"
 #include "base/units.hpp"
@@ -310,13 +311,6 @@ std::optional<TooSlow> too_slow(const StageMeasurement& measured,
                               report::run_spread(measured, rules.spread));
 }
 
-void measure_again(StageMeasurement& measured, const RateRules& rules) {
-  std::optional<report::Measurement> again = rules.again(measured);
-  if (!again || !speed_of(*again) || *speed_of(*again) <= *speed_of(measured)) return;
-  again->stage = measured.stage;
-  static_cast<report::Measurement&>(measured) = std::move(*again);
-}
-
 /// Finds those that are too slow and measures each up to three times more. The siblings of one that
 /// stays slow are measured a second time, alone as it was.
 class Repeater {
@@ -338,22 +332,44 @@ class Repeater {
   }
 
   std::optional<TooSlow> judge(std::size_t i) const {
+    if (!is_rated(measurements_[i])) return {};
     return too_slow(measurements_[i], measurements_, seconds_, rules_);
   }
 
+  /// Those that measuring again has found.
+  std::vector<RateFault> take_faults() { return std::move(faults_); }
+
  private:
+  /// A right measurement, if there is one. Any other takes the place of the first, which has no
+  /// rate then.
+  std::optional<report::Measurement> measure_again(StageMeasurement& measured) {
+    std::optional<report::Measurement> again = rules_.again(measured);
+    if (!again) return {};
+    again->stage = measured.stage;
+    if (auto fault = fault_in(measured.stage, *again, measured.wrong_data_action)) {
+      faults_.push_back({owner_of(measured), std::move(*fault)});
+      static_cast<report::Measurement&>(measured) = std::move(*again);
+      return {};
+    }
+    if (!speed_of(*again)) return {};
+    return again;
+  }
+
   void repeat(std::size_t i) {
+    StageMeasurement& measured = measurements_[i];
     auto slow = judge(i);
     for (int count = 0; slow && count < most_repeats; ++count) {
-      measure_again(measurements_[i], rules_);
+      auto again = measure_again(measured);
+      if (again && *speed_of(*again) > *speed_of(measured))
+        static_cast<report::Measurement&>(measured) = std::move(*again);
       slow = judge(i);
     }
     if (!slow || !slow->is_relative) return;
     for (const StageMeasurement* const one : siblings_of(measurements_[i], measurements_, rules_)) {
       const auto index = static_cast<std::size_t>(one - measurements_.data());
       if (repeated_.count(index) > 0 || seconds_.count(one->id) > 0) continue;
-      const std::optional<report::Measurement> again = rules_.again(*one);
-      if (again && speed_of(*again)) seconds_[one->id] = *speed_of(*again);
+      if (const auto again = measure_again(measurements_[index]))
+        seconds_[one->id] = *speed_of(*again);
     }
   }
 
@@ -361,6 +377,7 @@ class Repeater {
   const RateRules& rules_;
   std::set<std::size_t> repeated_;
   SecondSpeeds seconds_;
+  std::vector<RateFault> faults_;
 };
 
 /// What an expectation is for and was not measured here.
@@ -386,9 +403,9 @@ void find_unmeasured(const std::vector<StageMeasurement>& measurements, const Ra
 
 std::vector<RateFault> judge_rates(std::vector<StageMeasurement>& measurements,
                                    const RateRules& rules, ExpectationResults& results) {
-  std::vector<RateFault> faults;
   Repeater repeater(measurements, rules);
   repeater.repeat_all();
+  std::vector<RateFault> faults = repeater.take_faults();
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const StageMeasurement& measured = measurements[i];
     if (!is_rated(measured)) continue;

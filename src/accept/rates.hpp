@@ -25,7 +25,8 @@ struct RateRules {
   const Expectations* expectations = nullptr;  ///< may be null
   double spread = 0.1;                         ///< of siblings
   std::map<std::string, DeviceInfo> devices;   ///< that are checked, by id
-  /// Measures one again, or returns nothing if it cannot; the devices are idle.
+  /// Measures one again; the devices are idle. Nothing if it was not measured; what failed is a
+  /// measurement with that status.
   std::function<std::optional<report::Measurement>(const StageMeasurement&)> again;
 };
 
@@ -36,7 +37,8 @@ struct RateFault {
 };
 
 /// Judges all measured measurements of a stage. One that is too slow is measured again up to three
-/// times, alone on the machine; the best measurement counts and is kept. The rules:
+/// times, alone on the machine; the best measurement counts and is kept. Wrong data and failed
+/// calls then are faults as they are the first time. The rules:
 ///  * an expectation of the expectations is met. Of a short call or kernel the fastest twentieth of
 ///    its samples must meet it, because the clocks of an idle GPU rise while such calls run;
 ///  * what is published of the model (measure::published_rate()) is reached: of the memory by

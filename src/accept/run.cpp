@@ -32,13 +32,31 @@ using StageFunction = decltype(Stage::use);
 using SharedWork = std::shared_ptr<StageWork>;
 
 constexpr std::chrono::seconds progress_pause{1};
+// A library's own process has a limit, and is ended first.
+constexpr double again_patience = 2;
 
 // After these the process cannot use the device any more; a library's own process may hang.
-bool ends_device(const Fault& fault) {
-  if (!fault.error) return false;
-  const ErrorCode code = fault.error->code();
-  const bool is_call = code == ErrorCode::device && fault.error->native().has_value();
-  return code == ErrorCode::device_lost || (is_call && !fault.error->is_recoverable());
+bool ends_device(const std::optional<Error>& error) {
+  if (!error) return false;
+  const bool is_call = error->code() == ErrorCode::device && error->native().has_value();
+  return error->code() == ErrorCode::device_lost || (is_call && !error->is_recoverable());
+}
+
+/// The device is not at fault: it lacks something.
+bool is_beyond_device(const Error& error) {
+  return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+}
+
+report::Measurement failed_measurement(const report::Measurement& of, const Error& error) {
+  report::Measurement failed = of;
+  failed.status = report::Status::failed;
+  failed.reason = error.what();
+  failed.error = error;
+  failed.samples_s.clear();
+  for (auto* const figure : {&failed.median_s, &failed.bytes_per_s, &failed.low_bytes_per_s,
+                             &failed.high_bytes_per_s, &failed.flops_per_s, &failed.share_of_limit})
+    figure->reset();
+  return failed;
 }
 
 /// A step may open the sensors of several platforms.
@@ -231,9 +249,7 @@ class CheckRun {
       function(device, context, heart, work);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) return;
-      const bool cannot =
-          error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
-      if (cannot) {
+      if (is_beyond_device(error)) {
         work.add_skip(error.what());
       } else {
         work.add(Fault{code_of(error), stage, device.id(), error.what(), action_of(error), error});
@@ -364,7 +380,7 @@ class CheckRun {
       if (result.time_s == 0) result.time_s = time_s;
       std::stable_sort(result.faults.begin(), result.faults.end(), is_worse);
       for (const Fault& fault : result.faults) {
-        if (ends_device(fault)) lost_.emplace(result.device, result.stage);
+        if (ends_device(fault.error)) lost_.emplace(result.device, result.stage);
       }
       result_.stages.push_back(std::move(result));
       if (options_.on_stage) options_.on_stage(result_.stages.back());
@@ -387,28 +403,53 @@ class CheckRun {
     struct Again {
       std::mutex mutex;
       std::optional<report::Measurement> measured;
+      std::optional<Error> error;
     };
     const auto shared = std::make_shared<Again>();
-    const auto function = measured.again;
-    const std::string step = measured.id;
-    const TaskEnd end = run_tasks({[shared, function, step](Heartbeat& heart) {
-                                    heart.step(step);
-                                    try {
-                                      report::Measurement measured = function();
-                                      const std::lock_guard lock(shared->mutex);
-                                      shared->measured = std::move(measured);
-                                    } catch (const std::exception&) {
-                                      // The first measurement stands.
-                                    }
-                                  }},
-                                  options_.patience_s, *options_.cancel)
-                            .front();
+    const TaskEnd end =
+        run_tasks({[shared, function = measured.again, step = measured.id](Heartbeat& heart) {
+                    heart.step(step, again_patience);
+                    std::optional<Error> error;
+                    try {
+                      report::Measurement made = function();
+                      const std::lock_guard lock(shared->mutex);
+                      shared->measured = std::move(made);
+                      return;
+                    } catch (const Error& thrown) {
+                      error = thrown;
+                    } catch (const std::exception& exception) {
+                      error = base::to_error(exception);
+                    }
+                    const std::lock_guard lock(shared->mutex);
+                    shared->error = std::move(error);
+                  }},
+                  options_.patience_s, *options_.cancel)
+            .front();
+    const std::lock_guard lock(shared->mutex);
+    std::optional<report::Measurement> made = std::exchange(shared->measured, std::nullopt);
+    std::optional<Error> error = made ? made->error : shared->error;
     if (end.is_left_behind) {
       result_.has_left_threads = true;
+      hung_.insert(measured.devices.begin(), measured.devices.end());
+      error = hang_error(measured, end);
+    }
+    if (end.is_left_behind || ends_device(error)) {
       for (const std::string& id : measured.devices) lost_.emplace(id, measured.stage);
     }
-    const std::lock_guard lock(shared->mutex);
-    return std::exchange(shared->measured, std::nullopt);
+    if (options_.cancel->is_cancelled()) return {};
+    if (made || !error || is_beyond_device(*error)) return made;
+    return failed_measurement(measured, *error);
+  }
+
+  Error hang_error(const StageMeasurement& measured, const TaskEnd& end) const {
+    const std::string reason =
+        fmt::format("no answer within {:g} s during: {}", options_.patience_s, end.step);
+    const auto device = std::find_if(devices_.begin(), devices_.end(), [&](const Device& one) {
+      return one.id() == measured.devices.front();
+    });
+    const Error error(ErrorCode::timed_out, "check", reason);
+    return Error(ErrorCode::timed_out, "check", reason,
+                 action_for_hang(device->platform(), options_.patience_s, error));
   }
 
   const std::vector<Device>& devices_;

@@ -82,6 +82,7 @@ void add_kernel(const char* stage, const char* action, const Device& device,
   static_cast<report::Measurement&>(measured) = measurement_of(result);
   measured.stage = stage;
   measured.again = kernel_again(device, bench, result);
+  measured.wrong_data_action = action;
   work.add_figure(kernel_figure(result));
   work.add(std::move(measured));
 }
@@ -115,7 +116,8 @@ measure::LibraryResult compute_by_library(const Device& device, const measure::L
 /// The measured of a right result whose rate expectations may judge.
 StageMeasurement library_measurement(const Device& device, const measure::LibraryChild& child,
                                      const measure::LibraryResult& result,
-                                     const measure::LibraryOptions& options) {
+                                     const measure::LibraryOptions& options,
+                                     const std::string& action) {
   StageMeasurement measured;
   static_cast<report::Measurement&>(measured) = measurement_of(result);
   measured.stage = "libraries";
@@ -124,6 +126,7 @@ StageMeasurement library_measurement(const Device& device, const measure::Librar
                     options]() -> report::Measurement {
     return measurement_of(compute_by_library(device, child, problem, name, options));
   };
+  measured.wrong_data_action = action;
   return measured;
 }
 
@@ -235,11 +238,9 @@ std::string action_for_hang(Platform platform, double patience_s, const Error& e
   return action_of(error) + "; if the machine is only slow or busy, use " + more_time;
 }
 
-void add_measured(const std::string& stage, const report::Measurement& measured,
-                  const std::string& action, StageWork& work) {
-  StageMeasurement of_stage;
-  static_cast<report::Measurement&>(of_stage) = measured;
-  of_stage.stage = stage;
+std::optional<Fault> fault_in(const std::string& stage, const report::Measurement& measured,
+                              const std::string& action) {
+  if (!measured.has_failed()) return {};
   Fault fault = fault_of(wrong_data_code(stage), measured);
   if (measured.status == measure::Status::mismatch) {
     std::string reason = measured.reason;
@@ -255,17 +256,23 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
     fault.reason = reason;
     fault.action = action;
     fault.error = Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action);
-    work.add(std::move(fault));
-  } else if (measured.status == measure::Status::failed) {
+  } else {
     const Error error = measured.error.value_or(Error(ErrorCode::device, stage, measured.reason));
     fault.code = code_of(error);
     fault.reason = error.what();
     fault.action = action_of(error);
     fault.error = error;
-    work.add(std::move(fault));
-  } else if (measured.status == measure::Status::skipped) {
-    work.add_skip(measured.reason);
   }
+  return fault;
+}
+
+void add_measured(const std::string& stage, const report::Measurement& measured,
+                  const std::string& action, StageWork& work) {
+  StageMeasurement of_stage;
+  static_cast<report::Measurement&>(of_stage) = measured;
+  of_stage.stage = stage;
+  if (auto fault = fault_in(stage, measured, action)) work.add(std::move(*fault));
+  if (measured.status == measure::Status::skipped) work.add_skip(measured.reason);
   work.add(std::move(of_stage));
 }
 
@@ -401,18 +408,16 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
         const measure::LibraryResult result =
             compute_by_library(device, context.child, problem, name, options);
         right += result.status == measure::Status::ok ? 1u : 0u;
-        if (i < rated && result.status == measure::Status::ok) {
-          rate = figure_text(result);
-          work.add(library_measurement(device, context.child, result, options));
-          continue;
-        }
         std::string action = "update or reinstall " + name;
         if (!result.library_path.empty()) action += " (" + result.library_path + ")";
-        add_measured("libraries", result,
-                     action + "; repeat it with `hiptool run-kernel " +
-                         std::string(to_string(kind)) + " --lib " + name + " --device " +
-                         device.id() + "`",
-                     work);
+        action += "; repeat it with `hiptool run-kernel " + std::string(to_string(kind)) +
+                  " --lib " + name + " --device " + device.id() + "`";
+        if (i < rated && result.status == measure::Status::ok) {
+          rate = figure_text(result);
+          work.add(library_measurement(device, context.child, result, options, action));
+        } else {
+          add_measured("libraries", result, action, work);
+        }
       }
       if (right == 0) continue;
       const std::string count = problems.size() > 1 ? fmt::format("{} ", right) : "";

@@ -93,8 +93,12 @@ void coherence_stage(const Device& device, const StageContext& context, Heartbea
 /// computed with.
 void compute_reference(StageContext& context, Heartbeat& heart);
 
-/// Adds a measurement to the stage, and a fault if it failed or gave wrong data.
-/// `action` is what to do about wrong data.
+/// The fault of a measurement that failed or gave wrong data; none for others. `action` is what to
+/// do about wrong data.
+std::optional<Fault> fault_in(const std::string& stage, const report::Measurement& measured,
+                              const std::string& action);
+
+/// Adds a measurement to the stage, and its fault if it has one.
 void add_measured(const std::string& stage, const report::Measurement& measured,
                   const std::string& action, StageWork& work);
 

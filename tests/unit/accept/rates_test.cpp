@@ -301,6 +301,47 @@ TEST_CASE("expectations") {
   CHECK(judge_cells({cell_at(h2d, "nvidia:0", 1e9)}, &of_two).faults.empty());
 }
 
+TEST_CASE("wrong data and failed calls of a repeat are faults, of siblings too") {
+  const auto repeat_with = [](const std::string& device, report::Status status) {
+    std::vector<StageMeasurement> three{cell_at(h2d, "nvidia:0", 50e9),
+                                        cell_at(h2d, "nvidia:1", 40e9),
+                                        cell_at(h2d, "nvidia:2", 50e9)};
+    RateRules rules;
+    for (StageMeasurement& one : three) {
+      rules.devices[one.devices[0]].name = "NVIDIA H200";
+      one.stage = "copy";
+      one.wrong_data_action = "reseat it";
+    }
+    rules.again = [&](const StageMeasurement& measured) -> std::optional<report::Measurement> {
+      report::Measurement second = measured;
+      if (measured.devices[0] != device) return second;
+      second.status = status;
+      second.wrong = report::WrongData{};
+      second.wrong->count = 7;
+      second.bytes_per_s = 60e9;
+      return second;
+    };
+    ExpectationResults results;
+    std::vector<RateFault> faults = judge_rates(three, rules, results);
+    REQUIRE(!faults.empty());
+    CHECK(faults[0].device == device);
+    const auto changed = static_cast<std::size_t>(device.back() - '0');
+    CHECK(three[changed].status == status);
+    CHECK(three[changed].stage == "copy");
+    return faults;
+  };
+  const std::vector<RateFault> wrong = repeat_with("nvidia:1", report::Status::mismatch);
+  CHECK(wrong.size() == 1);  // it has no rate any more
+  CHECK(wrong[0].fault.code == "HT-COPY-DATA");
+  CHECK(exit_code_of(wrong[0].fault) == 5);
+  CHECK(wrong[0].fault.reason == "7 values wrong");
+  CHECK(wrong[0].fault.action == "reseat it");
+  const std::vector<RateFault> failed = repeat_with("nvidia:1", report::Status::failed);
+  CHECK(exit_code_of(failed[0].fault) == 6);
+  const std::vector<RateFault> sibling = repeat_with("nvidia:2", report::Status::mismatch);
+  CHECK(sibling[0].fault.code == "HT-COPY-DATA");
+}
+
 TEST_CASE("a short call meets an expectation with its fastest samples") {
   const Expectations expectations = expectations_of("matmul.f16.64x64x64.cublas", 48e9);
   for (const double median_s : {50e-6, 200e-6}) {

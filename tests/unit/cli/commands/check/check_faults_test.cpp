@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <future>
 #include <optional>
 #include <random>
 #include <set>
@@ -20,6 +22,7 @@
 #include "support.hpp"
 #include "unit/load/watched_device.hpp"
 #include "unit/runtime/runtime_faults.hpp"
+#include "waiting.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
@@ -40,14 +43,40 @@ struct WatchedStage {
     watched.table.reset();
   }
 
-  accept::StageResult run() {
+  accept::CheckResult run_all() {
     accept::CheckResult result;
     const Device& device = watched.device;
     result.devices.push_back({device.id(), device.platform(), device.info(), false});
     accept::run_check({device}, options, result);
     REQUIRE(!result.stages.empty());
+    return result;
+  }
+
+  accept::StageResult run() {
+    const accept::CheckResult result = run_all();
     const accept::StageResult* const worst = result.worst();
     return worst != nullptr ? *worst : result.stages.front();
+  }
+
+  /// Demands of the first measurement a rate that no device reaches, so that it is made again.
+  /// Returns how many such calls are made before that.
+  std::uint64_t demand_too_much(const std::string& call) {
+    run_all();  // takes what is kept from run to run
+    watched.table.reset();
+    const accept::CheckResult clean = run_all();
+    const std::uint64_t before = watched.table.count(call);
+    const auto rated = std::find_if(
+        clean.measurements.begin(), clean.measurements.end(),
+        [](const auto& one) { return one.again && accept::speed_of(one).has_value(); });
+    REQUIRE(rated != clean.measurements.end());
+    accept::Expectation expectation;
+    (rated->bytes_per_s ? expectation.bytes_per_s : expectation.flops_per_s) = 1e18;
+    auto& expectations = options.expectations.emplace();
+    expectations.path = "gpus.json";
+    expectations.of_kind[watched.device.info().name][rated->label] = expectation;
+    demanded = rated->id;
+    watched.table.reset();
+    return before;
   }
 
   /// Whether a note after the first `count` names the call.
@@ -62,6 +91,7 @@ struct WatchedStage {
   CancelToken cancel;
   WatchedDevice watched;
   accept::CheckOptions options;
+  std::string demanded;  ///< the id of the measurement that is made again
 };
 
 /// A call, and which of its kind.
@@ -129,7 +159,68 @@ void fail_calls_of(const std::string& name, std::size_t most) {
           " of them failed the stage");
 }
 
+/// What a stage says whose slow measurement was made again.
+accept::Fault worst_of_again(WatchedStage& stage) {
+  const accept::CheckResult result = stage.run_all();
+  const accept::StageResult* const worst = result.worst();
+  REQUIRE(worst != nullptr);
+  CAPTURE(worst->text());
+  const auto measured = std::find_if(result.measurements.begin(), result.measurements.end(),
+                                     [&](const auto& one) { return one.id == stage.demanded; });
+  REQUIRE(measured != result.measurements.end());
+  CHECK_FALSE(accept::speed_of(*measured));
+  CHECK(worst->device == stage.watched.device.id());
+  return worst->faults.front();
+}
+
+void fail_again(const std::string& name, const std::string& call) {
+  CAPTURE(name);
+  WatchedStage stage(name);
+  const std::uint64_t before = stage.demand_too_much(call);
+  stage.watched.table.fail(call, hip::hipErrorUnknown, before + 1);
+  const accept::Fault fault = worst_of_again(stage);
+  CHECK(exit_code_of(fault) == 6);
+  CHECK(fault.code == "HT-CALL-FAILED");
+  CHECK(fault.reason.find(call) != std::string::npos);
+}
+
 }  // namespace
+
+TEST_CASE("check: a call that fails while a slow rate is measured again counts") {
+  for (const char* const stage : {"copy", "memory", "kernels"}) fail_again(stage, "hipMalloc");
+  fail_again("kernels", "hipStreamCreateWithFlags");  // before the kernel has a result
+}
+
+TEST_CASE("check: wrong data while a slow rate is measured again counts") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  const std::uint64_t before = stage.demand_too_much("hipMalloc");
+  const std::function<void()> damage = [&table, &damage] {
+    table.damage_largest(0);
+    table.run_before("hipStreamSynchronize", damage);
+  };
+  table.run_before(
+      "hipMalloc", [&] { table.run_before("hipStreamSynchronize", damage); }, before + 1);
+  const accept::Fault fault = worst_of_again(stage);
+  CHECK(exit_code_of(fault) == 5);
+  CHECK(fault.code == "HT-COPY-DATA");
+}
+
+TEST_CASE("check: a device that hangs while a slow rate is measured again counts") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  const std::uint64_t before = stage.demand_too_much("hipMalloc");
+  stage.options.patience_s = 3;
+  std::promise<void> gate;
+  table.run_before(
+      "hipMalloc", [opened = gate.get_future().share()] { opened.wait(); }, before + 1);
+  const accept::Fault fault = worst_of_again(stage);
+  CHECK(exit_code_of(fault) == 6);
+  CHECK(fault.code == "HT-HANG");
+  gate.set_value();
+  CHECK(comes_true([&table] { return table.live().is_empty(); }));
+  CHECK(become_idle());
+}
 
 TEST_CASE("check: a call that fails is named by the stage of copies") { fail_calls_of("copy", 12); }
 
