@@ -119,7 +119,6 @@ struct StageResult {
 
 /// A measurement of a stage.
 struct StageMeasurement : report::Measurement {
-  std::string stage;
   /// Measures the same again, alone on the machine; empty where it is not judged by its rate. Must
   /// own all that it uses.
   std::function<report::Measurement()> again;

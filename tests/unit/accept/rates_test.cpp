@@ -342,6 +342,15 @@ TEST_CASE("wrong data and failed calls of a repeat are faults, of siblings too")
   CHECK(sibling[0].fault.code == "HT-COPY-DATA");
 }
 
+TEST_CASE("a file of 0.2.0 expects a rate of copies of 64 MiB, which those of 256 MiB meet") {
+  const Expectations expectations = expectations_of(h2d, 60e9);
+  StageMeasurement copy = cell_at("h2d.pinned.copy.256MiB", "nvidia:0", 50e9);
+  copy.series = "h2d.pinned.copy";
+  copy.size_bytes = 256u << 20;
+  copy.stage = "copy";
+  CHECK(judge_cells({copy}, &expectations).faults.size() == 1);
+}
+
 TEST_CASE("a short call meets an expectation with its fastest samples") {
   const Expectations expectations = expectations_of("matmul.f16.64x64x64.cublas", 48e9);
   for (const double median_s : {50e-6, 200e-6}) {
