@@ -21,6 +21,25 @@ GpuCounts count_gpus(const CheckResult& result) {
   return counts;
 }
 
+Error unmeasured(const Expectations& expectations, const std::string& kind,
+                 const std::string& label) {
+  return Error(ErrorCode::invalid_argument, "check",
+               fmt::format("{} expects '{}' of {}, which this run did not measure",
+                           expectations.path, label, kind),
+               "write the file again with --write-expect, or remove the measurement");
+}
+
+Error other_figure(const Expectations& expectations, const std::string& kind,
+                   const std::string& label, const Expectation& expectation,
+                   const report::Measurement& measured) {
+  return Error(
+      ErrorCode::invalid_argument, "check",
+      fmt::format("{} expects {} as '{}' of {}, which is measured in another unit: {}",
+                  expectations.path, figure_text(expectation), label, kind, figure_text(measured)),
+      "write the file again with --write-expect, or correct the measurement's figure: "
+      "bytes_per_s, flops_per_s or most_s");
+}
+
 }  // namespace
 
 std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
@@ -55,27 +74,31 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
   for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
   for (const std::string& kind : kinds) {
     for (const auto& [label, expectation] : options.expectations->of(kind)) {
-      const bool is_measured =
-          std::any_of(result.measurements.begin(), result.measurements.end(),
-                      [&, &name = label](const auto& measured) { return is_for(name, measured); });
-      if (is_measured) continue;
+      const auto& all = result.measurements;
+      const auto is_its = [&name = label, &expected = expectation](const auto& measured) {
+        // One that failed has no figure at all.
+        return is_for(name, measured) &&
+               (is_comparable(expected, measured) || measured.status != report::Status::ok);
+      };
+      if (std::any_of(all.begin(), all.end(), is_its)) continue;
+      const auto other = std::find_if(all.begin(), all.end(), [&name = label](const auto& one) {
+        return is_for(name, one) && speed_of(one).has_value();
+      });
       const auto& chosen = outcome.stages;
       const bool is_of_other =
           std::find(chosen.begin(), chosen.end(), stage_of_label(label)) == chosen.end();
       const bool is_of_more = expectation.devices > 1;  // which are not chosen here
       const bool is_of_higher = level && *level > options.level;
-      if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
+      const bool may_be_absent = other == all.end() && (is_of_other || is_of_more || is_of_higher);
+      if (may_be_absent || result.worst() != nullptr) {
         result.expectations.not_measured.push_back(kind + ": " + label);
         continue;
       }
-      if (!outcome.error) {
-        outcome.error_code = machine::codes::not_measured;
-        outcome.error =
-            Error(ErrorCode::invalid_argument, "check",
-                  fmt::format("{} expects '{}' of {}, which this run did not measure",
-                              options.expectations->path, label, kind),
-                  "write the file again with --write-expect, or remove the measurement");
-      }
+      if (outcome.error) continue;
+      outcome.error_code = machine::codes::not_measured;
+      outcome.error = other == all.end()
+                          ? unmeasured(*options.expectations, kind, label)
+                          : other_figure(*options.expectations, kind, label, expectation, *other);
     }
   }
 }

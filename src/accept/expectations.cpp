@@ -293,21 +293,25 @@ bool is_for(const std::string& label, const report::Measurement& measured) {
   return label == measured.label || (is_copy && label == measured.series + ".64MiB");
 }
 
+bool is_comparable(const Expectation& expectation, const report::Measurement& measured) {
+  if (expectation.bytes_per_s) return measured.bytes_per_s.has_value();
+  if (expectation.flops_per_s) return measured.flops_per_s.has_value();
+  return measured.median_s.has_value();
+}
+
 bool meets(const Expectation& expectation, const report::Measurement& measured) {
-  if (expectation.bytes_per_s)
-    return measured.bytes_per_s && *measured.bytes_per_s >= *expectation.bytes_per_s;
-  if (expectation.flops_per_s)
-    return measured.flops_per_s && *measured.flops_per_s >= *expectation.flops_per_s;
-  return measured.median_s && *measured.median_s <= *expectation.most_s;
+  if (expectation.bytes_per_s) return *measured.bytes_per_s >= *expectation.bytes_per_s;
+  if (expectation.flops_per_s) return *measured.flops_per_s >= *expectation.flops_per_s;
+  return *measured.median_s <= *expectation.most_s;
 }
 
 double shortfall_of(const Expectation& expectation, const report::Measurement& measured) {
-  const auto below = [](const std::optional<double>& rate, double least) {
-    return rate ? std::clamp(1 - *rate / least, 0.0, 1.0) : 1;
+  const auto below = [](double rate, double least) {
+    return std::clamp(1 - rate / least, 0.0, 1.0);
   };
-  if (expectation.bytes_per_s) return below(measured.bytes_per_s, *expectation.bytes_per_s);
-  if (expectation.flops_per_s) return below(measured.flops_per_s, *expectation.flops_per_s);
-  if (!measured.median_s || *measured.median_s <= 0) return 1;
+  if (expectation.bytes_per_s) return below(*measured.bytes_per_s, *expectation.bytes_per_s);
+  if (expectation.flops_per_s) return below(*measured.flops_per_s, *expectation.flops_per_s);
+  if (*measured.median_s <= 0) return 1;
   return std::clamp(1 - *expectation.most_s / *measured.median_s, 0.0, 1.0);
 }
 

@@ -90,10 +90,13 @@ std::string stage_of_label(const std::string& label);
 /// for a copy of 256 MiB, which is no slower; files of 0.2.0 have these.
 bool is_for(const std::string& label, const report::Measurement& measured);
 
-/// Whether a measurement meets an expectation.
+/// Whether a measurement has the figure that the expectation is of: a rate of bytes, say.
+bool is_comparable(const Expectation& expectation, const report::Measurement& measured);
+
+/// Whether a comparable measurement meets an expectation.
 bool meets(const Expectation& expectation, const report::Measurement& measured);
 
-/// How far below the expectation it is; 0.1: 10 %. 1 where the two have different figures.
+/// How far below the expectation a comparable one is; 0.1: 10 %.
 double shortfall_of(const Expectation& expectation, const report::Measurement& measured);
 
 /// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that an expectation would

@@ -128,7 +128,9 @@ const Expectation* expectation_for(const StageMeasurement& measured, const RateR
                          [&](const auto& one) { return is_for(one.first, measured); });
   if (found == expectations.end() || found->second.devices != measured.devices.size())
     return nullptr;
-  return &found->second;
+  const Expectation& expectation = found->second;
+  const bool is_other_figure = speed_of(measured) && !is_comparable(expectation, measured);
+  return is_other_figure ? nullptr : &expectation;
 }
 
 /// The code of a rate that is below what was expected of it.

@@ -137,6 +137,20 @@ class Expectations(Check):
         self.assertEqual(document["failures"][0]["what"], "copy cpu:0")
         self.assertEqual(document["failures"][0]["expected"], "1000 TB/s")
 
+    def test_another_figure_than_the_measured_one(self):
+        def demand(name, rate):
+            return lambda kinds: next(iter(kinds.values())).update(
+                {"d2h.pinned.copy.64KiB": {name: rate, "devices": 1}})
+        for rate in (5, 1e18):
+            document = self.expect(2, demand("flops_per_s", rate))
+            self.assertEqual(failed(document), [])   # the file does not fit: no device is blamed
+            self.assertIn("'d2h.pinned.copy.64KiB' of", document["error"]["message"])
+            self.assertIn("measured in another unit", document["error"]["message"])
+            self.assertEqual(document["expect"]["judged"], 4)
+        # A time is an upper limit of anything that has one.
+        for most_s, code in ((1e9, 0), (1e-12, 1)):
+            self.expect(code, demand("most_s", most_s))
+
     def test_an_unknown_kind_of_gpu(self):
         def rename(kinds):
             kinds["Other GPU"] = kinds.pop(next(iter(kinds)))

@@ -351,6 +351,16 @@ TEST_CASE("a file of 0.2.0 expects a rate of copies of 64 MiB, which those of 25
   CHECK(judge_cells({copy}, &expectations).faults.size() == 1);
 }
 
+TEST_CASE("an expectation of another figure judges nothing") {
+  Expectations expectations = expectations_of(h2d, 1);
+  Expectation& expectation = expectations.of_kind["NVIDIA H200"][h2d];
+  expectation.bytes_per_s.reset();
+  expectation.flops_per_s = 60e9;
+  const Judged judged = judge_cells({cell_at(h2d, "nvidia:0", 50e9)}, &expectations);
+  CHECK(judged.faults.empty());
+  CHECK(judged.expectations.judged == 0);
+}
+
 TEST_CASE("a short call meets an expectation with its fastest samples") {
   const Expectations expectations = expectations_of("matmul.f16.64x64x64.cublas", 48e9);
   for (const double median_s : {50e-6, 200e-6}) {

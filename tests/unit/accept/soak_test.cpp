@@ -196,6 +196,12 @@ TEST_CASE("a rate of a file is a limit for two GPUs too") {
   CHECK(soaked.faults.front().fault.reason ==
         "350 TFLOP/s, at least 400 TFLOP/s expected by gpus.json");
   CHECK(soaked.expectations.judged == 2);
+  Expectation& expectation = expectations.of_kind["Fake GPU"]["soak.products"];
+  expectation = {};
+  expectation.bytes_per_s = 1e18;  // products have none
+  const Soaked other = soak_all(devices, 60, {}, "nvidia", &expectations);
+  CHECK(other.faults.empty());
+  CHECK(other.expectations.judged == 0);
 }
 
 TEST_CASE("one wrong element in one round of one GPU is told once, with its time") {
