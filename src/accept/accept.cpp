@@ -157,6 +157,7 @@ void accept_machine(AcceptRequest request, Platforms& platforms, TraceSink& trac
   }
   outcome.doctor = machine.diagnosis.checks;
   outcome.is_whole = machine.is_whole;
+  outcome.visibility = machine.visibility;
   if (request.on_devices) request.on_devices(machine.devices);
   for (const Device& device : machine.devices) {
     outcome.result.devices.push_back(checked_device(device));

@@ -28,6 +28,7 @@ struct CheckOutcome {
   std::string written;      ///< path of the expectations that were written; empty: none
   std::string not_written;  ///< path of a file left unwritten, because the run did not pass
   bool is_whole = false;    ///< all GPUs of the machine were chosen
+  std::string visibility;   ///< variables that choose GPUs: "CUDA_VISIBLE_DEVICES=0,1"
   bool has_no_gpu = false;  ///< so that the processor was checked, which nobody named
   std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library
   std::string model;                        ///< path; empty: the made one

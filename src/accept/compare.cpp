@@ -55,12 +55,29 @@ std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
     got.push_back(fmt::format("{} of {} {}", gpus.found, gpus.expected, gpus.name));
   }
   if (got.empty()) return {};
+  const std::string& set = machine.visibility;
+  if (!set.empty() && outcome.level == CheckLevel::prolog) {
+    outcome.result.expectations.why_not_counted =
+        fmt::format("{} visible with {}", report::and_list(got), set);
+    compared.clear();
+    return {};
+  }
+  std::string reason =
+      fmt::format("{} found; {} expects more", report::and_list(got), expectations.path);
+  std::string action =
+      "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "
+      "power and seating; to check some of the GPUs name them with --device";
+  if (!set.empty()) {
+    reason += ", and " + set + " may hide them";
+    action =
+        "unset the variable to check the whole machine; to check some of the GPUs name them "
+        "with --device";
+  }
   return Fault{machine::codes::gpu_count,
                "gpu-count",
                "",
-               fmt::format("{} found; {} expects more", report::and_list(got), expectations.path),
-               "find the missing GPU with `hiptool devices --doctor` and `sudo dmesg`, check its "
-               "power and seating; to check some of the GPUs name them with --device",
+               std::move(reason),
+               std::move(action),
                std::nullopt,
                fmt::format("{}", fmt::join(expected, ", ")),
                fmt::format("{}", fmt::join(got, ", "))};
@@ -131,7 +148,9 @@ std::string expectations_of(const CheckOutcome& outcome, double margin,
   };
   add(result.measurements);
   for (const auto& repeat : outcome.repeats) add(repeat);
-  const GpuCounts counts = outcome.is_whole ? count_gpus(result) : GpuCounts();
+  // A variable may hide some.
+  const bool has_all = outcome.is_whole && outcome.visibility.empty();
+  const GpuCounts counts = has_all ? count_gpus(result) : GpuCounts();
   return expectations_text(
       measurements, counts,
       {std::string(to_string(outcome.level)), margin, 1 + outcome.repeats.size(), written_at});

@@ -81,6 +81,7 @@ struct ExpectationResults {
   std::size_t judged = 0;
   std::vector<std::string> not_measured;  ///< "NVIDIA H200: memtest-walking.u32": at this level
   std::vector<CountedGpus> gpus;          ///< empty: their number was not compared
+  std::string why_not_counted;            ///< "2 of 4 NVIDIA H200, ..."; empty: nothing to say
 };
 
 /// The stage that makes a measurement of that label.

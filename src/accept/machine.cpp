@@ -102,6 +102,20 @@ void add_machine_fault(const Fault& fault, double time_s, std::vector<StageResul
   found->faults.push_back(fault);
 }
 
+/// The variables that choose among the GPUs of the machine's platforms; of all where it shows none.
+std::string visibility_of(const AcceptRequest& request, const CheckedMachine& machine) {
+  std::string text;
+  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+    const bool is_here =
+        std::any_of(machine.devices.begin(), machine.devices.end(),
+                    [platform](const Device& one) { return one.platform() == platform; });
+    if (!is_here && !machine.has_no_gpu) continue;
+    const std::string set = machine::visibility_variables(request.diagnosis.getenv, platform);
+    if (text.find(set) == std::string::npos) text = set;
+  }
+  return text;
+}
+
 /// What a brief diagnosis does not look at.
 bool was_left_out(const machine::Check& check) {
   return check.severity == Severity::unknown && (check.id == "libraries" || check.id == "p2p");
@@ -141,6 +155,7 @@ void examine_machine(const AcceptRequest& request, Platforms& platforms, TraceSi
       machine.dead.empty() && !is_for_cpu_only(machine.selection) &&
       std::none_of(machine.devices.begin(), machine.devices.end(),
                    [](const Device& one) { return machine::is_gpu(one.platform()); });
+  if (machine.is_whole) machine.visibility = visibility_of(request, machine);
 }
 
 void add_doctor(const CheckedMachine& machine, const std::optional<Fault>& missing,

@@ -13,6 +13,7 @@ struct CheckedMachine {
   machine::DeviceSelection selection;
   bool is_whole = false;    ///< all GPUs of the machine were chosen
   bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
+  std::string visibility;   ///< variables that choose GPUs: "CUDA_VISIBLE_DEVICES=0,1"
   machine::Diagnosis diagnosis;
   double doctor_s = 0;
   std::vector<const machine::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
@@ -38,7 +39,7 @@ std::vector<Fault> left_memory(const CheckedMachine& machine, const CheckOutcome
 // ---- compare.cpp
 
 /// Which GPUs the file expects and the machine lacks; compared only where the whole machine is
-/// checked and its drivers answer.
+/// checked and its drivers answer. Before a job a variable may leave some to other jobs.
 std::optional<Fault> compare_gpu_counts(const Expectations& expectations,
                                         const CheckedMachine& machine, CheckOutcome& outcome);
 

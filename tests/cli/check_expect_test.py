@@ -124,6 +124,36 @@ class Expectations(Check):
         document = self.document(*words, "--expect", str(path))
         self.assertNotIn("number of GPUs", str(document["shown"]))
 
+    def gpus(self, level, *words, code=0, **more):
+        return self.document("check", "--size", "64KiB", "--spread", "90%", "--timeout", "200",
+                             "--level", level, "--stage", "copy", *words, code=code,
+                             environment=fakes(**more))
+
+    def test_gpus_that_a_variable_hides(self):
+        path = self.folder / "four.json"
+        write = ("--write-expect", str(path), "--margin", "99%", "--repeat", "1", "--force")
+        expect = ("--expect", str(path))
+        hidden = {"FAKE_CUDA_DEVICES": "2", "CUDA_VISIBLE_DEVICES": "0,1"}
+        self.gpus("prolog", *write, FAKE_CUDA_DEVICES="4")
+        self.assertEqual(json.loads(path.read_text())["machines"], [{"Fake GPU": 4}])
+        # The GPUs of a job are a choice, at the level that is for jobs.
+        document = self.gpus("prolog", *expect, **hidden)
+        self.assertIn("the number of GPUs was not compared: 2 of 4 Fake GPU visible with "
+                      "CUDA_VISIBLE_DEVICES=0,1", str(document["shown"]["notes"]))
+        for level, variables in (("prolog", {"FAKE_CUDA_DEVICES": "2"}), ("quick", hidden)):
+            document = self.gpus(level, *expect, code=1, **variables)
+            fault, = document["stages"][0]["faults"]
+            self.assertEqual(fault["code"], "HT-GPU-COUNT")
+            is_named = "CUDA_VISIBLE_DEVICES" in fault["reason"]
+            self.assertEqual(is_named, "CUDA_VISIBLE_DEVICES" in variables)
+            self.assertEqual("seating" in fault["action"], not is_named)
+        # One that hides nothing changes nothing; one of another vendor neither.
+        self.gpus("prolog", *expect, FAKE_CUDA_DEVICES="4", CUDA_VISIBLE_DEVICES="0,1,2,3")
+        self.gpus("prolog", *expect, code=1, FAKE_CUDA_DEVICES="2", ROCR_VISIBLE_DEVICES="0")
+        document = self.gpus("prolog", *write, **hidden)
+        self.assertNotIn("machines", json.loads(path.read_text()))
+        self.assertIn("without the number of GPUs", str(document["shown"]["notes"]))
+
     def test_met(self):
         document = self.expect(0, lambda kinds: None)
         self.assertEqual(document["expect"]["judged"], 5)

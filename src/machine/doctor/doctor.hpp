@@ -89,6 +89,11 @@ struct Evidence {
   std::function<int(const std::filesystem::path&)> open_node;  ///< 0 or errno, system::try_open
 };
 
+/// "CUDA_VISIBLE_DEVICES=0,1": the variables that are set and choose GPUs of the platform, with
+/// commas; empty: none.
+std::string visibility_variables(
+    const std::function<std::optional<std::string>(const char* name)>& getenv, Platform platform);
+
 /// Adds the GPUs of the bus that are not in the list of runtime devices.
 void add_hardware(Evidence& evidence);
 

@@ -2,7 +2,6 @@
 /// Whether the runtimes list all GPUs of the machine.
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <system_error>
 
 #include "machine/doctor/list.hpp"
@@ -13,15 +12,6 @@ namespace hiptool::machine {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string set_variables(const Evidence& evidence, std::initializer_list<const char*> names) {
-  std::string text;
-  for (const char* name : names) {
-    if (evidence.getenv == nullptr || !evidence.getenv(name)) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + "=" + variable(evidence, name);
-  }
-  return text;
-}
 
 /// "CUDA_VISIBLE_DEVICES" of "CUDA_VISIBLE_DEVICES=0", with a space before each name.
 std::string names_of(const std::string& variables) {
@@ -123,8 +113,7 @@ void examine_amd_hidden(const Evidence& evidence, CheckList& list) {
   Shown shown{Platform::amd,
               nodes.size(),
               "/sys/class/kfd/kfd/topology/nodes",
-              set_variables(evidence, {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-                                       "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}),
+              visibility_variables(evidence.getenv, Platform::amd),
               {},
               {}};
   for (const system::KfdNode& node : nodes) {
@@ -167,7 +156,7 @@ void examine_nvidia_hidden(const Evidence& evidence, CheckList& list) {
   Shown shown{Platform::nvidia,
               count_nvidia_nodes(evidence.root),
               "/dev/nvidia0 and so on",
-              set_variables(evidence, {"CUDA_VISIBLE_DEVICES"}),
+              visibility_variables(evidence.getenv, Platform::nvidia),
               {},
               {}};
   const PlatformAnswer* const answer = answer_of(evidence, Platform::nvidia);
@@ -183,6 +172,22 @@ void examine_nvidia_hidden(const Evidence& evidence, CheckList& list) {
 }
 
 }  // namespace
+
+std::string visibility_variables(
+    const std::function<std::optional<std::string>(const char* name)>& getenv, Platform platform) {
+  // HIP reads that of CUDA too.
+  std::vector<const char*> names{"CUDA_VISIBLE_DEVICES"};
+  if (platform == Platform::amd) {
+    names = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+             "GPU_DEVICE_ORDINAL"};
+  }
+  std::string text;
+  for (const char* const name : names) {
+    const std::optional<std::string> value = getenv ? getenv(name) : std::nullopt;
+    if (value) text += (text.empty() ? "" : ", ") + std::string(name) + "=" + *value;
+  }
+  return text;
+}
 
 void examine_hidden(const Evidence& evidence, CheckList& list) {
   if (is_without(evidence, std::nullopt, list, {"hidden"})) return;

@@ -150,16 +150,17 @@ Value devices_of_check(const CheckOutcome& outcome) {
 
 Value expect_value(const CheckOutcome& outcome) {
   if (outcome.expect.empty()) return {};
-  const auto& [judged, not_measured, gpus] = outcome.result.expectations;
+  const accept::ExpectationResults& compared = outcome.result.expectations;
+  const std::vector<std::string>& absent = compared.not_measured;
   const auto gpus_value = [](const accept::CountedGpus& one) {
     return Object{{"name", one.name},
                   {"expected", std::uint64_t{one.expected}},
                   {"found", std::uint64_t{one.found}}};
   };
   return Object{{"file", outcome.expect},
-                {"judged", std::uint64_t{judged}},
-                {"not_measured", Array(not_measured.begin(), not_measured.end())},
-                {"gpus", report::array_of(gpus, gpus_value)}};
+                {"judged", std::uint64_t{compared.judged}},
+                {"not_measured", Array(absent.begin(), absent.end())},
+                {"gpus", report::array_of(compared.gpus, gpus_value)}};
 }
 
 void add_check_fields(const CheckOutcome& outcome, Object& document) {

@@ -283,6 +283,10 @@ void add_compared(const CheckOutcome& outcome, std::vector<Line>& notes) {
       text += " and the number of GPUs, " + std::to_string(gpus) + ",";
     notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
   }
+  if (!expectations.why_not_counted.empty()) {
+    notes.push_back(
+        {Tone::plain, "the number of GPUs was not compared: " + expectations.why_not_counted});
+  }
   if (expectations.not_measured.empty()) return;
   const std::size_t more = expectations.not_measured.size() - 1;
   notes.push_back({Tone::plain, fmt::format("not measured here, though expected: {}{}",
@@ -393,7 +397,10 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
   for (const std::string& reason : outcome.no_gpu_reasons) notes.push_back({Tone::plain, reason});
   add_findings(outcome, notes);
   if (!outcome.written.empty()) {
-    notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
+    std::string text = "wrote expectations to " + outcome.written;
+    if (!outcome.visibility.empty())
+      text += ", without the number of GPUs, because " + outcome.visibility + " may hide some";
+    notes.push_back({Tone::plain, text});
   }
   if (!outcome.not_written.empty()) {
     notes.push_back({Tone::warning, fmt::format("no expectations were written to {}, because this "
