@@ -124,13 +124,19 @@ struct Merge {
   /// One for each measurement that a host made in runs of different times; the greatest loss first.
   std::vector<Trend> trends() const;
   /// Hosts with a straggler, a failed measurement or a failed run, each once, in natural
-  /// order. Hosts without a name are left out.
+  /// order. Those without a name that a command takes are not among them.
   std::vector<std::string> excluded_hosts() const;
+  /// host_of() of those that are not among them, each once.
+  std::vector<std::string> unnamed_hosts() const;
   /// Error(input_failed) if there are unreadable files.
   std::optional<Error> error() const;
   /// Why the merge fails: stragglers, failed measurements, runs that did not pass, or no
   /// measurement made twice.
   std::vector<Failure> run_failures() const;
+
+ private:
+  /// Each file with a straggler, a failed measurement or a failed run.
+  std::vector<const RunFile*> bad_files() const;
 };
 
 /// What a measurement is compared by: its rate, or where it has none its time.

@@ -169,21 +169,33 @@ std::vector<const RunFile*> Merge::unexplained_runs() const {
   return runs;
 }
 
-std::vector<std::string> Merge::excluded_hosts() const {
-  std::set<std::string> hosts;
-  const auto add = [&hosts](const RunFile& file) {
-    if (is_host_name(file.run.host.name)) hosts.insert(file.run.host.name);
-  };
+std::vector<const RunFile*> Merge::bad_files() const {
+  std::vector<const RunFile*> bad = unexplained_runs();
   for (const MergedGroup& group : groups) {
     for (const MergedMember& member : group.members) {
-      if (member.is_slow) add(*member.file);
+      if (member.is_slow) bad.push_back(member.file);
     }
   }
-  for (const MergedMember& member : failures) add(*member.file);
-  for (const RunFile* file : unexplained_runs()) add(*file);
+  for (const MergedMember& member : failures) bad.push_back(member.file);
+  return bad;
+}
+
+std::vector<std::string> Merge::excluded_hosts() const {
+  std::set<std::string> hosts;
+  for (const RunFile* const file : bad_files()) {
+    if (is_host_name(file->run.host.name)) hosts.insert(file->run.host.name);
+  }
   std::vector<std::string> names(hosts.begin(), hosts.end());
   std::sort(names.begin(), names.end(), base::is_natural_before);
   return names;
+}
+
+std::vector<std::string> Merge::unnamed_hosts() const {
+  std::set<std::string> hosts;
+  for (const RunFile* const file : bad_files()) {
+    if (!is_host_name(file->run.host.name)) hosts.insert(host_of(*file));
+  }
+  return {hosts.begin(), hosts.end()};
 }
 
 // A rank that died, or wrote half a file, does not prove that the others are sound.

@@ -374,6 +374,12 @@ std::vector<Line> merge_notes(const Merge& merge) {
   if (!hosts.empty()) {
     lines.push_back({Tone::plain, fmt::format("exclude: {}", fmt::join(hosts, ","))});
   }
+  for (const std::string& host : merge.unnamed_hosts()) {
+    lines.push_back({Tone::warning,
+                     fmt::format("not among the hosts to exclude, because its name cannot be used "
+                                 "in a command: {}",
+                                 host)});
+  }
   return lines;
 }
 
