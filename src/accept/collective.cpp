@@ -107,15 +107,9 @@ class Reduces {
 
   void run() {
     const measure::ReduceResult all = measure(round_.devices);
+    if (all.end != measure::ReduceEnd::missing) add(all);
+    if (!is_done(all)) return;
     StageWork& machine = *round_.works.back();
-    StageMeasurement measured;
-    static_cast<report::Measurement&>(measured) = measurement_of(all);
-    measured.stage = "collective";
-    if (all.end != measure::ReduceEnd::missing) machine.add(measured);
-    if (all.end != measure::ReduceEnd::done) {
-      machine.add(reduce_fault("collective", all));
-      return;
-    }
     machine.add_figure(fmt::format("{} {} {}", all.library, all.library_version, figure_text(all)));
     const bool is_behind =
         exchange_rate_ && *all.bytes_per_s < least_share_of_exchange * *exchange_rate_;
@@ -131,17 +125,42 @@ class Reduces {
                                  : reduce_in_child(child, devices, options_);
   }
 
+  void add(const measure::ReduceResult& result) {
+    StageMeasurement measured;
+    static_cast<report::Measurement&>(measured) = measurement_of(result);
+    measured.stage = "collective";
+    round_.works.back()->add(std::move(measured));
+  }
+
+  /// Adds the fault of any other end.
+  bool is_done(const measure::ReduceResult& result) {
+    if (result.end == measure::ReduceEnd::done) return true;
+    round_.works.back()->add(reduce_fault("collective", result));
+    return false;
+  }
+
+  /// Nothing after a fault, which is added.
+  std::optional<double> rate_of(const std::vector<Device>& devices) {
+    const measure::ReduceResult result = measure(devices);
+    if (is_done(result)) return *result.bytes_per_s;
+    add(result);
+    return {};
+  }
+
   std::optional<double> rate_without(std::size_t left_out) {
     std::vector<Device> others = round_.devices;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
-    return measure(others).bytes_per_s;
+    return rate_of(others);
   }
 
   /// A GPU without which all others are faster, twice.
   void find_slow(const measure::ReduceResult& all) {
     std::vector<double> without;
-    for (std::size_t i = 0; i < round_.devices.size(); ++i)
-      without.push_back(rate_without(i).value_or(0));
+    for (std::size_t i = 0; i < round_.devices.size(); ++i) {
+      const std::optional<double> rate = rate_without(i);
+      if (!rate) return;
+      without.push_back(*rate);
+    }
     const auto best = std::max_element(without.begin(), without.end());
     const auto slow = static_cast<std::size_t>(best - without.begin());
     double others = *all.bytes_per_s;
@@ -149,11 +168,13 @@ class Reduces {
       if (i != slow) others = std::max(others, without[i]);
     }
     if (*best <= faster_without * others) return;
-    others = std::max(others, measure(round_.devices).bytes_per_s.value_or(0));
-    const double again = rate_without(slow).value_or(0);
-    if (std::min(*best, again) <= faster_without * others) return;
+    const std::optional<double> all_again = rate_of(round_.devices);
+    if (!all_again) return;
+    others = std::max(others, *all_again);
+    const std::optional<double> again = rate_without(slow);
+    if (!again || std::min(*best, *again) <= faster_without * others) return;
     report::Measurement faster;
-    faster.bytes_per_s = std::min(*best, again);
+    faster.bytes_per_s = std::min(*best, *again);
     Fault fault = fault_of(machine::codes::nccl_rate, all);
     fault.what = all.label;
     fault.device = round_.devices[slow].id();

@@ -165,6 +165,17 @@ class Nccl(Exchange):
         self.assertIn(("nvidia:1", "collective"), failed(document))
 
 
+    def test_a_library_that_is_wrong_without_one_gpu(self):
+        for fault_word, code in (("last", "HT-NCCL-DATA"), ("error", "HT-NCCL-ERROR")):
+            document = self.quick("collective", 5 if fault_word == "last" else 6,
+                                  words=("--level", "standard"), FAKE_CUDA_DEVICES="3",
+                                  **with_nccl(FAKE_NCCL=f"{fault_word}:-1"))
+            fault = self.only_fault(document, "collective")
+            self.assertEqual(fault["code"], code)
+            self.assertIn("@nvidia:0+nvidia:2", fault["what"])
+            self.assertFalse(any(device["passed"] for device in document["devices"]))
+
+
 class Coherence(Exchange):
     def test_every_kind_of_memory(self):
         for environment, words in ((fakes(), SMALL),

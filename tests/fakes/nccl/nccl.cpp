@@ -2,7 +2,8 @@
 /// A fake of NCCL and RCCL: sums on the host. In one process (ncclCommInitAll) once all streams
 /// have come to it; of ranks in several processes of one machine (ncclCommInitRank) through shared
 /// memory, in functions that the streams call.
-/// FAKE_NCCL is one of these words, FAKE_NCCL=WORD:ORDINAL that of communicators with that device:
+/// FAKE_NCCL is one of these words, FAKE_NCCL=WORD:ORDINAL that of communicators with that device,
+/// FAKE_NCCL=WORD:-ORDINAL that of communicators without it:
 ///   error   ncclGroupEnd answers an internal error
 ///   async   sums never end, and the state of the communicators is an error
 ///   hang    ncclGroupEnd never returns
@@ -88,11 +89,12 @@ bool is_fault(const char* word, const Comm& comm) {
   const auto colon = wanted.find(':');
   if (wanted.substr(0, colon) != word) return false;
   if (colon == std::string::npos) return true;
-  const int ordinal = std::atoi(wanted.c_str() + colon + 1);
+  const bool is_without = wanted[colon + 1] == '-';
+  const int ordinal = std::atoi(wanted.c_str() + colon + (is_without ? 2 : 1));
   for (const int device : *comm.devices) {
-    if (device == ordinal) return true;
+    if (device == ordinal) return !is_without;
   }
-  return false;
+  return is_without;
 }
 
 using Synchronize = int (*)(void* stream);
