@@ -298,8 +298,10 @@ JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext
       works.back()->add(Fault{code_of(error), "copy", "", error.what(), action_of(error), error});
     }
     end.has_left_threads = end.has_left_threads || task.is_left_behind;
-    if (!task.is_left_behind || round->next >= plan.size()) break;
-    const measure::CopySpec hung = plan[round->next].spec;
+    if (!task.is_left_behind) break;
+    // The last one may hang after its measurement, while it gives memory back.
+    const std::size_t hung_at = std::min(round->next, plan.size() - 1);
+    const measure::CopySpec hung = plan[hung_at].spec;
     if (context->cancel->is_cancelled()) break;
     if (end.lost.empty()) {
       add_hang(hung, patience_s, results.work_of(hung));
@@ -307,7 +309,7 @@ JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext
       results.work_of(hung).add_skip(held_up_text(hung.devices.front().id(), end.lost.front()));
     }
     for (const Device& device : hung.devices) end.lost.push_back(device.id());
-    plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(round->next) + 1);
+    plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(hung_at) + 1);
     std::erase_if(plan, [&](const measure::PlannedCopy& planned) {
       return std::any_of(end.lost.begin(), end.lost.end(),
                          [&](const std::string& id) { return takes_part(planned.spec, id); });

@@ -182,6 +182,19 @@ void CopyResult::summarize() {
             *this);
 }
 
+namespace {
+
+CopyResult name_wrong(CopyResult result) {
+  result.status = Status::mismatch;
+  result.reason =
+      result.spec.is_chase
+          ? std::to_string(result.wrong->count) + " launches ended elsewhere than the chain"
+          : std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
+  return result;
+}
+
+}  // namespace
+
 CopyResult CopyBench::measure(const PlannedCopy& planned) {
   CopyResult result(planned.spec);
   if (!planned.skip_reason.empty()) {
@@ -192,6 +205,8 @@ CopyResult CopyBench::measure(const PlannedCopy& planned) {
   try {
     measure_copy(result);
   } catch (const Error& error) {
+    // Wrong data stays the result, whatever ended the copies afterwards.
+    if (result.wrong) return name_wrong(std::move(result));
     if (error.code() == ErrorCode::cancelled) throw;
     const bool is_skipped = error.code() == ErrorCode::unsupported;
     result.status = is_skipped ? Status::skipped : Status::failed;
@@ -242,12 +257,7 @@ void CopyBench::measure_copy(CopyResult& result) {
     take_samples(run, result);
     result.has_gate_expired = run.has_gate_expired();
   }
-  if (!result.wrong) return;
-  result.status = Status::mismatch;
-  result.reason =
-      spec.is_chase
-          ? std::to_string(result.wrong->count) + " launches ended elsewhere than the chain"
-          : std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
+  if (result.wrong) result = name_wrong(std::move(result));
 }
 
 void CopyBench::remember(const std::vector<machine::LinkObservation>& seen) {

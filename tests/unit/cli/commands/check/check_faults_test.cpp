@@ -206,6 +206,44 @@ TEST_CASE("check: wrong data while a slow rate is measured again counts") {
   CHECK(fault.code == "HT-COPY-DATA");
 }
 
+TEST_CASE("check: wrong copies count though a later copy of them fails") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  int damages = 0;
+  const std::function<void()> damage = [&] {
+    table.damage_largest(0);
+    if (++damages < 6) return table.run_before("hipStreamSynchronize", damage);
+    table.fail("hipStreamSynchronize", hip::hipErrorUnknown);
+  };
+  table.run_before("hipStreamSynchronize", damage, 3);  // once memory is taken
+  const accept::StageResult result = stage.run();
+  CHECK(damages == 6);
+  REQUIRE(!result.faults.empty());
+  CHECK(exit_code_of(result.faults.front()) == 5);
+  CHECK(result.faults.front().code == "HT-COPY-DATA");
+}
+
+TEST_CASE("check: a device that hangs while it gives back the memory of the last copy") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  stage.run();
+  table.reset();
+  stage.run();
+  const std::uint64_t count = table.count("hipFree");
+  REQUIRE(count > 0);
+  table.reset();
+  stage.options.patience_s = 3;
+  std::promise<void> gate;
+  table.run_before(
+      "hipFree", [opened = gate.get_future().share()] { opened.wait(); }, count);
+  const accept::StageResult result = stage.run();
+  REQUIRE(!result.faults.empty());
+  CHECK(result.faults.front().code == "HT-HANG");
+  gate.set_value();
+  CHECK(comes_true([&table] { return table.live().is_empty(); }));
+  CHECK(become_idle());
+}
+
 TEST_CASE("check: a device that hangs while a slow rate is measured again counts") {
   WatchedStage stage("copy");
   WrapperTable& table = stage.watched.table;
