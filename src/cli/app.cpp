@@ -208,6 +208,7 @@ int run(int argc, const char* const* argv, Environment& environment) {
   } catch (const std::exception& exception) {
     exit_code = report_failure(as_error(exception), session);
   }
+  if (session.output) exit_code = session.output->finish(exit_code);
   session.notes->print(environment.console, session.verbose);
   environment.has_left_threads = environment.has_left_threads || hip::has_left_sensors();
   return environment.console.finish(exit_code);

@@ -60,7 +60,9 @@ std::string exit_codes_text() {
          "failures in JSON; the last two columns in CSV; hiptool_success and\n"
          "hiptool_exit_code for Prometheus; a failure or error in JUnit unless the code\n"
          "is 0.\n"
-         "\nIf the reader closes the pipe early, output stops and the exit code is kept.\n";
+         "\nIf the reader closes the pipe early, output stops and the exit code is kept. An\n"
+         "output that cannot be written stops no other: documents have the exit code of\n"
+         "the run, and the process ends with 7, unless the run's own code comes first.\n";
 }
 
 }  // namespace hiptool::cli

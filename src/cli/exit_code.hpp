@@ -12,6 +12,7 @@ using report::exit_check_failed;
 using report::exit_code_of;
 using report::exit_done;
 using report::severity_of;
+using report::worse_of;
 
 /// A row of the table of exit codes.
 struct ExitCodeDoc {

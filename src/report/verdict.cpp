@@ -47,6 +47,10 @@ int severity_of(int exit_code) noexcept {
   return static_cast<int>(worst_first.end() - found);
 }
 
+int worse_of(int left, int right) noexcept {
+  return severity_of(right) > severity_of(left) ? right : left;
+}
+
 std::string order_of_severity() { return fmt::format("{}", fmt::join(worst_first, ", ")); }
 
 }  // namespace hiptool::report

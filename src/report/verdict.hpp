@@ -18,6 +18,9 @@ int exit_code_of(ErrorCode code, int signal = 0) noexcept;
 /// signal is worse than all others.
 int severity_of(int exit_code) noexcept;
 
+/// The worse one of two exit codes.
+int worse_of(int left, int right) noexcept;
+
 /// The exit codes of failures but signals, the worst first: "5, 6, 7, 4, 3, 2, 1".
 std::string order_of_severity();
 

@@ -178,6 +178,18 @@ class Streams(CliTest):
                 if code == 0:
                     self.assertEqual(result.stderr, "")
 
+    def test_an_export_whose_reader_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reader, writer = os.pipe()
+            os.close(reader)
+            file = os.path.join(folder, "out.csv")
+            result = run("devices", "--device", "cpu", "--export", "json=-", "--export",
+                         f"csv={file}", stdout=writer)
+            os.close(writer)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            with open(file, encoding="utf-8") as table:
+                self.assertIn("cpu:0,", table.read())
+
     def test_full_disk(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("there is no /dev/full")

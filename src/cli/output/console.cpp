@@ -189,7 +189,7 @@ int Console::finish(int exit_code) {
   err(styled("error:", "1;31", has_color_err()) + " cannot write to standard output: " +
       std::generic_category().message(out_error_) + "\n" + styled("hint:", "36", has_color_err()) +
       " free disk space or redirect the output to another place\n");
-  return exit_code_of(ErrorCode::output_failed);
+  return worse_of(exit_code, exit_code_of(ErrorCode::output_failed));
 }
 
 std::string whole_time(double seconds) {

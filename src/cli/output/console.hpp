@@ -85,8 +85,8 @@ class Console {
   std::size_t height_out() const;
   std::size_t width_err() const { return width(err_); }
 
-  /// The exit code of the process: the verdict's, or the one of a failed output (then with a
-  /// message on err) if writing to out failed.
+  /// The exit code of the process: the verdict's, or the one of a failed output if writing to out
+  /// failed (then with a message on err) and that is worse.
   int finish(int exit_code);
 
  private:

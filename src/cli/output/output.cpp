@@ -17,7 +17,9 @@
 #include <utility>
 
 #include "base/output_file.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/options.hpp"
+#include "cli/output/failure.hpp"
 #include "cli/output/standard_output.hpp"
 #include "hiptool/error.hpp"
 
@@ -178,7 +180,9 @@ void ExportFile::fail_without_reader() const {
 
 void ExportFile::write(std::string_view text) {
   DescriptorStream stream(descriptor_);
-  if (const int error = stream.write(text); error != 0) fail(error, "write");
+  const int error = stream.write(text);
+  const bool is_reader_gone = error == EPIPE;  // as of standard output, that is no failure
+  if (error != 0 && !is_reader_gone) fail(error, "write");
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0) fail(errno, "write");
   if (temporary_.empty()) return;
@@ -226,11 +230,26 @@ report::Report Output::explained(report::Report report) const {
 
 void Output::write_exports(const report::Report& report) { write_files(explained(report)); }
 
-void Output::write_files(const report::Report& report) {
-  for (const auto& target : exports_) {
-    target->file.write(render(target->request.format, report, {file_columns, false, true}));
+bool Output::write_file(ExportFile& file, std::string_view text) {
+  try {
+    file.write(text);
+    return true;
+  } catch (const Error& error) {
+    print_error(console_, error);
+    has_failed_ = true;
+    return false;
   }
-  exports_.clear();
+}
+
+int Output::finish(int exit_code) const {
+  return has_failed_ ? worse_of(exit_code, exit_code_of(ErrorCode::output_failed)) : exit_code;
+}
+
+void Output::write_files(const report::Report& report) {
+  const auto targets = std::exchange(exports_, {});  // none is written twice
+  for (const auto& target : targets) {
+    write_file(target->file, render(target->request.format, report, {file_columns, false, true}));
+  }
 }
 
 void Output::write(const report::Report& plain) {

@@ -36,7 +36,8 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
 
 /// A file that appears complete or not at all: written to a temporary file in the same folder, then
 /// renamed. Pipes, devices, "-" (standard output) and the file that standard output goes to are
-/// written in place. Every failure throws Error(output_failed) with path and reason.
+/// written in place, and a reader that closes its pipe early ends the writing quietly. Every
+/// failure throws Error(output_failed) with path and reason.
 class ExportFile {
  public:
   /// Opens it, so that a wrong path is reported before the work starts. `option` is for the hint.
@@ -79,11 +80,16 @@ class Output {
   }
   /// Ends the first line of the verdict with this, unless it is empty.
   void explain_devices(std::string text) { device_text_ = std::move(text); }
-  /// Exports first: if one fails, standard output can still report that.
+  /// Exports and standard output; one that cannot be written is reported and stops no other.
   void write(const report::Report& report);
   /// Only the exports, for a run that failed.
   void write_exports(const report::Report& report);
+  /// Another file of the run, such as a trace. False, with a message on err, if it cannot be
+  /// written.
+  bool write_file(ExportFile& file, std::string_view text);
   bool has_written() const noexcept { return has_written_; }
+  /// The exit code of the process: that of the run, or of a failed output if that is worse.
+  int finish(int exit_code) const;
 
  private:
   void write_files(const report::Report& report);
@@ -95,6 +101,7 @@ class Output {
   bool is_chosen_;
   std::vector<std::unique_ptr<OpenExport>> exports_;
   bool has_written_ = false;
+  bool has_failed_ = false;  ///< to write one of the files
   std::string device_text_;
 };
 

@@ -139,6 +139,35 @@ TEST_CASE("an output that cannot be written is reported once") {
   CHECK(machine.err.text.find(error, first + 1) == std::string::npos);
 }
 
+TEST_CASE("an output that cannot be written stops no other one") {
+  if (::access("/dev/full", W_OK) != 0) return;
+  const TemporaryFolder folder;
+  const std::string full = "json=/dev/full";
+  const std::string csv = "csv=" + (folder / "out.csv");
+  const std::vector<std::vector<std::string>> orders{{"--export", full, "--export", csv},
+                                                     {"--export", csv, "--export", full}};
+  for (const std::vector<std::string>& exports : orders) {
+    std::filesystem::remove(folder / "out.csv");
+    std::vector<std::string> words{"devices", "--device", "cpu"};
+    words.insert(words.end(), exports.begin(), exports.end());
+    Machine machine;
+    CHECK(machine.run(words) == 7);
+    CHECK(contains(machine.out.text, "cpu:0"));
+    CHECK(starts_with(start_of(folder / "out.csv"), "id,platform,"));
+    CHECK(starts_with(machine.err.text,
+                      "error: cannot write /dev/full: No space left on device\nhint: "));
+    CHECK_FALSE(contains(machine.err.text, "Bad file descriptor"));
+  }
+}
+
+TEST_CASE("a file of a run that cannot be written does not hide the run's result") {
+  if (::access("/dev/full", W_OK) != 0) return;
+  Machine machine;
+  CHECK(machine.run({"load", "--demo", "--device", "cpu", "--trace", "/dev/full"}) == 7);
+  CHECK(contains(machine.err.text, "error: cannot write /dev/full"));
+  CHECK(starts_with(machine.out.text, "verified "));
+}
+
 TEST_CASE("with --format json a failure is one document too") {
   Machine machine;
   CHECK(machine.run({"devices", "--format", "json", "--nothing"}) == 2);
@@ -224,9 +253,10 @@ TEST_CASE("exports of a run that failed say so") {
   CHECK(contains(start_of(folder / "out.xml"), "errors=\"1\""));
   CHECK(contains(start_of(folder / "out.prom"), "hiptool_success{command=\"devices\"} 0\n"));
   CHECK(contains(start_of(folder / "out.html"), "class=\"verdict bad\""));
-  // An export that fails too hides neither the reason nor its code.
+  // An export that fails too does not hide the reason; of both codes help names 7 first.
   if (::access("/dev/full", W_OK) == 0) {
-    CHECK(machine.run({"devices", "nvidia:7", "--export", "json=/dev/full"}) == 3);
+    CHECK(machine.run({"devices", "nvidia:7", "--export", "json=/dev/full"}) == 7);
+    CHECK(contains(machine.err.text, "nvidia:7 cannot be used"));
     CHECK(contains(machine.err.text, "error: cannot write /dev/full"));
   }
 }

@@ -201,9 +201,10 @@ void run_check_steps(const CheckCommandOptions& options, Context& context,
   const bool is_good = !outcome.error && outcome.result.worst() == nullptr;
   if (!is_good) outcome.not_written = options.write_expect;
   if (expectations && is_good) {
-    expectations->write(accept::expectations_of(outcome, request.margin,
-                                                iso_time(std::chrono::system_clock::now())));
-    outcome.written = options.write_expect;
+    const bool is_written = context.output.write_file(
+        *expectations, accept::expectations_of(outcome, request.margin,
+                                               iso_time(std::chrono::system_clock::now())));
+    if (is_written) outcome.written = options.write_expect;
   }
 }
 

@@ -118,7 +118,9 @@ int run_one(const LoadArguments& options, Context& context) {
   } else {
     require_tensors_for_self_test(options, outcome);
   }
-  if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
+  if (trace && outcome.timeline) {
+    context.output.write_file(*trace, report::to_trace(*outcome.timeline));
+  }
   const report::Report report = report_of_model(result, options, context.environment);
   // The table of a failed load would only repeat the error, except for a fit; programs get the
   // known fields.

@@ -72,7 +72,8 @@ int run_report_merge(const ReportOptions& options, Context& context) {
   const report::Report report = merge_report(std::move(run), merge);
   if (list) {
     const auto hosts = merge.excluded_hosts();
-    list->write(hosts.empty() ? "" : fmt::format("{}\n", fmt::join(hosts, ",")));
+    context.output.write_file(*list,
+                              hosts.empty() ? "" : fmt::format("{}\n", fmt::join(hosts, ",")));
   }
   context.output.write(report);
   return exit_code;

@@ -112,6 +112,8 @@ TEST_CASE("a full disk is an output that failed") {
   Console console(out, err, reader_of({}));
   console.out("lost");
   CHECK(console.finish(0) == 7);
+  CHECK(console.finish(1) == 7);
+  CHECK(console.finish(5) == 5);  // wrong data comes first in the order of the help
   CHECK(contains(err.text, "error: cannot write to standard output: No space left on device\n"));
   CHECK(contains(err.text, "hint: "));
 }
