@@ -78,7 +78,8 @@ void tell_progress(Context& context, const CopyResult& result, std::size_t numbe
   context.environment.console.err(report::printable_lines(text) + "\n");
 }
 
-// Repeats a measurement until its threshold is met often enough or cannot be met any more.
+// Repeats a measurement until its threshold is met often enough or cannot be met any more. One that
+// fails ends this without a verdict of the threshold.
 void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& retry,
                 const PlannedCopy& planned, CopyBench& bench, CopyResult& result,
                 std::vector<report::ThresholdResult>& judged) {
@@ -88,7 +89,11 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
     while (one.met < retry.needed && one.measured < retry.most &&
            one.measured - one.met <= retry.most - retry.needed) {
       CopyResult again = bench.measure(planned);
-      if (again.samples_s.empty()) break;
+      if (again.samples_s.empty()) {
+        // It failed as the first one could have, and wrong data outranks that.
+        if (!result.wrong) result = std::move(again);
+        return;
+      }
       const report::ThresholdResult next = measure::judge(*threshold, again);
       one.measured_bytes_per_s = next.measured_bytes_per_s;
       one.measured_s = next.measured_s;

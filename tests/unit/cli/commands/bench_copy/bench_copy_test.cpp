@@ -179,6 +179,31 @@ TEST_CASE("bench-copy: thresholds, and how often they are tried") {
   CHECK(count_status(unknown.document, "ok") == 2);
 }
 
+TEST_CASE("bench-copy: a measurement that fails when it is repeated is not a missed threshold") {
+  const Words once{"--kind", "d2d",          "--size",     "1MiB",   "--samples",
+                   "3",      "--fail-below", "d2d>=1MB/s", "--retry"};
+  const auto with = [&](const char* retry, const cli::testing::WrappedCpus::Prepare& prepare) {
+    Words all = once;
+    all.emplace_back(retry);
+    return run(all, prepare);
+  };
+  const Outcome first = with("1/1", {});
+  REQUIRE(first.exit_code == 0);
+  // Of both devices once, so that the next one is of a repeat on the first device.
+  const std::uint64_t allocations = first.cpus->table().count("hipMalloc");
+  REQUIRE(allocations > 0);
+  const Outcome failed = with("3/3", [allocations](WrapperTable& table) {
+    table.fail("hipMalloc", hip::hipErrorUnknown, allocations + 1);
+  });
+  REQUIRE(failed.exit_code == 6);
+  CHECK(failed.document["error"]["code"] == "device");
+  CHECK(failed.document["failures"].empty());
+  CHECK(count_status(failed.document, "failed") == 1);
+  CHECK(failed.document["measurements"][0]["status"] == "failed");
+  REQUIRE(failed.document["thresholds"].size() == 1);
+  CHECK(failed.document["thresholds"][0]["measurement"] == "d2d.copy.1MiB@cpu:1");
+}
+
 TEST_CASE("bench-copy: thresholds of latencies") {
   const Words words{"--testcase", "host_device_latency_sm", "--samples", "3"};
   const auto with = [&](const Words& more) {
