@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct TestCase {
   std::string message;
   std::string kind;  ///< of the failure: "mismatch", "SLOWER"
   std::optional<double> time_s;
+  std::string compared = {};  ///< of a comparison: the id of the measurement
 };
 
 std::string seconds(double value) { return fixed_text(value, 6); }
@@ -62,13 +64,18 @@ TestCase check_case(const Check& check) {
   return test;
 }
 
+const char* end_of_comparison(const Report& report) {
+  return report.run.command == "report" ? "" : " against the baseline";
+}
+
 TestCase compared_case(const Comparison& compared, const std::string& end_of_name) {
   const base::Verdict verdict = compared.times.verdict;
   TestCase test{compared.id + end_of_name,
                 Outcome::passed,
                 compared.change_text(),
                 std::string(to_string(verdict)),
-                {}};
+                {},
+                compared.id};
   if (verdict == base::Verdict::slower) test.outcome = Outcome::failed;
   if (verdict == base::Verdict::ambiguous) {
     test.outcome = Outcome::skipped;
@@ -144,8 +151,9 @@ std::vector<TestCase> judged_cases(const Report& report) {
     for (const Measurement& one : report.measurements) tests.push_back(measured_case(one));
   }
   for (const ThresholdResult& one : report.thresholds) tests.push_back(threshold_case(one));
-  const char* const against = report.run.command == "report" ? "" : " against the baseline";
-  for (const Comparison& one : report.comparisons) tests.push_back(compared_case(one, against));
+  for (const Comparison& one : report.comparisons) {
+    tests.push_back(compared_case(one, end_of_comparison(report)));
+  }
   // A stage is a case, and so are its further findings, which have its name and their code.
   std::set<std::string> names;
   for (const Check& check : report.checks) {
@@ -170,19 +178,43 @@ const Failure* find_coded_error(const Run& run) {
   return found == run.failures.end() ? nullptr : &*found;
 }
 
-// Of the failures those that no case of a threshold, or of the same name, shows.
+// Failed comparisons that are not SLOWER: ambiguous where that is a failure, or failed in the new
+// run unless the case of that measurement says so.
+void fail_comparisons(const Report& report, std::vector<TestCase>& tests,
+                      std::unordered_set<std::string>& shown) {
+  std::unordered_map<std::string, TestCase*> compared;
+  for (TestCase& test : tests) {
+    if (!test.compared.empty()) compared.emplace(test.compared, &test);
+  }
+  for (const Failure& failure : report.run.failures) {
+    if (failure.kind != FailureKind::comparison) continue;
+    const auto found = compared.find(failure.subject.measurement);
+    if (found == compared.end()) continue;
+    TestCase& test = *found->second;
+    const bool has_bad_measurement = shown.count(failure.subject.measurement) > 0;
+    shown.insert(failure.what);
+    if (is_bad(test) || has_bad_measurement) continue;
+    test.outcome = Outcome::failed;
+    test.message = reason_or(failure.reason, failure_text(failure));
+  }
+}
+
+// Of the failures those that no case of a threshold or comparison, or of the same name, shows.
 void add_failures(const Report& report, std::vector<TestCase>& tests) {
   std::unordered_set<std::string> shown;
   for (const TestCase& test : tests) {
     if (is_bad(test)) shown.insert(test.name);
   }
+  fail_comparisons(report, tests, shown);
   for (const Failure& failure : report.run.failures) {
     const bool is_of_threshold =
         failure.kind == FailureKind::threshold && !report.thresholds.empty();
     // An error has a case of its own.
     if (failure.kind == FailureKind::error) continue;
     if (is_of_threshold || !shown.insert(failure.what).second) continue;
-    tests.push_back({failure.what,
+    const bool has_name_of_measurement =
+        failure.kind == FailureKind::comparison && failure.what == failure.subject.measurement;
+    tests.push_back({failure.what + (has_name_of_measurement ? end_of_comparison(report) : ""),
                      Outcome::failed,
                      coded_text(failure, failure_text(failure)),
                      reason_or(failure.code, "failure"),
