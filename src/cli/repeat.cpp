@@ -209,18 +209,6 @@ void add_measurements(const Program& program, report::Report& report) {
   report.document.emplace_back("measurements", std::move(values));
 }
 
-Value missing_value(const std::optional<report::RunComparison>& compared) {
-  report::Array missing;
-  if (!compared) return missing;
-  for (const std::string& id : compared->only_new) {
-    missing.emplace_back(Object{{"id", id}, {"missing_in", "baseline"}});
-  }
-  for (const std::string& id : compared->only_old) {
-    missing.emplace_back(Object{{"id", id}, {"missing_in", "run"}});
-  }
-  return missing;
-}
-
 /// All that the report is made of.
 struct Repeated {
   Program now;
@@ -252,13 +240,18 @@ void add_lines(const Repeated& repeated, report::Report& report) {
                   processes, processes == 1 ? "" : "es");
   const auto& compared = repeated.compared;
   std::vector<report::Remark> remarks;
-  if (repeated.error) {
-    report.verdict.push_back({Tone::bad, repeated.error->what()});
-  } else if (compared && compared->verdict()) {
+  const std::size_t wrong = report::count_status(report.measurements, report::Status::mismatch);
+  if (wrong > 0) {
     report.verdict.push_back(
-        {Tone::good, fmt::format("{}: {}", report::to_string(*compared->verdict()),
-                                 counts_text(compared->comparisons))});
-  } else if (compared) {
+        report::failure_line(fmt::format("WRONG DATA in {} of {}", wrong, measured)));
+  }
+  if (repeated.error) report.verdict.push_back({Tone::bad, repeated.error->what()});
+  if (compared && compared->verdict()) {
+    std::vector<report::Line> lines = report::headlines(*compared);
+    const bool has_failure = !report.verdict.empty();
+    if (has_failure) lines.erase(lines.begin(), lines.end() - 1);
+    for (report::Line& line : lines) report.verdict.push_back(std::move(line));
+  } else if (compared && !repeated.error) {
     report.verdict.push_back({Tone::bad, "nothing in common with what it is compared with"});
   }
   report.verdict.push_back({report.verdict.empty() ? Tone::good : Tone::plain, measured});
@@ -282,23 +275,6 @@ void add_lines(const Repeated& repeated, report::Report& report) {
   for (report::Line& line : lines_of(remarks)) report.notes.push_back(std::move(line));
 }
 
-std::vector<report::Failure> failures_of(const Repeated& repeated,
-                                         const RepeatComparison& comparison) {
-  if (!repeated.compared) return {};
-  std::vector<report::Failure> failures = repeated.compared->failures();
-  if (!comparison.is_strict_baseline) return failures;
-  for (const auto* ids : {&repeated.compared->only_old, &repeated.compared->only_new}) {
-    for (const std::string& id : *ids) {
-      failures.push_back({id,
-                          "in both runs",
-                          "in one of them",
-                          report::FailureKind::comparison,
-                          {.measurement = id}});
-    }
-  }
-  return failures;
-}
-
 int write_report(std::string_view command, const Repeated& repeated,
                  const RepeatComparison& comparison, Context& context) {
   Environment& environment = context.environment;
@@ -308,14 +284,17 @@ int write_report(std::string_view command, const Repeated& repeated,
   report::Run run = make_run(environment, command, is_wrong ? "mismatch" : "ok");
   const auto& error = repeated.error;
   if (error) print_error(environment.console, *error);
-  const int exit_code = finish_run(run, environment, error ? &*error : nullptr,
-                                   failures_of(repeated, comparison), is_wrong);
+  const auto failures =
+      repeated.compared ? repeated.compared->failures() : std::vector<report::Failure>();
+  const int exit_code = finish_run(run, environment, error ? &*error : nullptr, failures, is_wrong);
   report = report::start_report(std::move(run));
   add_measurements(repeated.now, report);
   report::set_comparisons(report, repeated.compared ? repeated.compared->comparisons
                                                     : std::vector<report::Comparison>());
   if (command == "bench-copy") {
-    report.document.emplace_back("baseline_missing", missing_value(repeated.compared));
+    const auto& compared = repeated.compared;
+    report.document.emplace_back("baseline_missing",
+                                 compared ? report::missing_value(*compared) : report::Array());
   }
   report.document.emplace_back("wall_time_s", environment.elapsed_s());
   report.document.emplace_back("repeat", repeat_value(repeated, comparison));
@@ -384,6 +363,7 @@ int run_repeated(std::string_view command, const RepeatOptions& options,
         *baseline, pooled_file(repeated.now), effect,
         has_before ? base::ProcessOrder::alternating : base::ProcessOrder::apart);
     repeated.compared->is_strict = comparison.how.is_strict;
+    repeated.compared->is_strict_baseline = comparison.is_strict_baseline;
   }
   return write_report(command, repeated, comparison, context);
 }

@@ -208,21 +208,30 @@ std::optional<base::Verdict> RunComparison::verdict() const {
   return base::Verdict::same;
 }
 
+bool RunComparison::is_missing(const std::string& id) const {
+  return std::ranges::count(missing_in_old, id) + std::ranges::count(missing_in_new, id) > 0;
+}
+
+bool RunComparison::fails_as_ambiguous(const Comparison& compared) const {
+  const bool is_measured = compared.before.samples > 0 || compared.after.samples > 0;
+  const bool is_told_as_missing = is_strict_baseline && is_missing(compared.id);
+  return is_strict && is_measured && compared.times.verdict == base::Verdict::ambiguous &&
+         !compared.after_failed() && !is_told_as_missing;
+}
+
 std::vector<Failure> RunComparison::failures() const {
   if (comparisons.empty())
     return {{"measurements in both documents", "at least 1", 0, FailureKind::no_common}};
   std::vector<Failure> list;
   for (const Comparison& one : comparisons) {
-    const Status status = one.after.status;
-    if (status == Status::failed || status == Status::mismatch) {
-      list.push_back(
-          {one.id, "ok", to_string(status), FailureKind::comparison, {.measurement = one.id}});
+    if (one.after_failed()) {
+      list.push_back({one.id,
+                      "ok",
+                      to_string(one.after.status),
+                      FailureKind::comparison,
+                      {.measurement = one.id}});
     }
-    const bool is_measured = one.before.samples > 0 || one.after.samples > 0;
-    if (is_strict && is_measured && one.times.verdict == base::Verdict::ambiguous &&
-        !one.after_failed()) {
-      list.push_back(ambiguous_failure(one));
-    }
+    if (fails_as_ambiguous(one)) list.push_back(ambiguous_failure(one));
     if (one.times.verdict != base::Verdict::slower) continue;
     list.push_back(
         {one.id,
@@ -231,7 +240,58 @@ std::vector<Failure> RunComparison::failures() const {
          FailureKind::comparison,
          {.measurement = one.id}});
   }
+  if (!is_strict_baseline) return list;
+  for (const auto& [ids, got] : {std::pair(&missing_in_old, "only in the new one"),
+                                 std::pair(&missing_in_new, "only in the old one")}) {
+    for (const std::string& id : *ids) {
+      list.push_back(
+          {id, "measured in both runs", got, FailureKind::comparison, {.measurement = id}});
+    }
+  }
   return list;
+}
+
+std::vector<Line> headlines(const RunComparison& comparison) {
+  const auto verdict = comparison.verdict();
+  if (!verdict) return {};
+  const auto& list = comparison.comparisons;
+  const auto count_of_status = [&list](Status status) {
+    return std::ranges::count(list, status, [](const Comparison& one) { return one.after.status; });
+  };
+  const std::string of_all = base::count_of(list.size(), "measurement");
+  const bool is_bad = *verdict == base::Verdict::slower ||
+                      std::ranges::any_of(list, [&comparison](const Comparison& one) {
+                        return comparison.fails_as_ambiguous(one);
+                      });
+  const bool is_ambiguous = *verdict == base::Verdict::ambiguous;
+  Line line{is_bad         ? Tone::bad
+            : is_ambiguous ? Tone::warning
+                           : Tone::good,
+            fmt::format("{}: {}", to_string(*verdict), counts_text(list)), is_bad};
+  const std::size_t missing = comparison.missing_in_old.size() + comparison.missing_in_new.size();
+  std::string worse;
+  if (const auto wrong = count_of_status(Status::mismatch); wrong > 0) {
+    worse = fmt::format("WRONG DATA in {} of {} in the new run", wrong, of_all);
+  } else if (const auto failed = count_of_status(Status::failed); failed > 0) {
+    worse = fmt::format("FAILED: {} of {} failed in the new run", failed, of_all);
+  } else if (!is_bad && comparison.is_strict_baseline && missing > 0) {
+    worse =
+        fmt::format("FAILED: only one of the runs has {}", base::count_of(missing, "measurement"));
+  }
+  if (worse.empty()) return {std::move(line)};
+  line.tone = Tone::plain;
+  return {failure_line(std::move(worse)), std::move(line)};
+}
+
+Array missing_value(const RunComparison& comparison) {
+  Array values;
+  for (const auto& [ids, side] : {std::pair(&comparison.missing_in_old, "baseline"),
+                                  std::pair(&comparison.missing_in_new, "run")}) {
+    for (const std::string& id : *ids) {
+      values.emplace_back(Object{{"id", id}, {"missing_in", side}});
+    }
+  }
+  return values;
 }
 
 std::string counts_text(const std::vector<Comparison>& comparisons) {
@@ -354,18 +414,25 @@ RunComparison compare_runs(const RunFile& before, const RunFile& after,
   bool has_result = false;
   for (const Measurement& old_one : before.measurements) {
     const auto found = in_new.find(old_one.id);
-    if (found == in_new.end()) {
+    const Measurement* const new_one = found == in_new.end() ? nullptr : found->second;
+    const bool is_in_new = new_one != nullptr && (new_one->was_measured() || new_one->has_failed());
+    if (old_one.was_measured() && !is_in_new) result.missing_in_new.push_back(old_one.id);
+    if (new_one == nullptr) {
       result.only_old.push_back(old_one.id);
       continue;
     }
-    const Measurement& new_one = *found->second;
-    result.comparisons.push_back(compare(old_one, new_one, effect, order, incomparable));
-    const bool is_measured = !old_one.samples_s.empty() && !new_one.samples_s.empty();
-    has_result = has_result || is_measured || new_one.has_failed();
+    result.comparisons.push_back(compare(old_one, *new_one, effect, order, incomparable));
+    const bool is_in_both = old_one.was_measured() && is_in_new;
+    has_result = has_result || is_in_both || new_one->has_failed();
   }
   const ById in_old = by_id(before.measurements);
   for (const Measurement& new_one : after.measurements) {
-    if (in_old.count(new_one.id) == 0) result.only_new.push_back(new_one.id);
+    const auto found = in_old.find(new_one.id);
+    const bool is_absent = found == in_old.end();
+    if (is_absent) result.only_new.push_back(new_one.id);
+    if (new_one.was_measured() && (is_absent || !found->second->was_measured())) {
+      result.missing_in_old.push_back(new_one.id);
+    }
   }
   if (!has_result) result.comparisons.clear();
   return result;

@@ -33,18 +33,33 @@ struct RunComparison {
   std::vector<Comparison> comparisons;  ///< of both runs, in the order of the old document
   std::vector<std::string> only_old;    ///< ids
   std::vector<std::string> only_new;
+  /// Ids that the new run measured and the old one did not, because it lacks them or has no good
+  /// times of them; then those of the old run. What failed in the new run is not among them.
+  std::vector<std::string> missing_in_old;
+  std::vector<std::string> missing_in_new;
   std::vector<SetupDifference> differences;
   /// Changes that are ignored; absent: what the noise between processes can decide.
   std::optional<double> effect = base::least_effect;
-  bool is_strict = false;  ///< what is ambiguous is a failure too
+  bool is_strict = false;           ///< what is ambiguous is a failure too
+  bool is_strict_baseline = false;  ///< and so is what only one of the runs measured
 
   std::size_t count(base::Verdict verdict) const;
   /// The worst that a reader must act on; absent where nothing was compared.
   std::optional<base::Verdict> verdict() const;
+  bool is_missing(const std::string& id) const;
+  /// Whether it is a failure because it is ambiguous.
+  bool fails_as_ambiguous(const Comparison& compared) const;
   /// Measurements that are slower or failed in the new run, if strict also those that are
-  /// ambiguous, or that the runs have none in common.
+  /// ambiguous or missing, or that the runs have none in common. One of each measurement.
   std::vector<Failure> failures() const;
 };
+
+/// The first line: the worst failure of the comparison, then its verdict with the counts; one line
+/// where both are the same. None where nothing was compared.
+std::vector<Line> headlines(const RunComparison& comparison);
+
+/// The missing measurements as documents have them: id and missing_in, "baseline" or "run".
+Array missing_value(const RunComparison& comparison);
 
 /// "1 of 3 measurements slower, 2 the same".
 std::string counts_text(const std::vector<Comparison>& comparisons);
@@ -70,7 +85,7 @@ inline constexpr std::size_t least_processes = 3;
 /// medians (base::compare_processes()), else sample by sample (base::compare_times()), where
 /// changes of short calls within run_spread() are ignored too. Without an
 /// effect the noise decides, and measurements of fewer than least_processes processes on
-/// both sides are ambiguous. There are no comparisons where no measurement has samples in both runs
+/// both sides are ambiguous. There are no comparisons where none was measured in both runs
 /// or failed in the new one. Throws Error(invalid_argument) for runs of different commands, and
 /// Error(unsupported) for commands whose documents have no samples.
 RunComparison compare_runs(const RunFile& before, const RunFile& after,

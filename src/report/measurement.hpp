@@ -76,6 +76,8 @@ struct Measurement {
   bool has_failed() const noexcept {
     return status == Status::failed || status == Status::mismatch;
   }
+  /// It has times that another run's can be compared with.
+  bool was_measured() const noexcept { return status == Status::ok && !samples_s.empty(); }
   /// Between two different devices.
   bool is_pair() const;
   /// Sets label, series and devices from id, source, destination and size. An id without "@" leaves

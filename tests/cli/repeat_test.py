@@ -7,6 +7,7 @@ import json
 import math
 import os
 import statistics
+import xml.etree.ElementTree
 
 import program
 from program import CliTest, clean_environment, run
@@ -162,6 +163,88 @@ class Repeat(CliTest):
         result = run(*H2D, "--device", "cpu", "--repeat", "2", "--against", "/bin/false")
         self.assertEqual(result.returncode, 7, result.stderr)
         self.assertIn("/bin/false ended with exit code 1", result.stderr)
+
+    def baseline(self, name="base.json", **changes):
+        """A document of copies within the processor, each as slow as 10 s; the changes are of one
+        of its two measurements."""
+        path = self.folder / name
+        self.document(*H2D[:1], "--kind", "h2d,d2d", *H2D[3:], "--device", "cpu", "--export",
+                      f"json={path}")
+        document = json.loads(path.read_text(encoding="utf-8"))
+        for one in document["measurements"]:
+            one.update(samples_s=[10.0] * 9, median_s=10.0)
+            if one["id"].startswith("d2d"):
+                one.update(changes)
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return str(path)
+
+    def first_line(self, *words, code, **variables):
+        """Of the table; the cases of the JUnit file are in self.cases: (name, children)."""
+        path = self.folder / "out.xml"
+        result = run(*words, "--export", f"junit={path}",
+                     environment=clean_environment(**variables))
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        root = xml.etree.ElementTree.parse(path).getroot()
+        self.cases = [(case.get("name"), [child.tag for child in case])
+                      for case in root.iter("testcase")]
+        return result.stdout.splitlines()[0]
+
+    def test_a_baseline_means_the_same_with_and_without_repeat(self):
+        """README and help: exit 1 with --strict-baseline if one run lacks a measurement, and
+        without it if they have none in common; a skipped one has no time to compare with."""
+        both = [*H2D[:1], "--kind", "h2d,d2d", *H2D[3:], "--device", "cpu"]
+        d2d = "d2d.copy.1MiB@cpu:0"
+        for changes in ({"status": "skipped", "samples_s": [], "median_s": None}, {"status": None},
+                        {"status": "mismatch"}):
+            path = self.baseline(**changes)
+            for words in (["--repeat", "2"], []):
+                with self.subTest(f"{changes} {words}"):
+                    document = self.document(*both, "--baseline", path, *words)
+                    self.assertEqual(document["baseline_missing"],
+                                     [{"id": d2d, "missing_in": "baseline"}])
+                    document = self.document(*both, "--baseline", path, "--strict-baseline",
+                                             *words, code=1)
+                    self.assertEqual([one["measurement"] for one in document["failures"]], [d2d])
+                    self.document(*both, "--kind", "d2d", "--baseline", path, *words, code=1)
+
+    def test_the_first_line_is_the_worst_failure(self):
+        words = [*H2D, "--device", "cpu", "--repeat", "2", "--baseline", self.baseline()]
+        line = self.first_line(*words, "--strict-baseline", code=1)
+        self.assertEqual(line, "FAILED: only one of the runs has 1 measurement")
+        self.assertEqual(self.cases[-1],
+                         ("d2d.copy.1MiB@cpu:0 against the baseline", ["failure"]))
+        self.assertEqual(self.first_line(*words, code=0),
+                         "FASTER: 1 of 1 measurement faster")
+        nvidia = self.planted()
+        path = self.folder / "nvidia.json"
+        words = [*H2D, "--device", "nvidia:0", "--kind", "d2h"]
+        self.document(*words, "--export", f"json={path}", **nvidia)
+        wrong = {**nvidia, "FAKE_CUDA_CORRUPT_FROM": "65536"}
+        for more in (["--baseline", str(path)], ["--repeat", "2", "--baseline", str(path)],
+                     ["--repeat", "2"]):
+            with self.subTest(more):
+                line = self.first_line(*words, *more, code=5, **wrong)
+                self.assertRegex(line, "^WRONG DATA in 1 of 1 measurement ")
+
+    def test_a_failed_comparison_is_one_case(self):
+        files = []
+        for name, rate in (("old", "50"), ("new", "50.5")):
+            files.append(str(self.folder / f"{name}.json"))
+            self.document(*H2D, "--device", "nvidia:0", "--repeat", "3", "--export",
+                          f"json={files[-1]}", **self.planted(rate, between=0.02))
+        compare = ["report", "compare", *files, "--effect", "1%"]
+        name = "h2d.pinned.copy.1MiB@nvidia:0"
+        self.assertRegex(self.first_line(*compare, code=0), "^AMBIGUOUS: 1 of 1 measurement")
+        self.assertEqual(self.cases, [(name, ["skipped"])])
+        self.assertRegex(self.first_line(*compare, "--strict-compare", code=1),
+                         "^AMBIGUOUS: 1 of 1 measurement")
+        self.assertEqual(self.cases, [(name, ["failure"])])
+        document = json.loads(self.folder.joinpath("new.json").read_text(encoding="utf-8"))
+        document["measurements"][0]["status"] = "mismatch"
+        self.folder.joinpath("new.json").write_text(json.dumps(document), encoding="utf-8")
+        self.assertEqual(self.first_line(*compare, code=1),
+                         "WRONG DATA in 1 of 1 measurement in the new run")
+        self.assertEqual(self.cases, [(name, ["failure"])])
 
     def test_what_has_no_effect_is_refused(self):
         for words in (["--against", program.PROGRAM], ["--effect", "1%"], ["--strict-compare"],

@@ -64,19 +64,6 @@ Value device_value(const measure::WatchedDevice& watched) {
   };
 }
 
-// Measurements that one of the two runs lacks.
-Value missing_value(const BenchCopyOutcome& outcome) {
-  Array array;
-  if (!outcome.baseline) return array;
-  for (const std::string& id : outcome.baseline->only_now) {
-    array.emplace_back(Object{{"id", id}, {"missing_in", "baseline"}});
-  }
-  for (const std::string& id : outcome.baseline->only_before) {
-    array.emplace_back(Object{{"id", id}, {"missing_in", "run"}});
-  }
-  return array;
-}
-
 }  // namespace
 
 Value setup_value(const BenchCopyOutcome& outcome) {
@@ -90,7 +77,9 @@ void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
   document.emplace_back("devices_left_out",
                         Array(outcome.left_out.begin(), outcome.left_out.end()));
   document.emplace_back("context", setup_value(outcome));
-  document.emplace_back("baseline_missing", missing_value(outcome));
+  document.emplace_back("baseline_missing", outcome.baseline
+                                                ? report::missing_value(outcome.baseline->compared)
+                                                : Array());
   document.emplace_back("wall_time_s", outcome.wall_time_s);
 }
 

@@ -18,11 +18,7 @@ namespace hiptool::results {
 /// How this run and an earlier one compare.
 struct Baseline {
   std::string path;
-  bool is_strict = false;          ///< a measurement that only one of the runs has is a failure
-  bool is_strict_compare = false;  ///< one that is ambiguous is a failure
-  std::vector<report::Comparison> comparisons;
-  std::vector<std::string> only_before;  ///< ids of measurements of the earlier run alone
-  std::vector<std::string> only_now;     ///< ids of measurements of this run alone
+  report::RunComparison compared;
 };
 
 /// Everything a run of bench-copy found out.
@@ -53,9 +49,7 @@ std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
 /// Error(invalid_argument) for a document of another command.
 report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
 
-/// Compares each measurement that both runs have, as report::compare_runs() does with that effect,
-/// and lists the others.
-/// If they have none in common there are no comparisons.
+/// Compares both runs as report::compare_runs() does with that effect.
 Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome,
                                std::optional<double> effect);
 

@@ -59,9 +59,9 @@ void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lin
 
 void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   if (!outcome.baseline) return;
-  std::string decidable = report::decidable_text(outcome.baseline->comparisons);
+  std::string decidable = report::decidable_text(outcome.baseline->compared.comparisons);
   if (!decidable.empty()) lines.push_back({Tone::plain, std::move(decidable)});
-  for (const report::Comparison& one : outcome.baseline->comparisons) {
+  for (const report::Comparison& one : outcome.baseline->compared.comparisons) {
     const auto& [verdict, change, interval] = one.times;
     std::string text = fmt::format("{}: {}", one.id, report::to_string(verdict));
     if (std::isfinite(change)) {
@@ -81,10 +81,10 @@ void add_missing_line(const std::vector<std::string>& ids, const char* what, Ton
 
 void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   if (!outcome.baseline) return;
-  const Baseline& baseline = *outcome.baseline;
-  const Tone tone = baseline.is_strict ? Tone::bad : Tone::warning;
-  add_missing_line(baseline.only_now, "not in the baseline", tone, lines);
-  add_missing_line(baseline.only_before, "in the baseline, but not measured now", tone, lines);
+  const report::RunComparison& compared = outcome.baseline->compared;
+  const Tone tone = compared.is_strict_baseline ? Tone::bad : Tone::warning;
+  add_missing_line(compared.missing_in_old, "not in the baseline", tone, lines);
+  add_missing_line(compared.missing_in_new, "in the baseline, but not measured now", tone, lines);
 }
 
 void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char* lead, Tone tone,
@@ -276,8 +276,8 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   for (const CopyResult& result : outcome.results) measurements.push_back(measurement_of(result));
   set_measurements(report, std::move(measurements));
   set_thresholds(report, outcome.thresholds);
-  set_comparisons(
-      report, outcome.baseline ? outcome.baseline->comparisons : std::vector<report::Comparison>());
+  set_comparisons(report, outcome.baseline ? outcome.baseline->compared.comparisons
+                                           : std::vector<report::Comparison>());
   add_bench_copy_fields(outcome, report.document);
   report.verdict = summary_lines(outcome);
   add_wrong_lines(outcome, report.verdict);

@@ -165,44 +165,47 @@ std::string measured_text(const BenchCopyOutcome& outcome) {
                      devices_text(outcome), format_duration(outcome.wall_time_s));
 }
 
-std::string slower_text(const Baseline& baseline) {
+std::string slower_text(const report::RunComparison& compared) {
   std::size_t slower = 0;
   const report::Comparison* worst = nullptr;
-  for (const report::Comparison& one : baseline.comparisons) {
+  for (const report::Comparison& one : compared.comparisons) {
     if (one.times.verdict != base::Verdict::slower) continue;
     ++slower;
     if (worst == nullptr || one.times.change > worst->times.change) worst = &one;
   }
   if (worst == nullptr) return {};
   return fmt::format("{} of {} slower than the baseline: {}{} takes {} longer", slower,
-                     base::count_of(baseline.comparisons.size(), "measurement"),
+                     base::count_of(compared.comparisons.size(), "measurement"),
                      slower > 1 ? "most of all " : "", worst->id,
                      format_share(worst->times.change));
 }
 
-// "2 of 6 measurements are ambiguous"; empty where none is.
-std::string ambiguous_text(const Baseline& baseline) {
-  const auto ambiguous = std::count_if(
-      baseline.comparisons.begin(), baseline.comparisons.end(),
-      [](const report::Comparison& one) { return one.times.verdict == base::Verdict::ambiguous; });
+// "2 of 6 measurements ambiguous"; empty where none fails by that.
+std::string ambiguous_text(const report::RunComparison& compared) {
+  const auto ambiguous = std::ranges::count_if(
+      compared.comparisons,
+      [&compared](const report::Comparison& one) { return compared.fails_as_ambiguous(one); });
   if (ambiguous == 0) return {};
   return fmt::format("{} of {} ambiguous", ambiguous,
-                     base::count_of(baseline.comparisons.size(), "measurement"));
+                     base::count_of(compared.comparisons.size(), "measurement"));
 }
 
 // "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
-std::string missing_text(const Baseline& baseline) {
-  const std::size_t common = baseline.comparisons.size();
+std::string missing_text(const report::RunComparison& compared) {
+  const auto common = static_cast<std::size_t>(std::ranges::count_if(
+      compared.comparisons,
+      [&compared](const report::Comparison& one) { return !compared.is_missing(one.id); }));
+  const std::size_t in_old = compared.missing_in_old.size();
+  const std::size_t in_new = compared.missing_in_new.size();
   std::string text;
-  if (!baseline.only_now.empty()) {
-    text = fmt::format("the baseline lacks {} of {}", baseline.only_now.size(),
-                       base::count_of(baseline.only_now.size() + common, "measurement"));
+  if (in_old > 0) {
+    text = fmt::format("the baseline lacks {} of {}", in_old,
+                       base::count_of(in_old + common, "measurement"));
   }
-  if (!baseline.only_before.empty()) {
-    text +=
-        fmt::format("{}{} of its {} not measured now",
-                    text.empty() ? "the baseline has " : " and has ", baseline.only_before.size(),
-                    base::count_of(baseline.only_before.size() + common, "measurement"));
+  if (in_new > 0) {
+    text += fmt::format("{}{} of its {} not measured now",
+                        text.empty() ? "the baseline has " : " and has ", in_new,
+                        base::count_of(in_new + common, "measurement"));
   }
   return text;
 }
@@ -210,19 +213,31 @@ std::string missing_text(const Baseline& baseline) {
 // The reasons for exit code 1.
 std::string failures_text(const BenchCopyOutcome& outcome) {
   std::vector<std::string> parts{report::missed_text(outcome.thresholds)};
-  if (outcome.baseline && outcome.baseline->comparisons.empty()) {
+  if (outcome.baseline && outcome.baseline->compared.comparisons.empty()) {
     parts.push_back(fmt::format("{} has none of the {}", outcome.baseline->path,
                                 base::count_of(outcome.measured(), "measurement")));
   } else if (outcome.baseline) {
-    parts.push_back(slower_text(*outcome.baseline));
-    if (outcome.baseline->is_strict_compare) parts.push_back(ambiguous_text(*outcome.baseline));
-    if (outcome.baseline->is_strict) parts.push_back(missing_text(*outcome.baseline));
+    const report::RunComparison& compared = outcome.baseline->compared;
+    parts.push_back(slower_text(compared));
+    parts.push_back(ambiguous_text(compared));
+    if (compared.is_strict_baseline) parts.push_back(missing_text(compared));
   }
   std::string text;
   for (const std::string& part : parts) {
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
   }
   return text;
+}
+
+// Rates or times as numbers, for programs.
+void set_values_of_slower(const report::RunComparison& compared, report::Failure& failure) {
+  const auto found =
+      std::ranges::find(compared.comparisons, failure.subject.measurement, &report::Comparison::id);
+  if (found == compared.comparisons.end()) return;
+  if (found->times.verdict != base::Verdict::slower) return;
+  const bool has_rates = found->before.bytes_per_s && found->after.bytes_per_s;
+  failure.expected = has_rates ? found->before.bytes_per_s : found->before.median_s;
+  failure.got = has_rates ? found->after.bytes_per_s : found->after.median_s;
 }
 
 }  // namespace
@@ -295,36 +310,17 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
   std::vector<report::Failure> failures = failures_of(outcome.thresholds);
   if (!outcome.baseline) return failures;
   const Baseline& baseline = *outcome.baseline;
-  const auto add = [&failures](const std::string& id, report::Value expected, report::Value got) {
-    failures.push_back({id + " against the baseline",
-                        std::move(expected),
-                        std::move(got),
-                        report::FailureKind::comparison,
-                        {.measurement = id}});
-  };
-  for (const report::Comparison& one : baseline.comparisons) {
-    if (one.times.verdict != base::Verdict::slower) continue;
-    const bool has_rates = one.before.bytes_per_s && one.after.bytes_per_s;
-    add(one.id, has_rates ? one.before.bytes_per_s : one.before.median_s,
-        has_rates ? one.after.bytes_per_s : one.after.median_s);
-  }
-  if (baseline.is_strict_compare) {
-    for (const report::Comparison& one : baseline.comparisons) {
-      if (one.times.verdict == base::Verdict::ambiguous) {
-        failures.push_back(report::ambiguous_failure(one));
-      }
+  for (report::Failure failure : baseline.compared.failures()) {
+    if (failure.kind == report::FailureKind::no_common) {
+      failure.what = "baseline " + baseline.path;
+      failure.expected = "a measurement that both runs have";
+      failure.got = "none";
+      failure.subject.file = baseline.path;
+    } else {
+      failure.what += " against the baseline";
+      set_values_of_slower(baseline.compared, failure);
     }
-  }
-  if (baseline.comparisons.empty()) {
-    failures.push_back({"baseline " + baseline.path,
-                        "a measurement that both runs have",
-                        "none",
-                        report::FailureKind::no_common,
-                        {.file = baseline.path}});
-  } else if (baseline.is_strict) {
-    constexpr const char* in_both = "a measurement in both runs";
-    for (const std::string& id : baseline.only_now) add(id, in_both, "not in the baseline");
-    for (const std::string& id : baseline.only_before) add(id, in_both, "not measured now");
+    failures.push_back(std::move(failure));
   }
   return failures;
 }

@@ -220,8 +220,8 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   if (baseline && outcome.measured() > 0) {
     outcome.baseline = results::compare_with_baseline(
         *baseline, outcome, effect_of(options.compare, base::least_effect));
-    outcome.baseline->is_strict_compare = options.compare.is_strict;
-    outcome.baseline->is_strict = options.strict_baseline;
+    outcome.baseline->compared.is_strict = options.compare.is_strict;
+    outcome.baseline->compared.is_strict_baseline = options.strict_baseline;
   }
   measure::require_selected(thresholds,
                             measured_specs(outcome.results, [](const CopyResult& result) {

@@ -98,14 +98,7 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
                          before.run.status, after.path,
                          base::count_of(after.measurements.size(), "result"), after.run.status)}};
   }
-  const Verdict verdict = *comparison.verdict();
-  const bool is_bad =
-      verdict == Verdict::slower || (comparison.is_strict && verdict == Verdict::ambiguous);
-  const Tone tone = is_bad ? Tone::bad : verdict == Verdict::ambiguous ? Tone::warning : Tone::good;
-  std::vector<Line> lines{{tone,
-                           fmt::format("{}: {}", report::to_string(verdict),
-                                       report::counts_text(comparison.comparisons)),
-                           is_bad}};
+  std::vector<Line> lines = headlines(comparison);
   for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
     if (side->run.passed) continue;
     lines.push_back(
