@@ -162,13 +162,18 @@ ProcessComparison compare_processes(std::span<const double> medians_before,
   result.times.verdict = verdict_of(result.times.interval, result.ignored);
   const bool is_alternating = !ignored && order == ProcessOrder::alternating;
   const double strict_half = student_t_quantile(strict_point, noise.degrees) * noise.error;
-  if (is_alternating) decide_alternating(shift, half, strict_half, result);
+  if (is_alternating) {
+    result.decidable_effect = std::max(result.decidable_effect, least_auto_effect);
+    decide_alternating(shift, half, strict_half, result);
+  }
   if (result.times.verdict != Verdict::ambiguous) return result;
   // Without an effect the interval has to be a third of the change, or end before none with 99 %
-  // confidence; with one it has to end before or behind it.
-  const double edge = std::log1p(shift > 0 ? result.ignored.high : result.ignored.low);
+  // confidence; with one it may not reach the nearer edge, and log(1 + e) is nearer than log(1 -
+  // e).
   const double most = is_alternating ? std::abs(shift) * half / strict_half : std::abs(shift) / 3;
-  const double wanted = ignored ? std::abs(shift - edge) : most;
+  const double wanted = ignored ? std::min(std::abs(shift - std::log1p(result.ignored.high)),
+                                           std::abs(shift - std::log1p(result.ignored.low)))
+                                : most;
   result.repeats_to_decide =
       repeats_for(wanted, noise.deviation, std::min(before.size(), after.size()));
   return result;

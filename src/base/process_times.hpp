@@ -21,7 +21,8 @@ struct ProcessComparison {
   Comparison times;
   Interval ignored;  ///< changes of the time that mean nothing
   /// The smallest effect that noise as measured can decide: of two equal programs the interval lies
-  /// within it in 95 % of cases, and twice the change is found as often.
+  /// within it in 95 % of cases, and twice the change is found as often from about eight processes
+  /// on. Of alternating ones at least least_auto_effect.
   double decidable_effect = 0;
   /// Processes on each side that would decide if noise and change stay as measured; absent where
   /// the verdict is not ambiguous, and for more than most_repeats.

@@ -115,6 +115,42 @@ TEST_CASE("processes: an ambiguous change says how many would decide it") {
   CHECK(by_noise.repeats_to_decide == 11u);
 }
 
+// Times whose logarithms have exactly that mean and standard deviation: one above and one below for
+// each pair, and of an odd number one in the middle.
+Times exact_times(std::size_t count, double mean, double deviation) {
+  const auto pairs = static_cast<double>(count / 2 * 2);
+  const double distance = deviation * std::sqrt((static_cast<double>(count) - 1) / pairs);
+  Times times;
+  for (std::size_t i = 0; i + 1 < count; i += 2) {
+    times.push_back(std::exp(mean - distance));
+    times.push_back(std::exp(mean + distance));
+  }
+  if (count % 2 == 1) times.push_back(std::exp(mean));
+  return times;
+}
+
+TEST_CASE("processes: as many repeats as are advised decide, with one fewer they do not") {
+  struct Case {
+    double shift, deviation, effect;
+    std::size_t processes;
+  };
+  for (const Case& one :
+       {Case{-0.01, 0.5, 0.5, 10}, Case{-0.01, 0.3, 0.2, 12}, Case{-0.004, 0.06, 0.05, 10},
+        Case{0, 0.03, 0.03, 5}, Case{0.02, 0.03, 0.03, 6}, Case{0.05, 0.03, 0.03, 6}}) {
+    CAPTURE(one.shift);
+    CAPTURE(one.effect);
+    const auto compared = [&one](std::size_t count) {
+      return compare_processes(exact_times(count, 0, one.deviation),
+                               exact_times(count, one.shift, one.deviation),
+                               Interval{-one.effect, one.effect});
+    };
+    const auto advice = compared(one.processes).repeats_to_decide;
+    REQUIRE(advice);
+    CHECK(compared(*advice).times.verdict != Verdict::ambiguous);
+    CHECK(compared(*advice - 1).times.verdict == Verdict::ambiguous);
+  }
+}
+
 TEST_CASE("processes without any noise decide every change") {
   const Times flat{1, 1, 1};
   CHECK(compare_processes(flat, flat, std::nullopt).times.verdict == Verdict::same);
@@ -201,6 +237,8 @@ TEST_CASE("processes: of alternating ones less than half a percent is the same")
   const ProcessComparison slower = compared({1.006, 1.0061, 1.0059, 1.006});
   CHECK(slower.times.verdict == Verdict::slower);
   CHECK(slower.ignored.high == Approx(least_auto_effect));
+  // No smaller effect is ever decided, however little noise there is.
+  CHECK(slower.decidable_effect == 0.005);
   CHECK(compared({0.994, 0.9941, 0.9939, 0.994}).times.verdict == Verdict::faster);
   CHECK(compare_processes(Times{1, 1, 1}, Times{1, 1, 1}, std::nullopt, ProcessOrder::alternating)
             .times.verdict == Verdict::same);
