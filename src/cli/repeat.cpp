@@ -46,6 +46,7 @@ struct Program {
   std::string name;  ///< "this program", or its path
   std::vector<Object> documents = {};
   std::vector<std::vector<Measurement>> runs = {};
+  bool is_other = false;  ///< --against
 };
 
 std::string own_program(const Context& context) {
@@ -138,7 +139,8 @@ class Processes {
     const bool is_measured = std::ranges::any_of(
         file.measurements, [](const Measurement& one) { return !one.samples_s.empty(); });
     if (!file.run.error.empty() || !is_measured) {
-      const std::string message = file.run.error_message();
+      std::string message = file.run.error_message();
+      if (program.is_other && !message.empty()) message = program.name + ": " + message;
       Error error(
           code_of_exit(file.run.exit_code.value_or(0)), std::string(command_),
           message.empty() ? program.name + " measured nothing that can be compared" : message,
@@ -214,6 +216,7 @@ struct Repeated {
   Program now;
   std::optional<Program> before;
   std::optional<report::RunComparison> compared;
+  std::vector<report::Line> warnings;  ///< of what is compared
   std::optional<Error> error;
 };
 
@@ -255,6 +258,7 @@ void add_lines(const Repeated& repeated, report::Report& report) {
     report.verdict.push_back({Tone::bad, "nothing in common with what it is compared with"});
   }
   report.verdict.push_back({report.verdict.empty() ? Tone::good : Tone::plain, measured});
+  for (const report::Line& line : repeated.warnings) report.verdict.push_back(line);
   if (compared) {
     std::string decidable = report::decidable_text(compared->comparisons);
     if (!decidable.empty()) report.verdict.push_back({Tone::plain, std::move(decidable)});
@@ -344,8 +348,11 @@ int run_repeated(std::string_view command, const RepeatOptions& options,
   if (!comparison.baseline.empty()) {
     baseline = report::read_run_file(comparison.baseline, &context.environment.cancel);
   }
-  Repeated repeated{{own_program(context), "this program"}, {}, {}, {}};
-  if (has_before) repeated.before = Program{options.against, options.against};
+  Repeated repeated{{own_program(context), "this program"}, {}, {}, {}, {}};
+  if (has_before) {
+    repeated.before = Program{options.against, options.against};
+    repeated.before->is_other = true;
+  }
   Processes processes(command, context);
   try {
     run_all(options.repeats, repeated.now, has_before ? &*repeated.before : nullptr, processes,
@@ -359,9 +366,12 @@ int run_repeated(std::string_view command, const RepeatOptions& options,
     baseline = pooled_file(*repeated.before);
   }
   if (baseline) {
+    RunFile now = pooled_file(repeated.now);
+    now.run.passed = true;  // how it ended is the verdict, not a warning
     repeated.compared = report::compare_runs(
-        *baseline, pooled_file(repeated.now), effect,
+        *baseline, now, effect,
         has_before ? base::ProcessOrder::alternating : base::ProcessOrder::apart);
+    repeated.warnings = report::warning_lines(*baseline, now);
     repeated.compared->is_strict = comparison.how.is_strict;
     repeated.compared->is_strict_baseline = comparison.is_strict_baseline;
   }

@@ -376,6 +376,19 @@ std::vector<std::string> machine_differences(const RunFile& before, const RunFil
   return lines;
 }
 
+std::vector<Line> warning_lines(const RunFile& before, const RunFile& after) {
+  std::vector<Line> lines;
+  for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
+    if (side->run.passed) continue;
+    lines.push_back(
+        {Tone::warning, fmt::format("the {} run did not pass: {}", name, exit_text(side->run))});
+  }
+  for (const std::string& difference : machine_differences(before, after)) {
+    lines.push_back({Tone::warning, difference});
+  }
+  return lines;
+}
+
 double usual_effect(const RunFile& run) {
   return run.run.command == "check" ? steady_spread : base::least_effect;
 }

@@ -74,6 +74,10 @@ std::string machine_text(const RunFile& file);
 /// name is none.
 std::vector<std::string> machine_differences(const RunFile& before, const RunFile& after);
 
+/// For people, before the comparison is trusted: which of the runs did not pass, and how the
+/// machines differ.
+std::vector<Line> warning_lines(const RunFile& before, const RunFile& after);
+
 /// The effect by which two runs are compared if none is given: of two checks 5 %
 /// (report::steady_spread), of others 3 % (base::least_effect).
 double usual_effect(const RunFile& run);

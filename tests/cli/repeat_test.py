@@ -208,7 +208,7 @@ class Repeat(CliTest):
                     self.document(*both, "--kind", "d2d", "--baseline", path, *words, code=1)
 
     def test_the_first_line_is_the_worst_failure(self):
-        words = [*H2D, "--device", "cpu", "--repeat", "2", "--baseline", self.baseline()]
+        words = [*H2D, "--device", "cpu", "--repeat", "4", "--baseline", self.baseline()]
         line = self.first_line(*words, "--strict-baseline", code=1)
         self.assertEqual(line, "FAILED: only one of the runs has 1 measurement")
         self.assertEqual(self.cases[-1],
@@ -260,6 +260,35 @@ class Repeat(CliTest):
         with_csv("kernel", "run-kernel", "fill", "--device", "cpu", "--dtype", "f32", "--size",
                  "64KiB", "--samples", "9")
         with_csv("compared", "report", "compare", old, old)
+
+    def test_a_failure_of_the_other_program_names_it(self):
+        script = self.folder / "hiptool-old"
+        script.write_text("#!/bin/sh\n" f"exec {program.PROGRAM} \"$@\" --device=nvidia:7\n",
+                          encoding="utf-8")
+        script.chmod(0o755)
+        result = run(*H2D, "--device", "cpu", "--repeat", "2", "--against", script)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(f"error: {script}: device nvidia:7 ", result.stderr)
+
+    def test_another_machine_of_the_baseline_is_named(self):
+        path = self.baseline()
+        words = [*H2D, "--device", "cpu", "--baseline", path]
+        more = ([], ["--repeat", "2"])
+        for one in more:
+            self.assertNotIn("differ:", run(*words, *one).stdout)
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        document["host"]["name"] = "elsewhere"
+        document["measured_on"][0]["name"] = "Other CPU"
+        document.update(exit_code=5, passed=False, status="mismatch")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        for one in more:
+            with self.subTest(one):
+                text = run(*words, *one).stdout
+                self.assertIn("the hosts differ: elsewhere and ", text)
+                self.assertIn("the devices differ: cpu:0 was Other CPU, is ", text)
+                self.assertIn("the old run did not pass: exit code 5", text)
 
     def test_what_has_no_effect_is_refused(self):
         for words in (["--against", program.PROGRAM], ["--effect", "1%"], ["--strict-compare"],

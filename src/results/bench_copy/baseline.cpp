@@ -26,12 +26,15 @@ RunFile read_baseline(const std::string& path, const CancelToken& cancel) {
 }
 
 Baseline compare_with_baseline(const RunFile& before, const BenchCopyOutcome& outcome,
-                               std::optional<double> effect) {
+                               report::Run run, std::optional<double> effect) {
   RunFile now;
-  now.run.command = command;
+  now.devices.insert(run.devices.begin(), run.devices.end());
+  now.run = std::move(run);
+  now.run.passed = true;  // how it ended is the verdict, not a warning
   now.measurements.assign(outcome.results.begin(), outcome.results.end());
   now.setup = setup_value(outcome);
-  Baseline baseline{before.path, report::compare_runs(before, now, effect)};
+  Baseline baseline{before.path, report::compare_runs(before, now, effect),
+                    report::warning_lines(before, now)};
   for (report::Comparison& one : baseline.compared.comparisons) {
     one.rate_change.reset();  // the document has only the change of the time
   }

@@ -19,6 +19,7 @@ namespace hiptool::results {
 struct Baseline {
   std::string path;
   report::RunComparison compared;
+  std::vector<report::Line> warnings;  ///< of the baseline's run, and of another machine
 };
 
 /// Everything a run of bench-copy found out.
@@ -49,9 +50,9 @@ std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
 /// Error(invalid_argument) for a document of another command.
 report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
 
-/// Compares both runs as report::compare_runs() does with that effect.
+/// Compares both runs as report::compare_runs() does with that effect. `run` names the machine.
 Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome,
-                               std::optional<double> effect);
+                               report::Run run, std::optional<double> effect);
 
 /// Adds them to a document that has its head already.
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);

@@ -59,6 +59,7 @@ void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lin
 
 void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   if (!outcome.baseline) return;
+  for (const Line& line : outcome.baseline->warnings) lines.push_back(line);
   std::string decidable = report::decidable_text(outcome.baseline->compared.comparisons);
   if (!decidable.empty()) lines.push_back({Tone::plain, std::move(decidable)});
   for (const report::Comparison& one : outcome.baseline->compared.comparisons) {

@@ -219,7 +219,8 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   if (outcome.count(Status::skipped) == outcome.results.size()) return;
   if (baseline && outcome.measured() > 0) {
     outcome.baseline = results::compare_with_baseline(
-        *baseline, outcome, effect_of(options.compare, base::least_effect));
+        *baseline, outcome, make_run(environment, "bench-copy", "ok"),
+        effect_of(options.compare, base::least_effect));
     outcome.baseline->compared.is_strict = options.compare.is_strict;
     outcome.baseline->compared.is_strict_baseline = options.strict_baseline;
   }

@@ -99,11 +99,7 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
                          base::count_of(after.measurements.size(), "result"), after.run.status)}};
   }
   std::vector<Line> lines = headlines(comparison);
-  for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
-    if (side->run.passed) continue;
-    lines.push_back(
-        {Tone::warning, fmt::format("the {} run did not pass: {}", name, exit_text(side->run))});
-  }
+  for (Line& line : warning_lines(before, after)) lines.push_back(std::move(line));
   const std::string only_old = left_out_text(comparison.only_old, "old");
   const std::string only_new = left_out_text(comparison.only_new, "new");
   if (!only_old.empty() || !only_new.empty()) {
@@ -115,9 +111,6 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
   if (!decidable.empty()) lines.push_back({Tone::plain, std::move(decidable)});
   lines.push_back({Tone::plain, "old: " + machine_text(before)});
   lines.push_back({Tone::plain, "new: " + machine_text(after)});
-  for (const std::string& difference : machine_differences(before, after)) {
-    lines.push_back({Tone::warning, difference});
-  }
   return lines;
 }
 
