@@ -79,7 +79,7 @@ std::string obstacle(const Measurement& before, const Measurement& after,
 
 Comparison::Side side_of(const Measurement& one) {
   return {one.median_s, one.bytes_per_s, one.samples_s.size(), one.status,
-          std::max<std::size_t>(one.process_samples.size(), 1)};
+          std::max<std::size_t>(process_medians(one).size(), 1)};  // some may have no samples
 }
 
 // Changes of the time that mean nothing: `effect` either way, or of a short call what run_spread()
@@ -122,9 +122,9 @@ void compare_samples(const Measurement& before, const Measurement& after,
   }
   result.times.verdict = base::Verdict::ambiguous;
   result.reason = fmt::format(
-      "{} on each side, {}: the noise between processes is not known; measure with --repeat {} or "
-      "more",
-      most == 1 ? "one process" : "two processes", "too few for --effect auto", least_processes);
+      "{} and {} processes in the old and the new run, too few for --effect auto: the noise "
+      "between processes is not known; measure with --repeat {} or more",
+      result.before.processes, result.after.processes, least_processes);
 }
 
 // The new measurement as if it had done the work of the old one: kernels of multiply-adds choose by

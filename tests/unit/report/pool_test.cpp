@@ -143,7 +143,17 @@ TEST_CASE("compare: without repeats auto says that they are needed") {
   const Comparison few =
       only(compare_runs(file_of({0.02, 0.0201}), file_of({0.02, 0.0201}), std::nullopt));
   CHECK(few.times.verdict == Verdict::ambiguous);
-  CHECK(few.reason.c_str() == Contains("two processes on each side"));
+  const Comparison uneven = only(compare_runs(single, file_of({0.02, 0.0201}), std::nullopt));
+  CHECK(uneven.reason.c_str() == Contains("1 and 2 processes in the old and the new run"));
+  // A process without samples says nothing of the noise.
+  RunFile with_empty = single;
+  with_empty.measurements.front().process_samples = {
+      with_empty.measurements.front().samples_s.size(), 0};
+  const Comparison empty = only(compare_runs(with_empty, with_empty, 0.03));
+  CHECK(empty.times.verdict == Verdict::same);
+  CHECK(empty.before.processes == 1);
+  CHECK_FALSE(empty.decidable_effect);
+  CHECK(few.reason.c_str() == Contains("2 and 2 processes in the old and the new run"));
   // One side is enough to know the noise.
   CHECK(only(compare_runs(file_of(five), single, std::nullopt)).times.verdict == Verdict::same);
 }
