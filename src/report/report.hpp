@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/measurement.hpp"
@@ -69,6 +70,7 @@ Line failure_line(std::string text);
 /// How a run ended whose parts were measured one by one.
 struct PartsEnd {
   std::size_t wrong = 0;           ///< parts with wrong results
+  std::string wrong_on = {};       ///< the devices of these; empty: all devices of the counts
   const Error* error = nullptr;    ///< that ended the run or a part; may be null
   std::string missed = {};         ///< the thresholds that were missed; empty: none
   std::string counts = {};         ///< "3 of 4 kernel runs right on cpu:0"; empty: no part was done
@@ -166,6 +168,14 @@ std::string to_trace(const Timeline& timeline);
 
 /// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.
 std::string format_value(const Value& value, Unit unit, bool unicode = true);
+
+/// Two values that are compared, with as many digits as they need to differ: "48.0 GB/s" and
+/// "47.9 GB/s", "-19" and "-19.00004". Equal texts only where the values are equal or not finite.
+std::pair<std::string, std::string> distinct_texts(const Value& left, const Value& right,
+                                                   Unit unit);
+
+/// "expected 2.5, got 2.25", in distinct_texts().
+std::string expected_text(const Value& expected, const Value& got, Unit unit = Unit::none);
 
 /// A change or deviation: "+12.5 %". Empty for what is not finite.
 std::string signed_share(double share);

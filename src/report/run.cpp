@@ -92,7 +92,8 @@ std::vector<Line> parts_verdict(const PartsEnd& end) {
     return {failure_line(std::string("interrupted before ") + end.first + " was done")};
   }
   if (end.wrong > 0) {
-    return {failure_line("WRONG RESULTS of " + std::to_string(end.wrong) + ": " + end.counts)};
+    const std::string on = end.wrong_on.empty() ? "" : " on " + end.wrong_on;
+    return {failure_line("WRONG RESULTS of " + std::to_string(end.wrong) + on + ": " + end.counts)};
   }
   if (end.error != nullptr && end.error->code() == ErrorCode::cancelled) {
     return {failure_line("interrupted: " + end.counts)};
@@ -132,11 +133,10 @@ std::string exit_text(const Run& run) {
 std::string failure_text(const Failure& failure) {
   std::string text = failure.what;
   const Unit unit = unit_of(failure);
-  if (!failure.expected.is_absent()) text += ": expected " + format_value(failure.expected, unit);
-  if (!failure.got.is_absent()) {
-    text += (failure.expected.is_absent() ? ": got " : ", got ") + format_value(failure.got, unit);
-  }
-  return text;
+  if (failure.expected.is_absent() && failure.got.is_absent()) return text;
+  if (failure.expected.is_absent()) return text + ": got " + format_value(failure.got, unit);
+  if (failure.got.is_absent()) return text + ": expected " + format_value(failure.expected, unit);
+  return text + ": " + expected_text(failure.expected, failure.got, unit);
 }
 
 }  // namespace hiptool::report

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/units.hpp"
 #include "report/report.hpp"
@@ -86,6 +88,22 @@ std::string format_signed(std::int64_t value, Unit unit) {
   return std::string("-").append(format_whole(size, unit));
 }
 
+std::string with_digits(double value, int digits, Unit unit) {
+  if (unit == Unit::share) return fmt::format("{:.{}g} %", 100 * value, digits);
+  const bool has_prefix = unit == Unit::rate || unit == Unit::frequency || unit == Unit::operations;
+  std::string_view prefix;
+  if (has_prefix) {
+    for (const char* larger : {"k", "M", "G", "T", "P"}) {
+      if (std::abs(value) < 1000) break;
+      value /= 1000;
+      prefix = larger;
+    }
+  }
+  std::string text = fmt::format("{:.{}g}{}", value, digits, base_unit(unit));
+  if (!prefix.empty()) text.insert(text.find(' ') + 1, prefix);
+  return text;
+}
+
 std::string format_inner(const Value& value, Unit unit, bool unicode) {
   const std::string text = format_value(value, unit, unicode);
   if (std::holds_alternative<Array>(value.data())) return std::string("[").append(text) + "]";
@@ -134,6 +152,30 @@ std::string format_value(const Value& value, Unit unit, bool unicode) {
           return join(data, unit, unicode);
       },
       value.data());
+}
+
+std::pair<std::string, std::string> distinct_texts(const Value& left, const Value& right,
+                                                   Unit unit) {
+  constexpr int fewest_digits = 4;
+  const std::pair usual{format_value(left, unit), format_value(right, unit)};
+  const auto first = number_of(left);
+  const auto second = number_of(right);
+  if (usual.first != usual.second || !first || !second) return usual;
+  if (count_of(left) && count_of(right)) {  // of 64 bits, which a double may not have
+    const std::pair whole{format_value(left, Unit::none) + base_unit(unit),
+                          format_value(right, Unit::none) + base_unit(unit)};
+    return whole.first == whole.second ? usual : whole;
+  }
+  for (int digits = fewest_digits; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
+    const std::pair texts{with_digits(*first, digits, unit), with_digits(*second, digits, unit)};
+    if (texts.first != texts.second) return texts;
+  }
+  return usual;
+}
+
+std::string expected_text(const Value& expected, const Value& got, Unit unit) {
+  const auto [wanted, found] = distinct_texts(expected, got, unit);
+  return "expected " + wanted + ", got " + found;
 }
 
 std::string signed_share(double share) {

@@ -161,6 +161,8 @@ TEST_CASE("a failure in one line") {
         "h2d>=999GB/s h2d@cpu:0: expected 999 GB/s, got 11.9 GB/s");
   CHECK(missed("fma>=5TFLOP/s fma@cpu:0", 5e12, 4e12) ==
         "fma>=5TFLOP/s fma@cpu:0: expected 5.00 TFLOP/s, got 4.00 TFLOP/s");
+  CHECK(missed("h2d>=48GB/s h2d@cpu:0", 48e9, 47.98e9) ==
+        "h2d>=48GB/s h2d@cpu:0: expected 48 GB/s, got 47.98 GB/s");
   CHECK(missed("h2d>=90% h2d@cpu:0", 0.9, 0.5) == "h2d>=90% h2d@cpu:0: expected 90 %, got 50 %");
   CHECK(missed("h2d.latency<=20us h2d@cpu:0", 20e-6, 25e-6) ==
         "h2d.latency<=20us h2d@cpu:0: expected 20.0 us, got 25.0 us");

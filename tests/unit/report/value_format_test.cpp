@@ -79,3 +79,24 @@ TEST_CASE("shares with a sign") {
   CHECK(effect_text(0.01234) == "1.23 %");
   CHECK(effect_text(336.2) == "33620 %");
 }
+
+TEST_CASE("two values that differ have texts that differ, with no more digits than that needs") {
+  using Texts = std::pair<std::string, std::string>;
+  // Floats of this size are multiples of 2^-19: the second one is 20 of them further.
+  CHECK(distinct_texts(-19.0, -19.0 - 20 / 524288.0, Unit::none) == Texts("-19", "-19.00004"));
+  CHECK(distinct_texts(2.5, 2.25, Unit::none) == Texts("2.5", "2.25"));
+  CHECK(distinct_texts(0.0, -0.0, Unit::none) == Texts("0", "-0"));
+  CHECK(distinct_texts(1.0, std::nextafter(1.0, 2.0), Unit::none) ==
+        Texts("1", "1.0000000000000002"));
+  const std::uint64_t large = (std::uint64_t{1} << 60) + 1;
+  CHECK(distinct_texts(large, large + 1, Unit::size) ==
+        Texts("1152921504606846977 B", "1152921504606846978 B"));
+  CHECK(distinct_texts(48e9, 47.98e9, Unit::rate) == Texts("48 GB/s", "47.98 GB/s"));
+  CHECK(distinct_texts(0.9, 0.8999, Unit::share) == Texts("90 %", "89.99 %"));
+  CHECK(distinct_texts(48e9, 41e9, Unit::rate) == Texts("48.0 GB/s", "41.0 GB/s"));
+  // Nothing to tell apart.
+  CHECK(distinct_texts(2.5, 2.5, Unit::none) == Texts("2.5", "2.5"));
+  CHECK(distinct_texts("none", "none", Unit::none) == Texts("none", "none"));
+  CHECK(expected_text(2.5, 2.25) == "expected 2.5, got 2.25");
+  CHECK(expected_text(1, std::nan("")) == "expected 1, got NaN");
+}

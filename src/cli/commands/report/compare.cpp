@@ -63,12 +63,12 @@ std::vector<Line> notes(const RunComparison& comparison) {
     if (!one.reason.empty()) remarks.push_back({Tone::plain, "", one.id, {}, one.reason});
   }
   for (const SetupDifference& one : comparison.differences) {
+    const auto [before, now] = distinct_texts(one.old_value, one.new_value, Unit::none);
     remarks.push_back({Tone::warning,
                        fmt::format("{}: ", to_string(one.kind)),
                        one.what,
                        {one.device},
-                       fmt::format("was {}, is {}", format_value(one.old_value, Unit::none),
-                                   format_value(one.new_value, Unit::none))});
+                       fmt::format("was {}, is {}", before, now)});
   }
   for (const auto& [ids, where] : {std::pair(&comparison.only_old, "only in the old document"),
                                    std::pair(&comparison.only_new, "only in the new document")}) {
