@@ -67,6 +67,13 @@ struct Mismatch {
   std::string device;            ///< "nvidia:0"
 };
 
+/// A device whose memory differs from the files.
+struct WrongDevice {
+  std::string device;                ///< "nvidia:0"
+  std::uint64_t blocks = 0;          ///< blocks compared on it
+  std::uint64_t mismatch_count = 0;  ///< of these the blocks that differ
+};
+
 /// The result of a verification.
 ///
 /// Digests (schema version 1 of `hiptool load`): block = XXH3-64, seed 0, of each 16 KiB of a
@@ -88,6 +95,8 @@ struct VerifyResult {
   /// The digest kernel's launches by the device's own events, of the slowest device; 0 on the
   /// processor.
   double digest_kernel_time_s = 0;
+  /// Every device with a difference, in the plan's order, also beyond the limit of `mismatches`.
+  std::vector<WrongDevice> wrong_devices;
 };
 
 inline constexpr std::size_t max_mismatches = 64;

@@ -200,13 +200,6 @@ StageWork::Findings StageWork::take() {
   return std::exchange(found_, {});
 }
 
-std::string wrong_text(const report::WrongData& wrong) {
-  std::string text = fmt::format("{} wrong", base::count_of(wrong.count, "value"));
-  if (wrong.first_index) text += fmt::format(", the first at {}", *wrong.first_index);
-  if (wrong.xor_bits != 0) text += fmt::format(", bits 0x{:x}", wrong.xor_bits);
-  return text;
-}
-
 std::string held_up_text(const std::string& device, const std::string& hung) {
   return fmt::format(
       "no answer after {} hung, which holds up the driver; check it alone with "

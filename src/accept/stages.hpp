@@ -106,9 +106,6 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
 void add_slowdown(const std::string& device, const std::vector<std::string>& reasons,
                   StageWork& work);
 
-/// "1 wrong value, first at 3, bits 0x400": for people.
-std::string wrong_text(const report::WrongData& wrong);
-
 /// What to do after a failed call.
 std::string action_of(const Error& error);
 /// What to do about a step that took longer than `patience_s`.

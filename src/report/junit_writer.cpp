@@ -36,7 +36,7 @@ std::string reason_or(const std::string& reason, const std::string& other) {
 
 TestCase measured_case(const Measurement& one) {
   const std::string status(to_string(one.status));
-  TestCase test{one.id, Outcome::passed, reason_or(one.reason, status), status, {}};
+  TestCase test{one.id, Outcome::passed, reason_or(wrong_text(one), status), status, {}};
   if (one.status != Status::ok) test.outcome = Outcome::error;
   if (one.status == Status::skipped) test.outcome = Outcome::skipped;
   if (one.status == Status::mismatch) test.outcome = Outcome::failed;

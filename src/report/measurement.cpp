@@ -102,6 +102,26 @@ std::string_view second_read_text(const WrongData& wrong) noexcept {
                              : "a second read returned another value";
 }
 
+std::string wrong_text(const WrongData& wrong) {
+  std::string text = fmt::format("{} wrong", base::count_of(wrong.count, "value"));
+  if (wrong.first_index) text += fmt::format(", the first at {}", *wrong.first_index);
+  if (wrong.xor_bits != 0) text += fmt::format(", bits 0x{:x}", wrong.xor_bits);
+  return text;
+}
+
+std::string wrong_text(const Measurement& measured) {
+  if (!measured.wrong) return measured.reason;
+  const WrongData& wrong = *measured.wrong;
+  std::string text = wrong_text(wrong);
+  if (!wrong.expected.is_absent()) text += ", " + expected_text(wrong.expected, wrong.got);
+  return measured.reason.empty() ? text : text + "; " + measured.reason;
+}
+
+std::string place_of(const Measurement& measured) {
+  if (measured.is_pair()) return measured.source + ">" + measured.destination;
+  return base::ranges_of(measured.devices);
+}
+
 Status parse_status(std::string_view text) noexcept {
   if (text == "wrong") return Status::mismatch;  // of a load: right bytes, wrong results
   const auto found = std::find(status_words.begin(), status_words.end(), text);

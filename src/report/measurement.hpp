@@ -33,6 +33,9 @@ struct WrongData {
 /// "a second read returned the same value", or another one.
 std::string_view second_read_text(const WrongData& wrong) noexcept;
 
+/// "1 value wrong, the first at 3, bits 0x400".
+std::string wrong_text(const WrongData& wrong);
+
 struct Measurement {
   std::string id;           ///< unique in its run: a label, "@" and the devices
   std::string label;        ///< what was measured, without the devices: "h2d.pinned.copy.256MiB"
@@ -84,6 +87,13 @@ struct Measurement {
   /// label and series as they are.
   void set_names();
 };
+
+/// Of wrong data with its first values, and the measurement's own reason: "1 value wrong, the first
+/// at 3, bits 0x400, expected 2.5, got 2.25; REASON".
+std::string wrong_text(const Measurement& measured);
+
+/// Where it was measured: "nvidia:5", or "nvidia:3>nvidia:5" of a pair.
+std::string place_of(const Measurement& measured);
 
 /// The median time of each process that measured it, in their order; none without samples.
 std::vector<double> process_medians(const Measurement& measured);

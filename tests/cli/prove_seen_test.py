@@ -80,7 +80,7 @@ class ProveSeen(CliTest):
         self.assertRegex(text, r"planted short_row in layer 1, blk.1.attn_output \(Q4_0\), "
                                r"row \d+, on nvidia:\d: found: expected \S+, got \S+, bound \S+")
         self.assertRegex(text, r"planted nan in layer 2, blk.2.attn_v \(Q4_0\), row \d+, "
-                               r"on nvidia:1: found: expected \S+, got -?nan")
+                               r"on nvidia:1: found: expected \S+, got NaN")
         self.assertEqual(pathlib.Path(path).read_bytes(), before)
 
     def test_a_kernel_of_decoding_that_does_nothing(self):

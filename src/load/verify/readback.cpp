@@ -105,6 +105,7 @@ class Verifier {
     result.mismatch_count = differences_.size();
     // A device that gets no tensors may have no arena either.
     if (!differences_.empty()) {
+      result.wrong_devices = {{arena_.device().id(), result.blocks, differences_.size()}};
       result.mismatches = join_differences(model_, layout_, arena_.device(), differences_);
     }
     return result;
@@ -217,6 +218,8 @@ VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
     joined.blocks += result.blocks;
     joined.compared_bytes += result.compared_bytes;
     joined.mismatch_count += result.mismatch_count;
+    joined.wrong_devices.insert(joined.wrong_devices.end(), result.wrong_devices.begin(),
+                                result.wrong_devices.end());
     joined.duration_s += result.duration_s;
     for (const Mismatch& mismatch : result.mismatches) {
       if (joined.mismatches.size() < max_mismatches) joined.mismatches.push_back(mismatch);

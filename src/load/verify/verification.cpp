@@ -66,6 +66,7 @@ class Comparison {
     }
   }
 
+  std::uint64_t compared() const noexcept { return compared_; }
   const std::vector<std::uint64_t>& wrong_blocks() const noexcept { return wrong_; }
   /// Of the file's bytes, in the order of the layout; 0 for a tensor with a block that no slot had.
   const std::vector<std::uint64_t>& tensor_digests() const noexcept { return tensor_digests_; }
@@ -197,6 +198,8 @@ struct Verification::Impl {
     result.compared_bytes += layout.tensor_bytes;
     result.mismatch_count += wrong.size();
     if (wrong.empty()) return;
+    result.wrong_devices.push_back(
+        {plan.devices[device].device.id(), comparison.compared(), wrong.size()});
     std::vector<Difference> differences = narrow(device, wrong);
     for (Mismatch& mismatch :
          join_differences(model, layout, plan.devices[device].device, differences)) {

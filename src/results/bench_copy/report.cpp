@@ -19,6 +19,7 @@
 #include "report/remarks.hpp"
 #include "report/spread.hpp"
 #include "results/bench_copy/outcome.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -281,6 +282,7 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
                                            : std::vector<report::Comparison>());
   add_bench_copy_fields(outcome, report.document);
   report.verdict = summary_lines(outcome);
+  add_action_lines(report);
   add_wrong_lines(outcome, report.verdict);
   add_threshold_lines(outcome, report.verdict);
   add_comparison_lines(outcome, report.verdict);

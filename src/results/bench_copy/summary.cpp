@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "results/bench_copy/outcome.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 
@@ -76,12 +77,6 @@ std::string left_out_text(const BenchCopyOutcome& outcome) {
       base::ranges_of(outcome.left_out), all);
 }
 
-// The device or the pair of one measurement of several.
-std::string place_text(const CopyResult& result) {
-  return result.is_pair() ? result.source + ">" + result.destination
-                          : result.spec.devices.front().id();
-}
-
 // Between pairs of devices: "p2p-write 350 to 398 GB/s between 56 pairs, median 396 GB/s, slowest
 // nvidia:3>nvidia:5". Of several sizes the largest counts.
 std::string pairs_text(std::vector<const CopyResult*> results) {
@@ -103,7 +98,7 @@ std::string pairs_text(std::vector<const CopyResult*> results) {
                                  has_sizes ? " at " + format_size(largest) : "");
   if (least == most) return text;
   return text + fmt::format(", median {}, slowest {}", format_rate(base::median(rates)),
-                            place_text(slowest));
+                            place_of(slowest));
 }
 
 // The rates of one kind: "h2d 1.20 to 52.4 GB/s in 7 measurements, most at 256 MiB (83 % of ...)".
@@ -129,9 +124,9 @@ std::string range_text(const std::vector<const CopyResult*>& results) {
   text += share_text(best);
   if (low == high) return text;
   const bool has_places = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
-    return place_text(*one) != place_text(best);
+    return place_of(*one) != place_of(best);
   });
-  return has_sizes || !has_places ? text : text + ", slowest " + place_text(**least);
+  return has_sizes || !has_places ? text : text + ", slowest " + place_of(**least);
 }
 
 // The rates of each kind of copy; of several of a kind, their range.
@@ -271,8 +266,13 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   const std::string measured = measured_text(outcome);
   const std::string rates = rates_text(outcome);
   const std::string failures = failures_text(outcome);
+  const auto subject = [&outcome](Status status) {
+    const std::string places = devices_with(outcome.results, status);
+    return places.empty() ? places : " on " + places;
+  };
   if (wrong > 0) {
-    lines.push_back(report::failure_line(fmt::format("WRONG DATA in {} of {}", wrong, measured)));
+    lines.push_back(report::failure_line(
+        fmt::format("WRONG DATA{} in {} of {}", subject(Status::mismatch), wrong, measured)));
   } else if (outcome.is_interrupted()) {
     lines.push_back(report::failure_line("interrupted after " + measured + rates));
   } else if (failed > 0) {
@@ -280,9 +280,10 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
     for (const CopyResult& result : outcome.results) {
       if (result.error) base::add_once(reasons, std::string(result.error->what()));
     }
-    lines.push_back(report::failure_line(fmt::format(
-        "FAILED: {} of {}: {}", failed, base::count_of(outcome.results.size(), "measurement"),
-        base::first_of(reasons, reasons_in_summary, "; "))));
+    lines.push_back(
+        report::failure_line(fmt::format("FAILED{}: {} of {}: {}", subject(Status::failed), failed,
+                                         base::count_of(outcome.results.size(), "measurement"),
+                                         base::first_of(reasons, reasons_in_summary, "; "))));
     lines.push_back({Tone::plain, measured + rates});
   } else if (outcome.error) {
     lines.push_back(report::failure_line(std::string("FAILED: ") + outcome.error->what()));
@@ -307,7 +308,9 @@ bool BenchCopyOutcome::is_interrupted() const {
 }
 
 std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
-  std::vector<report::Failure> failures = failures_of(outcome.thresholds);
+  std::vector<report::Failure> failures;
+  add_failures_of_wrong(outcome.results, failures);
+  for (report::Failure& one : failures_of(outcome.thresholds)) failures.push_back(std::move(one));
   if (!outcome.baseline) return failures;
   const Baseline& baseline = *outcome.baseline;
   for (report::Failure failure : baseline.compared.failures()) {

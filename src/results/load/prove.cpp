@@ -11,8 +11,10 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "machine/codes.hpp"
 #include "results/load/report.hpp"
 #include "results/model/needs.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -75,9 +77,8 @@ std::string wrong_text(const ProveOutcome& prove) {
   if (wrong.layer) text += fmt::format("layer {}, ", *wrong.layer);
   // A sum of a golden is neither an element of the output nor a row of a weight.
   const bool is_sum = wrong.stage.ends_with("_projections");
-  text +=
-      fmt::format("{}, {} {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong),
-                  is_sum ? "sum" : "row", row_of(wrong), rows_of(wrong), wrong.expected, wrong.got);
+  text += fmt::format("{}, {} {} of {}: {}", place_of(wrong), is_sum ? "sum" : "row", row_of(wrong),
+                      rows_of(wrong), report::expected_text(wrong.expected, wrong.got));
   text +=
       is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
   if (wrong.repeats) {
@@ -144,8 +145,9 @@ std::string planted_text(const PlantedFault& fault) {
       fmt::format("{} in layer {}, {} ({}), row {}, on {}: ", to_string(fault.kind), fault.layer,
                   tensor_name(fault.tensor), fault.type, fault.row, fault.device);
   if (fault.is_named()) {
-    return text + fmt::format("found: expected {:.6g}, got {:.6g}, bound {:.2g}",
-                              fault.found->expected, fault.found->got, fault.found->bound);
+    return text + fmt::format("found: {}, bound {:.2g}",
+                              report::expected_text(fault.found->expected, fault.found->got),
+                              fault.found->bound);
   }
   if (!fault.found) {
     return text + (fault.kind == reference::PlantedKind::decoding
@@ -234,6 +236,23 @@ report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& n
 }
 
 }  // namespace
+
+std::optional<report::Failure> prove_failure(const ProveOutcome& prove) {
+  if (prove.result.is_right() || prove.is_interrupted) return std::nullopt;
+  const WrongValue* const wrong = prove.result.first_wrong ? &*prove.result.first_wrong : nullptr;
+  const std::string device = wrong ? wrong->device : base::ranges_of(prove.devices);
+  report::Failure failure =
+      coded_failure("computation on " + device, machine::codes::model_data, {.device = device});
+  if (wrong == nullptr) {
+    failure.reason = "the logits are wrong";
+    return failure;
+  }
+  failure.subject.tensor = wrong->tensor;
+  failure.expected = number_value(wrong->expected);
+  failure.got = number_value(wrong->got);
+  failure.reason = wrong_text(prove);
+  return failure;
+}
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;

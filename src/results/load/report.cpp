@@ -16,6 +16,7 @@
 #include "results/load/table.hpp"
 #include "results/model/facts.hpp"
 #include "results/model/needs.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -115,6 +116,27 @@ Value verify_value(const LoadOutcome& outcome) {
   return fields;
 }
 
+// "WRONG DATA on nvidia:5: 95 of 760 pieces on 8 devices differ from the file".
+std::string wrong_data_text(const LoadOutcome& outcome) {
+  const VerifyResult& found = *outcome.verification;
+  std::vector<std::string> wrong;
+  for (const WrongDevice& one : found.wrong_devices) wrong.push_back(one.device);
+  const bool is_on_all = wrong.size() == outcome.plan->devices.size();
+  return fmt::format("WRONG DATA on {}: {} of {} pieces{} differ from the file",
+                     is_on_all ? place_text(outcome) : base::ranges_of(std::move(wrong)),
+                     format_count(found.mismatch_count), format_count(found.blocks),
+                     is_on_all ? "" : " on " + place_text(outcome));
+}
+
+// " on nvidia:5": the device that the error is about, else all of the plan.
+std::string failed_place(const LoadOutcome& outcome, const Error& error) {
+  if (!outcome.plan) return {};
+  for (const DevicePlan& part : outcome.plan->devices) {
+    if (part.device.id() == error.object()) return " on " + error.object();
+  }
+  return " on " + place_text(outcome);
+}
+
 report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
@@ -147,10 +169,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
             "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }
   if (outcome.status == LoadStatus::mismatch) {
-    return report::failure_line(fmt::format("WRONG DATA{}: {} of {} pieces differ from the file",
-                                            place,
-                                            format_count(outcome.verification->mismatch_count),
-                                            format_count(outcome.verification->blocks)));
+    return report::failure_line(wrong_data_text(outcome));
   }
   if (outcome.status == LoadStatus::interrupted) {
     const bool is_verified = outcome.verification && outcome.verification->mismatch_count == 0;
@@ -159,7 +178,8 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
                                 size + place + time);
   }
   std::string reason = error != nullptr ? error->about({}).cause() : std::string();
-  return report::failure_line("failed" + place + time + (reason.empty() ? "" : ": " + reason));
+  const std::string failed_on = error == nullptr ? place : failed_place(outcome, *error);
+  return report::failure_line("failed" + failed_on + time + (reason.empty() ? "" : ": " + reason));
 }
 
 std::string name_of_model(const LoadOutcome& outcome) {
@@ -406,6 +426,7 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
               outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
+  add_action_lines(report);
   for (const std::string& warning : load_warnings(outcome)) {
     report.notes.push_back({Tone::warning, "warning: " + warning});
   }

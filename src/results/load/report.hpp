@@ -148,6 +148,8 @@ report::Line needs_line(const reference::Needs& needs);
 
 /// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);
+/// Of a computation that is wrong; nothing where it is right or was not confirmed.
+std::optional<report::Failure> prove_failure(const ProveOutcome& prove);
 /// What follows it.
 std::vector<report::Line> prove_lines(const ProveOutcome& prove);
 

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "machine/codes.hpp"
 #include "model/model_kind.hpp"
 #include "report/text.hpp"
 #include "report/verdict.hpp"
 #include "results/load/report.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -76,6 +80,22 @@ std::string missed_by_proof_text(const LoadOutcome& outcome) {
                      fmt::join(missed, ", "));
 }
 
+void add_wrong_data(const VerifyResult& found, std::vector<report::Failure>& failures) {
+  for (const WrongDevice& one : found.wrong_devices) {
+    report::Failure failure = coded_failure("data in the memory of " + one.device,
+                                            machine::codes::copy_data, {.device = one.device});
+    failure.expected = format_count(one.blocks) + " pieces equal to the file";
+    failure.got = format_count(one.mismatch_count) + " that differ";
+    const auto first = std::ranges::find(found.mismatches, one.device, &Mismatch::device);
+    if (first != found.mismatches.end()) {
+      failure.subject.tensor = first->tensor;
+      failure.reason = fmt::format("the first difference is in tensor {}, at file offset {}",
+                                   first->tensor, first->file_offset);
+    }
+    failures.push_back(std::move(failure));
+  }
+}
+
 }  // namespace
 
 int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
@@ -91,6 +111,10 @@ int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
 
 std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
   std::vector<report::Failure> failures;
+  if (outcome.status == LoadStatus::mismatch) add_wrong_data(*outcome.verification, failures);
+  if (outcome.prove) {
+    if (auto wrong = prove_failure(*outcome.prove)) failures.push_back(std::move(*wrong));
+  }
   for (const FaultResult* fault : missed_faults(outcome)) {
     failures.push_back({fmt::format("self-test: fault {} on {} in tensor {}",
                                     to_string(fault->fault), fault->device, fault->tensor),

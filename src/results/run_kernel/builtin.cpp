@@ -13,6 +13,7 @@
 #include "report/spread.hpp"
 #include "results/run_kernel/report.hpp"
 #include "results/seconds.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -67,10 +68,9 @@ void add_wrong_line(const KernelResult& result, std::vector<report::Line>& notes
   const std::string place =
       wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
   notes.push_back(
-      {Tone::bad, fmt::format("wrong: {}: {} of {}{}: expected {}, got {}, xor 0x{:x}; {}",
-                              result.id, wrong.count, base::plain_count_of(result.checked, "value"),
-                              place, report::format_value(wrong.expected, Unit::none),
-                              report::format_value(wrong.got, Unit::none), wrong.xor_bits,
+      {Tone::bad, fmt::format("wrong: {}: {} of {}{}: {}, xor 0x{:x}; {}", result.id, wrong.count,
+                              base::plain_count_of(result.checked, "value"), place,
+                              report::expected_text(wrong.expected, wrong.got), wrong.xor_bits,
                               report::second_read_text(wrong))});
 }
 
@@ -119,6 +119,7 @@ void add_seconds(const BuiltinOutcome& outcome, report::Measurement& measured) {
 std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
   std::vector<report::Line> lines = report::parts_verdict(
       {.wrong = outcome.count(Status::mismatch),
+       .wrong_on = devices_with(outcome.results, Status::mismatch),
        .error = outcome.error ? &*outcome.error : nullptr,
        .missed = missed_text_of(outcome),
        .counts = outcome.results.empty() ? std::string() : counts_text(outcome),
@@ -273,7 +274,9 @@ std::string describe_result(const KernelResult& result) {
 }
 
 std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome) {
-  std::vector<report::Failure> failures = failures_of(outcome.thresholds);
+  std::vector<report::Failure> failures;
+  add_failures_of_wrong(outcome.results, failures);
+  for (report::Failure& one : failures_of(outcome.thresholds)) failures.push_back(std::move(one));
   for (const accept::Fault& fault : outcome.faults) {
     failures.push_back({fault.id(),
                         fault.expected,
@@ -315,6 +318,7 @@ report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outc
   }
   set_thresholds(report, outcome.thresholds);
   report.verdict = summary_lines(outcome);
+  add_action_lines(report);
   report.document.emplace_back("seed", outcome.seed);
   report.tables = result_tables(outcome.results);
   for (Table& seconds : seconds_tables(report.measurements)) {

@@ -11,6 +11,7 @@
 #include "report/document.hpp"
 #include "report/remarks.hpp"
 #include "results/run_kernel/report.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -71,12 +72,12 @@ std::string wrong_library_text(const LibraryResult& result) {
   if (!result.reason.empty()) text += fmt::format(" ({})", result.reason);
   if (!result.wrong) return text;
   const report::WrongData& wrong = *result.wrong;
-  return text +
-         fmt::format(": {}; {}{} wrong, first {}: expected {}, got {}; {}", result.where,
-                     result.counts_all ? "" : "at least ", base::count_of(wrong.count, "element"),
-                     place_word(result.problem, wrong.first_index.value_or(0)),
-                     report::format_value(wrong.expected, Unit::none),
-                     report::format_value(wrong.got, Unit::none), report::second_read_text(wrong));
+  return text + fmt::format(": {}; {}{} wrong, first {}: {}; {}", result.where,
+                            result.counts_all ? "" : "at least ",
+                            base::count_of(wrong.count, "element"),
+                            place_word(result.problem, wrong.first_index.value_or(0)),
+                            report::expected_text(wrong.expected, wrong.got),
+                            report::second_read_text(wrong));
 }
 
 const char* judged_parts(const LibraryResult& result) {
@@ -176,6 +177,7 @@ std::vector<report::Line> library_lines(const LibraryOutcome& outcome) {
   std::string counts = outcome.results.empty() ? std::string() : library_counts(outcome);
   if (wrong > 0) counts += seed;
   return report::parts_verdict({.wrong = wrong,
+                                .wrong_on = devices_with(outcome.results, Status::mismatch),
                                 .error = outcome.error ? &*outcome.error : nullptr,
                                 .missed = report::missed_text(outcome.thresholds),
                                 .counts = std::move(counts),
@@ -197,6 +199,13 @@ std::string describe_result(const LibraryResult& result) {
   return text + "right";
 }
 
+std::vector<report::Failure> failures_of(const LibraryOutcome& outcome) {
+  std::vector<report::Failure> failures;
+  add_failures_of_wrong(outcome.results, failures);
+  for (report::Failure& one : failures_of(outcome.thresholds)) failures.push_back(std::move(one));
+  return failures;
+}
+
 report::Report library_report(report::Run run, const LibraryOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   std::vector<report::Measurement> measurements;
@@ -207,6 +216,7 @@ report::Report library_report(report::Run run, const LibraryOutcome& outcome) {
   set_measurements(report, std::move(measurements));
   set_thresholds(report, outcome.thresholds);
   report.verdict = library_lines(outcome);
+  add_action_lines(report);
   for (const report::ThresholdResult& one : outcome.thresholds) {
     report.verdict.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
                                         : report::Line{Tone::bad, "MISSED: " + one.reason()});

@@ -25,6 +25,9 @@ struct LibraryOutcome {
 /// "matmul.f32.512x512x512.own@cpu:0: 25.1 GFLOP/s, right"
 std::string describe_result(const measure::LibraryResult& result);
 
+/// Wrong results and missed thresholds.
+std::vector<report::Failure> failures_of(const LibraryOutcome& outcome);
+
 /// `run` has its verdict.
 report::Report library_report(report::Run run, const LibraryOutcome& outcome);
 

@@ -30,6 +30,11 @@ struct UserKernelOutcome {
   user_kernel::UserKernelResult result;
 };
 
+/// One for each device with a wrong result.
+std::vector<report::Failure> failures_of(const user_kernel::UserKernelRun& run,
+                                         const std::vector<OutputWord>& outputs,
+                                         const std::vector<UserKernelOutcome>& outcomes);
+
 /// `head` has its verdict; `outputs` are in the order of the run's. An interrupted run has the
 /// devices that had a result by then.
 report::Report user_kernel_report(report::Run head, const user_kernel::UserKernelRun& run,

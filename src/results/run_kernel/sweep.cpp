@@ -7,6 +7,7 @@
 #include "report/document.hpp"
 #include "report/remarks.hpp"
 #include "results/run_kernel/report.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -109,9 +110,8 @@ void add_wrong_lines(const KernelResult& result, std::vector<report::Line>& note
     if (!layout.has_wrong) continue;
     std::string text = fmt::format("wrong: {} {} {}", result.id, layout.layout, layout.reason);
     if (layout.wrong) {
-      text += fmt::format(": expected {}, got {}, xor 0x{:x}; {} wrong; {}",
-                          report::format_value(layout.wrong->expected, Unit::none),
-                          report::format_value(layout.wrong->got, Unit::none),
+      text += fmt::format(": {}, xor 0x{:x}; {} wrong; {}",
+                          report::expected_text(layout.wrong->expected, layout.wrong->got),
                           layout.wrong->xor_bits, base::count_of(layout.wrong->count, "element"),
                           report::second_read_text(*layout.wrong));
     }
@@ -151,6 +151,7 @@ std::vector<report::Line> sweep_verdict(const BuiltinOutcome& outcome,
                   devices_of(outcome.results), base::count_of(cases, "case"), outcome.seed);
   if (skipped > 0) text += fmt::format("; {} skipped", skipped);
   return report::parts_verdict({.wrong = wrong,
+                                .wrong_on = devices_with(outcome.results, Status::mismatch),
                                 .error = outcome.error ? &*outcome.error : nullptr,
                                 .counts = operations.empty() ? std::string() : std::move(text),
                                 .first = "an operation"});
@@ -169,6 +170,7 @@ report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   const std::vector<SweptOperation> operations = group_operations(outcome.results);
   report.verdict = sweep_verdict(outcome, operations);
+  add_action_lines(report);
   std::vector<report::Measurement> measurements;
   for (const KernelResult& result : outcome.results) {
     measurements.push_back(measurement_of(result));

@@ -8,6 +8,7 @@
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "report/document.hpp"
+#include "results/wrong.hpp"
 
 namespace hiptool::results {
 namespace {
@@ -225,12 +226,11 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
     const report::WrongData& wrong = *result.wrong;
     return report::failure_line(
         fmt::format("wrong result of {}: {} of {} of argument {} differ, first at {}: "
-                    "expected {}, got {}, xor 0x{:x}; {}{}",
+                    "{}, xor 0x{:x}; {}{}",
                     subject, wrong.count,
                     base::plain_count_of(run.arguments[wrong.argument].count, "element"),
                     wrong.argument, *wrong.first_index,
-                    report::format_value(wrong.expected, report::Unit::none),
-                    report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+                    report::expected_text(wrong.expected, wrong.got), wrong.xor_bits,
                     report::second_read_text(wrong),
                     wrong.reread_agrees ? "" : ": suspect the memory or the copy") +
         zeros_text(result));
@@ -282,14 +282,13 @@ void add_repeats(const UserKernelRun& run, const UserKernelOutcome& outcome,
   }
   if (!outcome.result.difference) return;
   const report::WrongData& wrong = outcome.result.difference->wrong;
+  const auto [before, now] = report::distinct_texts(wrong.expected, wrong.got, report::Unit::none);
   verdict.push_back(report::failure_line(fmt::format(
       "wrong: {} gave another result in repeat {}: {} of {} of argument {} differ, first at {}: "
-      "{}, "
-      "before {}",
+      "{}, before {}",
       subject, outcome.result.difference->repeat + 1, wrong.count,
       base::plain_count_of(run.arguments[wrong.argument].count, "element"), wrong.argument,
-      *wrong.first_index, report::format_value(wrong.got, report::Unit::none),
-      report::format_value(wrong.expected, report::Unit::none))));
+      *wrong.first_index, now, before)));
 }
 
 /// The cause is a buffer that is too small, or a kernel that does not check its index.
@@ -352,6 +351,18 @@ void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
 }
 
 }  // namespace
+
+std::vector<report::Failure> failures_of(const UserKernelRun& run,
+                                         const std::vector<OutputWord>& outputs,
+                                         const std::vector<UserKernelOutcome>& outcomes) {
+  std::vector<report::Measurement> measurements;
+  for (const UserKernelOutcome& one : outcomes) {
+    measurements.push_back(measurement_of(run, outputs, one));
+  }
+  std::vector<report::Failure> failures;
+  add_failures_of_wrong(measurements, failures);
+  return failures;
+}
 
 report::Report user_kernel_report(report::Run head, const UserKernelRun& run,
                                   const std::vector<OutputWord>& outputs,

@@ -14,9 +14,16 @@ namespace {
 constexpr std::size_t damaged_bytes = 16;
 constexpr std::size_t slow_from_bytes = 64u << 10;
 
-/// Whether FAKE_CUDA_FAIL_FROM or FAKE_CUDA_CORRUPT_FROM, a number of bytes, applies to this copy.
-bool is_hit(const char* variable, std::size_t bytes) {
-  const int least = number_from(variable, 0);
+/// Whether FAKE_CUDA_FAIL_FROM or FAKE_CUDA_CORRUPT_FROM, a number of bytes, applies to this copy;
+/// "1:4096" does on device 1 alone.
+bool is_hit(const char* variable, std::size_t bytes, CUstream stream) {
+  int least = 0;
+  if (text_from(variable, "").find(':') == std::string::npos) {
+    least = number_from(variable, 0);
+  } else {
+    const int device = ordinal_of(stream != nullptr ? context_of(stream) : current_context());
+    least = std::atoi(fault_of(variable, device).c_str());
+  }
   return least > 0 && bytes >= static_cast<std::size_t>(least);
 }
 
@@ -30,7 +37,7 @@ CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstrea
   if (is_recording(stream)) {
     return record(stream, [=](CUstream on) { return copy_async(to, from, bytes, on); });
   }
-  if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
+  if (is_hit("FAKE_CUDA_FAIL_FROM", bytes, stream)) return CUDA_ERROR_UNKNOWN;
   if (bytes >= slow_from_bytes) hold("copy");
   if (bytes >= slow_from_bytes && enter_stream(stream) == CUDA_SUCCESS) {
     slow_down("FAKE_CUDA_SLOW_COPY", stream);
@@ -38,7 +45,7 @@ CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstrea
   }
   const CUresult result = forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to),
                                         to_pointer(from), bytes, hipMemcpyDefault, stream);
-  if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes)) return result;
+  if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes, stream)) return result;
   return forward_after(enter_stream(stream), &Api::hipMemsetAsync, damaged_part(to, bytes), 0xa5,
                        damaged_bytes, stream);
 }

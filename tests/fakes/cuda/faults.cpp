@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -37,10 +38,14 @@ void flip_bit(void* memory) {
 }  // namespace
 
 std::string fault_of(const char* variable, int ordinal) {
-  const std::string text = text_from(variable, "");
-  const auto colon = text.find(':');
-  if (colon == std::string::npos || std::atoi(text.c_str()) != ordinal) return {};
-  return text.substr(colon + 1);
+  std::istringstream faults(text_from(variable, ""));
+  for (std::string one; std::getline(faults, one, ',');) {
+    const auto colon = one.find(':');
+    if (colon != std::string::npos && std::atoi(one.c_str()) == ordinal) {
+      return one.substr(colon + 1);
+    }
+  }
+  return {};
 }
 
 CUresult slow_down(const char* variable, CUstream stream) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Faults of single devices, each named as "ORDINAL:WHAT":
+/// Faults of single devices, each named as "ORDINAL:WHAT", of several with commas:
 ///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
 ///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
 ///   FAKE_CUDA_SLOW_AFTER=1:2:KERNEL  only from 2 s after the first launch of KERNEL on

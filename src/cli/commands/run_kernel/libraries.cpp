@@ -364,7 +364,7 @@ int write_outcome(Context& context, results::LibraryOutcome& outcome) {
   }
   report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
-                                   failures_of(outcome.thresholds), is_wrong);
+                                   results::failures_of(outcome), is_wrong);
   context.output.write(results::library_report(std::move(run), outcome));
   return exit_code;
 }

@@ -287,7 +287,8 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
                   [](const auto& outcome) { return outcome.result.was_interrupted; });
   const Error interrupted(ErrorCode::cancelled, operation, "run-kernel was interrupted");
   report::Run run = make_run(context.environment, "run-kernel", is_right ? "ok" : "mismatch");
-  finish_run(run, context.environment, is_interrupted ? &interrupted : nullptr, {}, !is_right);
+  finish_run(run, context.environment, is_interrupted ? &interrupted : nullptr,
+             results::failures_of(plan.run, words, outcomes), !is_right);
   const report::Report report =
       results::user_kernel_report(std::move(run), plan.run, words, outcomes, is_interrupted);
   context.output.write(report);

@@ -107,6 +107,7 @@ LoadOutcome wrong_bytes() {
   const TensorInfo& tensor = made_model().tensors()[3];
   outcome.verification->mismatch_count = 1;
   outcome.verification->mismatches = {{tensor.name, 0, 70'000, 68'000, 1, "nvidia:0"}};
+  outcome.verification->wrong_devices = {{"nvidia:0", 40, 1}};
   return outcome;
 }
 
