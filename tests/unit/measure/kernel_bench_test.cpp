@@ -221,6 +221,20 @@ TEST_CASE("a memory test that misses its planted bit says what its check reporte
         "reported 1 wrong word, the first at 16382, bits 0x400");
 }
 
+TEST_CASE("a memory test of memory with a wrong word of its own has not missed its planted bit") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  kernel_store::KernelLoader loader(device);
+  const auto results = run_kernels(with_broken(quick({"memtest-address"}, 65536), loader,
+                                               "hiptool_memtest_write", "broken_memtest_write"),
+                                   device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].status == Status::mismatch);
+  REQUIRE(results[0].wrong);
+  CHECK(results[0].wrong->first_index == 3109);  // the second word of unit 777
+  CHECK(results[0].reason.empty());
+}
+
 TEST_CASE("sizes are those that ran; one that comes to the same does not run again") {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
