@@ -54,7 +54,7 @@ class Prove(CliTest):
         return str(path)
 
     def first_line(self, text):
-        return " ".join(text.split("\nprompt ")[0].split())
+        return " ".join(text.split("\nprompt ")[0].split("\nto do: ")[0].split())
 
     def test_a_small_model_is_proved(self):
         path = self.make("m.gguf", "--architecture", "qwen3", "--dtype", "Q4_0")
@@ -222,7 +222,7 @@ class Prove(CliTest):
             self.assertIn("--split layer", document["error"]["hint"])
             self.assertEqual((document["devices"], document["load_time_s"]), ([], None))
         found, document = self.divided(path, "--split", "replicate")
-        self.assertEqual((found.returncode, document["prove"]["device"]), (0, "cpu:0"))
+        self.assertEqual((found.returncode, document["prove"]["devices"]), (0, ["cpu:0", "cpu:1"]))
 
     def test_a_fault_on_the_second_of_two_devices(self):
         path = self.make("m.gguf", "--architecture", "llama", "--dtype", "F32")

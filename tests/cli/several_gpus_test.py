@@ -82,6 +82,60 @@ class SeveralGpus(CliTest):
                                 "nvidia:0-2 differ from the file")
         self.assertEqual([one["device"] for one in document["failures"]], ["nvidia:0", "nvidia:2"])
 
+    def test_a_proof_takes_each_replica(self):
+        model = str(self.folder / "m.gguf")
+        self.assertEqual(run("make-model", model, "--architecture", "llama").returncode, 0)
+        words = ["prove", model, "-d", "all", "--split", "replicate"]
+        every = [f"nvidia:{i}" for i in range(3)]
+        document, first = self.verdict(*words, code=0)
+        self.assertRegex(first, "^proved: m.gguf computes right on each of nvidia:0-2: ")
+        self.assertEqual((document["prove"]["devices"], document["not_examined"]), (every, []))
+        for device in every:
+            with self.subTest(device=device):
+                document, first = self.verdict(
+                    *words, FAKE_CUDA_IDLE=f"{device[-1]}:hiptool_embedding_rows")
+                right = {"nvidia:0": "nvidia:1-2", "nvidia:1": "nvidia:0, nvidia:2",
+                         "nvidia:2": "nvidia:0-1"}[device]
+                self.assertRegex(first, f"^wrong: m.gguf on {device}: .*; right on {right}$")
+                self.assert_one_failure(document, device, "HT-MODEL-DATA")
+                self.assertEqual({one["device"]: one["status"]
+                                  for one in document["prove"]["replicas"]},
+                                 {other: "wrong" if other == device else "right"
+                                  for other in every})
+                self.assertEqual(document["prove"]["first_wrong"]["device"], device)
+
+    def test_devices_without_tensors_are_named(self):
+        """A model of three layers is on at most three of five GPUs."""
+        model = str(self.folder / "m.gguf")
+        self.assertEqual(run("make-model", model, "--architecture", "llama").returncode, 0)
+        for command in "prove", "load":
+            with self.subTest(command=command):
+                document = check_one_verdict(
+                    self, [command, model, "-d", "all", "--split", "layer"], 0,
+                    fakes(count=5), stdout_formats=())
+                empty = [one["id"] for one in document["devices"] if one["tensors"] == 0]
+                self.assertEqual(empty, ["nvidia:3", "nvidia:4"])
+                self.assertEqual(document["not_examined"], empty)
+                first = document["shown"]["lines"][0]["text"]
+                self.assertIn(" on nvidia:0-2", first)
+                self.assertTrue(first.endswith("; not examined: nvidia:3-4"), first)
+
+    def test_a_wrong_word_of_memory_is_not_a_missed_fault(self):
+        """The fake flips bit 4 of word 1000; the self-test plants bit 10 of the last word."""
+        words = ["check", "--stage", "memory", "--size", "64KiB", "--spread", "90%", "-d",
+                 "nvidia:0,nvidia:1", "--timeout", "200", "--format", "json"]
+        for fault, kernel in ("FLAKY", "write"), ("IDLE", "check"):
+            with self.subTest(fault=fault):
+                found = run(*words, environment=fakes(
+                    count=2, **{f"FAKE_CUDA_{fault}": f"1:hiptool_memtest_{kernel}"}))
+                self.assertEqual(found.returncode, 5, found.stdout)
+                reasons = [one["reason"] for stage in json.loads(found.stdout)["stages"]
+                           for one in stage["faults"] if stage["device"] == "nvidia:1"]
+                self.assertTrue(reasons)
+                for reason in reasons:
+                    self.assertEqual("self-test fault was missed" in reason, fault == "IDLE",
+                                     reason)
+
     def test_wrong_result_of_a_kernel(self):
         fault = {"FAKE_CUDA_FLAKY": "1:hiptool_stream_triad_f32"}
         words = ["run-kernel", "stream-triad", "--dtype", "f32", "-d", "all", "--size", "64KiB",

@@ -45,6 +45,12 @@ struct DecodeOutcome {
   bool is_complete() const { return ids.size() == wanted; }
 };
 
+/// What one of several devices that each hold the model computes with it.
+struct ProvedReplica {
+  std::string device;
+  reference::ProveResult result;
+};
+
 /// What a device computes with a model, compared with float64.
 struct ProveOutcome {
   std::vector<std::string> devices;  ///< none: only a golden was written
@@ -58,6 +64,13 @@ struct ProveOutcome {
   std::vector<reference::PlantedFault> self_test = {};  ///< of a device that is right
   std::size_t model_layers = 0;
   bool is_interrupted = false;  ///< the result has what was compared before
+  /// Of each device that was compared to the end, where each holds the model; else none.
+  std::vector<ProvedReplica> replicas = {};
+
+  /// Of replicas, the result becomes the first wrong one, or that with the largest error.
+  void choose_result();
+  /// The replicas that are right, or wrong: "nvidia:0-4, nvidia:6-7".
+  std::string replicas_text(bool are_right) const;
 };
 
 /// The results of a `load` so far: the library's report and the fields that the command adds.

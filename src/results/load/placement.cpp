@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/fields.hpp"
@@ -73,11 +74,25 @@ report::Fields<PlacedTensor> tensor_fields(const LoadOutcome& outcome) {
 
 std::string place_text(const LoadOutcome& outcome) {
   if (!outcome.plan) return {};
-  const auto& devices = outcome.plan->devices;
-  if (devices.size() > most_named_devices) return fmt::format("{} devices", devices.size());
   std::vector<std::string> ids;
-  for (const DevicePlan& part : devices) ids.push_back(part.device.id());
+  const bool is_empty = outcome.model && outcome.model->tensors().empty();
+  for (const DevicePlan& part : outcome.plan->devices) {
+    if (is_empty || !part.layout.placements.empty()) ids.push_back(part.device.id());
+  }
+  if (ids.size() > most_named_devices) return fmt::format("{} devices", ids.size());
   return base::ranges_of(std::move(ids));
+}
+
+std::vector<std::string> not_examined(const LoadOutcome& outcome) {
+  std::vector<std::string> ids;
+  const bool was_loaded = outcome.statistics.has_value();
+  if (!outcome.plan || !was_loaded || outcome.plan->devices.size() < 2) return ids;
+  for (const DevicePlan& part : outcome.plan->devices) {
+    const std::string id = part.device.id();
+    const bool is_proved = !outcome.prove || base::contains(outcome.prove->devices, id);
+    if (part.layout.placements.empty() || !is_proved) ids.push_back(id);
+  }
+  return ids;
 }
 
 std::vector<report::Line> device_lines(const LoadOutcome& outcome) {

@@ -53,13 +53,13 @@ std::string place_of(const WrongValue& wrong) {
 }
 
 // What is known of the computation before it.
-std::string right_before(const ProveOutcome& prove) {
-  const WrongValue& wrong = *prove.result.first_wrong;
+std::string right_before(const reference::ProveResult& result) {
+  const WrongValue& wrong = *result.first_wrong;
   if (!wrong.layer) return wrong.stage.starts_with("embedding") ? "" : "; all layers are right";
   std::size_t count = 0;
-  while (prove.result.layers[count].layer < *wrong.layer) ++count;
+  while (result.layers[count].layer < *wrong.layer) ++count;
   if (count == 0) return "";
-  if (prove.result.layers[count - 1].layer + 1 == count) {
+  if (result.layers[count - 1].layer + 1 == count) {
     return "; " + count_of_layers(0, count) + (count == 1 ? " is right" : " are right");
   }
   return fmt::format("; {} before it are right", base::count_of(count, "compared layer"));
@@ -71,16 +71,16 @@ std::uint64_t rows_of(const WrongValue& wrong) {
   return wrong.tensor_rows > 0 ? wrong.tensor_rows : wrong.rows;
 }
 
-std::string wrong_text(const ProveOutcome& prove) {
-  const WrongValue& wrong = *prove.result.first_wrong;
+std::string wrong_text(const reference::ProveResult& result) {
+  const WrongValue& wrong = *result.first_wrong;
   std::string text;
   if (wrong.layer) text += fmt::format("layer {}, ", *wrong.layer);
   // A sum of a golden is neither an element of the output nor a row of a weight.
   const bool is_sum = wrong.stage.ends_with("_projections");
   text += fmt::format("{}, {} {} of {}: {}", place_of(wrong), is_sum ? "sum" : "row", row_of(wrong),
                       rows_of(wrong), report::expected_text(wrong.expected, wrong.got));
-  text +=
-      is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
+  text += is_sum ? "; no value was wrong in a closer look at the layers up to it"
+                 : right_before(result);
   if (wrong.repeats) {
     text += fmt::format("; a second run gave {} value", *wrong.repeats ? "the same" : "another");
   }
@@ -167,6 +167,29 @@ std::string self_test_text(const ProveOutcome& prove) {
 
 }  // namespace
 
+void ProveOutcome::choose_result() {
+  const auto error_of = [](const ProvedReplica& one) {
+    return one.result.logits ? one.result.logits->max_error : 0;
+  };
+  const ProvedReplica* chosen = nullptr;
+  for (const ProvedReplica& one : replicas) {
+    if (!one.result.is_right()) {
+      chosen = &one;
+      break;
+    }
+    if (chosen == nullptr || error_of(one) > error_of(*chosen)) chosen = &one;
+  }
+  if (chosen != nullptr) result = chosen->result;
+}
+
+std::string ProveOutcome::replicas_text(bool are_right) const {
+  std::vector<std::string> found;
+  for (const ProvedReplica& one : replicas) {
+    if (one.result.is_right() == are_right) found.push_back(one.device);
+  }
+  return base::ranges_of(std::move(found));
+}
+
 std::size_t missed_faults(const ProveOutcome& prove) {
   return static_cast<std::size_t>(
       std::ranges::count_if(prove.self_test, [](const auto& one) { return !one.is_named(); }));
@@ -180,15 +203,23 @@ report::Value prove_value(const ProveOutcome& prove) {
                   {"bound", number_value(layer.bound)},
                   {"wrong", layer.wrong ? wrong_step_value(*layer.wrong) : Value()}};
   };
-  Value logits;
-  if (prove.result.logits) {
-    const LogitsResult& found = *prove.result.logits;
-    logits = Object{{"tokens", found.tokens},
-                    {"max_error", number_value(found.max_error)},
-                    {"bound", number_value(found.bound)},
-                    {"std", number_value(found.deviation)},
-                    {"repeats", found.repeats}};
-  }
+  const auto logits_value = [](const std::optional<LogitsResult>& found) {
+    if (!found) return Value();
+    return Value(Object{{"tokens", found->tokens},
+                        {"max_error", number_value(found->max_error)},
+                        {"bound", number_value(found->bound)},
+                        {"std", number_value(found->deviation)},
+                        {"repeats", found->repeats}});
+  };
+  const auto first_wrong_value = [](const reference::ProveResult& result) {
+    return result.first_wrong ? wrong_step_value(*result.first_wrong) : Value();
+  };
+  const auto replica_value = [&](const ProvedReplica& one) {
+    return Object{{"device", one.device},
+                  {"status", one.result.is_right() ? "right" : "wrong"},
+                  {"first_wrong", first_wrong_value(one.result)},
+                  {"logits", logits_value(one.result.logits)}};
+  };
   Value golden;
   if (!prove.checked_golden.empty() || !prove.written_golden.empty()) {
     golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
@@ -208,9 +239,10 @@ report::Value prove_value(const ProveOutcome& prove) {
       {"devices", Array(prove.devices.begin(), prove.devices.end())},
       {"prompt_ids", Array(prove.prompt_ids.begin(), prove.prompt_ids.end())},
       {"layers", report::array_of(prove.result.layers, layer_value)},
-      {"first_wrong",
-       prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
-      {"logits", std::move(logits)},
+      {"first_wrong", first_wrong_value(prove.result)},
+      {"logits", logits_value(prove.result.logits)},
+      {"replicas",
+       prove.replicas.empty() ? Value() : report::array_of(prove.replicas, replica_value)},
       {"golden", std::move(golden)},
       {"written", std::move(written)},
       {"self_test",
@@ -223,41 +255,60 @@ report::Line needs_line(const reference::Needs& needs) {
 
 namespace {
 
+// "; right on nvidia:0-4": the other replicas.
+std::string right_end(const ProveOutcome& prove) {
+  const std::string right = prove.replicas_text(true);
+  return right.empty() ? right : "; right on " + right;
+}
+
+std::string replicas_end(const ProveOutcome& prove) {
+  const std::string wrong = prove.replicas_text(false);
+  return (wrong.empty() ? wrong : "; wrong on " + wrong) + right_end(prove);
+}
+
 // A layer that was wrong is not confirmed: the files were not read again.
-report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& name,
-                                 const std::string& on) {
+report::Line interrupted_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& layers = prove.result.layers;
   const auto wrong =
       std::ranges::count_if(layers, [](const auto& one) { return one.wrong.has_value(); });
-  return report::failure_line(fmt::format(
-      "interrupted after {} of {} of {} on {}: {}", layers.size(),
-      base::count_of(prove.model_layers, "layer"), name, on,
-      wrong == 0 ? "none of them wrong" : fmt::format("{} wrong, not confirmed", wrong)));
+  return report::failure_line(
+      fmt::format("interrupted after {} of {} of {} on {}: {}{}", layers.size(),
+                  base::count_of(prove.model_layers, "layer"), name,
+                  prove.replicas.empty() ? base::ranges_of(prove.devices) : prove.devices.back(),
+                  wrong == 0 ? "none of them wrong" : fmt::format("{} wrong, not confirmed", wrong),
+                  replicas_end(prove)));
 }
 
 }  // namespace
 
-std::optional<report::Failure> prove_failure(const ProveOutcome& prove) {
-  if (prove.result.is_right() || prove.is_interrupted) return std::nullopt;
-  const WrongValue* const wrong = prove.result.first_wrong ? &*prove.result.first_wrong : nullptr;
-  const std::string device = wrong ? wrong->device : base::ranges_of(prove.devices);
-  report::Failure failure =
-      coded_failure("computation on " + device, machine::codes::model_data, {.device = device});
-  if (wrong == nullptr) {
-    failure.reason = "the logits are wrong";
-    return failure;
+std::vector<report::Failure> prove_failures(const ProveOutcome& prove) {
+  std::vector<report::Failure> failures;
+  const auto add = [&](const reference::ProveResult& result, const std::string& on) {
+    const WrongValue* const wrong = result.first_wrong ? &*result.first_wrong : nullptr;
+    const std::string device = wrong != nullptr ? wrong->device : on;
+    report::Failure failure =
+        coded_failure("computation on " + device, machine::codes::model_data, {.device = device});
+    failure.reason = wrong != nullptr ? wrong_text(result) : "the logits are wrong";
+    if (wrong != nullptr) {
+      failure.subject.tensor = wrong->tensor;
+      failure.expected = number_value(wrong->expected);
+      failure.got = number_value(wrong->got);
+    }
+    failures.push_back(std::move(failure));
+  };
+  for (const ProvedReplica& one : prove.replicas) {
+    if (!one.result.is_right()) add(one.result, one.device);
   }
-  failure.subject.tensor = wrong->tensor;
-  failure.expected = number_value(wrong->expected);
-  failure.got = number_value(wrong->got);
-  failure.reason = wrong_text(prove);
-  return failure;
+  const bool is_of_all = prove.replicas.empty() && !prove.is_interrupted;
+  if (is_of_all && !prove.result.is_right()) add(prove.result, base::ranges_of(prove.devices));
+  return failures;
 }
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
-  const std::string on = base::ranges_of(prove.devices);
-  if (prove.is_interrupted) return interrupted_verdict(prove, name, on);
+  const std::string on = prove.replicas.size() > 1 ? "each of " + base::ranges_of(prove.devices)
+                                                   : base::ranges_of(prove.devices);
+  if (prove.is_interrupted) return interrupted_verdict(prove, name);
   if (!prove.written_golden.empty()) {
     return {
         report::Tone::plain,
@@ -265,8 +316,10 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
                     prove.written_golden, base::count_of(prove.prompt_ids.size(), "token"), name)};
   }
   if (result.first_wrong) {
-    return report::failure_line(
-        fmt::format("wrong: {} on {}: {}", name, result.first_wrong->device, wrong_text(prove)));
+    return report::failure_line(fmt::format(
+        "wrong: {} on {}: {}{}", name,
+        prove.replicas.empty() ? result.first_wrong->device : prove.replicas_text(false),
+        wrong_text(result), right_end(prove)));
   }
   if (!result.logits) {
     return {report::Tone::good,

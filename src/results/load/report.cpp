@@ -121,11 +121,11 @@ std::string wrong_data_text(const LoadOutcome& outcome) {
   const VerifyResult& found = *outcome.verification;
   std::vector<std::string> wrong;
   for (const WrongDevice& one : found.wrong_devices) wrong.push_back(one.device);
-  const bool is_on_all = wrong.size() == outcome.plan->devices.size();
-  return fmt::format("WRONG DATA on {}: {} of {} pieces{} differ from the file",
-                     is_on_all ? place_text(outcome) : base::ranges_of(std::move(wrong)),
+  const std::string on = base::ranges_of(std::move(wrong));
+  const std::string place = place_text(outcome);
+  return fmt::format("WRONG DATA on {}: {} of {} pieces{} differ from the file", on,
                      format_count(found.mismatch_count), format_count(found.blocks),
-                     is_on_all ? "" : " on " + place_text(outcome));
+                     on == place ? "" : " on " + place);
 }
 
 // " on nvidia:5": the device that the error is about, else all of the plan.
@@ -426,6 +426,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
               outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
+  const std::vector<std::string> left_out = not_examined(outcome);
+  if (!left_out.empty()) {
+    report.verdict.front().text += "; not examined: " + base::ranges_of(left_out);
+  }
+  add("not_examined", Array(left_out.begin(), left_out.end()));
   add_action_lines(report);
   for (const std::string& warning : load_warnings(outcome)) {
     report.notes.push_back({Tone::warning, "warning: " + warning});

@@ -61,6 +61,10 @@ std::string_view to_string(SplitKind split) noexcept;
 /// "nvidia:0", "nvidia:0, nvidia:1" or "8 devices"; empty while no device is known.
 std::string place_text(const LoadOutcome& outcome);
 
+/// Chosen devices that the result says nothing about: they got no tensors or, of a proof that was
+/// interrupted, were not reached.
+std::vector<std::string> not_examined(const LoadOutcome& outcome);
+
 /// Names of the devices and, of several, the tensors of each.
 std::vector<report::Line> device_lines(const LoadOutcome& outcome);
 
@@ -148,8 +152,8 @@ report::Line needs_line(const reference::Needs& needs);
 
 /// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);
-/// Of a computation that is wrong; nothing where it is right or was not confirmed.
-std::optional<report::Failure> prove_failure(const ProveOutcome& prove);
+/// Of each computation that is wrong; none where it is right or was not confirmed.
+std::vector<report::Failure> prove_failures(const ProveOutcome& prove);
 /// What follows it.
 std::vector<report::Line> prove_lines(const ProveOutcome& prove);
 

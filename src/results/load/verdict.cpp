@@ -113,7 +113,7 @@ std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
   std::vector<report::Failure> failures;
   if (outcome.status == LoadStatus::mismatch) add_wrong_data(*outcome.verification, failures);
   if (outcome.prove) {
-    if (auto wrong = prove_failure(*outcome.prove)) failures.push_back(std::move(*wrong));
+    for (report::Failure& one : prove_failures(*outcome.prove)) failures.push_back(std::move(one));
   }
   for (const FaultResult* fault : missed_faults(outcome)) {
     failures.push_back({fmt::format("self-test: fault {} on {} in tensor {}",

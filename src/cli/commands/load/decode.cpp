@@ -66,7 +66,7 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
                 const SamplingOptions& sampling, const CancelToken& cancel, Console& console,
                 results::DecodeOutcome& outcome) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
-  const std::vector<Backend> backends = decoding_backends(model);
+  const std::vector<Backend> backends = computing_groups(model).front();
   for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids =
       prompt.empty() ? runtime::default_prompt(spec.vocabulary) : std::move(prompt);

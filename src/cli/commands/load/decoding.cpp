@@ -53,18 +53,24 @@ void require_whole_layers(SplitKind split, std::span<const Device> devices) {
               fmt::format("with this --split a layer is divided among {}, but each must be whole "
                           "on one device to compute",
                           report::and_list(ids)),
-              "use --split layer, or replicate to compute on the first device alone");
+              "use --split layer, or replicate: a proof takes each device by itself, decoding the "
+              "first");
 }
 
-std::vector<Backend> decoding_backends(const LoadedModel& model) {
+std::vector<std::vector<Backend>> computing_groups(const LoadedModel& model) {
   const std::size_t tensors = model.model().tensors().size();
-  std::vector<Backend> backends;
+  std::vector<std::vector<Backend>> replicas;
+  std::vector<Backend> parts;
   for (const DevicePlan& part : model.plan().devices) {
     if (part.layout.placements.empty()) continue;
-    if (part.layout.placements.size() == tensors) return {Backend(part.device)};
-    backends.emplace_back(part.device);
+    if (part.layout.placements.size() == tensors) {
+      replicas.push_back({Backend(part.device)});
+    } else {
+      parts.emplace_back(part.device);
+    }
   }
-  return backends;
+  if (replicas.empty()) replicas.push_back(std::move(parts));
+  return replicas;
 }
 
 ModelRuntime make_decoder(std::span<const Backend> backends, const LoadedModel& model,

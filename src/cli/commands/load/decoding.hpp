@@ -21,8 +21,8 @@ void require_prompt(const DecoderSpec& spec, const std::vector<std::uint32_t>& p
 /// Throws Error(invalid_argument) where the split divides layers among the devices.
 void require_whole_layers(SplitKind split, std::span<const Device> devices);
 
-/// On the first device that holds the whole model, else on all that hold a part of it.
-std::vector<Backend> decoding_backends(const LoadedModel& model);
+/// Each device that holds the whole model by itself, else all that hold a part of it together.
+std::vector<std::vector<Backend>> computing_groups(const LoadedModel& model);
 
 /// Throws what ModelRuntime throws, but Error(input_failed) for what it does not support, since the
 /// model and not the command is what cannot be used.

@@ -65,83 +65,132 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
   const reference::ReferenceDecoder reference(model, spec, {});
 }
 
-void run_prove(const LoadedModel& model, const ProveRequest& request, const CancelToken& cancel,
-               Progress& progress, std::optional<results::ProveOutcome>& kept) {
-  const DecoderSpec spec = DecoderSpec::read(model.model());
-  const std::vector<Backend> backends = decoding_backends(model);
-  results::ProveOutcome outcome;
-  for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
-  outcome.prompt_ids = prompt_of(spec, request.prompt);
-  if (request.golden != nullptr) {
-    progress.begin("digest of the files");
-    const auto digest = request.model_digest ? *request.model_digest
-                                             : reference::digest_of_files(model.model(), &cancel);
-    reference::require_model(*request.golden, digest, request.golden_path);
-    outcome.prompt_ids = request.golden->prompt_ids;
-    outcome.checked_golden = request.golden_path;
+namespace {
+
+/// Proves on one group of devices after the other, with one reference.
+class Prover {
+ public:
+  Prover(const LoadedModel& model, const ProveRequest& request, const CancelToken& cancel,
+         Progress& progress, results::ProveOutcome& outcome)
+      : model_(model),
+        request_(request),
+        cancel_(cancel),
+        progress_(progress),
+        outcome_(outcome),
+        spec_(DecoderSpec::read(model.model())) {
+    outcome_.prompt_ids = prompt_of(spec_, request.prompt);
+    if (request.golden != nullptr) {
+      progress.begin("digest of the files");
+      const auto digest = request.model_digest ? *request.model_digest
+                                               : reference::digest_of_files(model.model(), &cancel);
+      reference::require_model(*request.golden, digest, request.golden_path);
+      outcome_.prompt_ids = request.golden->prompt_ids;
+      outcome_.checked_golden = request.golden_path;
+    }
+    outcome_.trained_tokens = spec_.context_length;
+    outcome_.model_layers = spec_.layers.size();
+    options_.context_tokens = outcome_.prompt_ids.size();
+    options_.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
+    reference_.emplace(model.model(), spec_,
+                       reference::ReferenceOptions{.sequence_tokens = outcome_.prompt_ids.size(),
+                                                   .cancel = &cancel});
   }
-  outcome.trained_tokens = spec.context_length;
-  const std::uint64_t tokens = outcome.prompt_ids.size();
-  ModelRuntime::Options options;
-  options.context_tokens = tokens;
-  options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
-  ModelRuntime decoder = make_decoder(backends, model, spec, options);
-  if (!request.write_logits.empty()) {
-    progress.begin("logits");
-    write_device_values(decoder, outcome.prompt_ids, request.write_logits, request.observed,
-                        cancel);
-    progress.end();
-    outcome.written_logits = request.write_logits;
-    for (const std::size_t layer : request.observed) {
-      outcome.written_layers.push_back({layer, observed_path(request.write_logits, layer)});
+
+  /// The result so far is in the outcome, also after an exception.
+  void prove_on(const std::vector<Backend>& backends) {
+    outcome_.result = {};
+    for (const Backend& backend : backends) outcome_.devices.push_back(backend.device().id());
+    ModelRuntime decoder = make_decoder(backends, model_, spec_, options_);
+    if (!request_.write_logits.empty() && outcome_.written_logits.empty()) write_values(decoder);
+    reference::ProveOptions options = prove_options();
+    progress_.begin("prove");
+    outcome_.result = request_.golden != nullptr
+                          ? reference::check_golden(decoder, *reference_, *request_.golden, options)
+                          : reference::prove(decoder, *reference_, outcome_.prompt_ids, options);
+    progress_.end();
+    if (!request_.self_test || !outcome_.result.is_right()) return;
+    options.so_far = nullptr;
+    options.progress = [this](std::uint64_t done, std::uint64_t total) { show(done, total); };
+    progress_.begin("self-test");
+    auto planted = reference::self_test(
+        model_, backends, [&] { return make_decoder(backends, model_, spec_, options_); },
+        *reference_, outcome_.prompt_ids, options);
+    outcome_.self_test.insert(outcome_.self_test.end(), planted.begin(), planted.end());
+    progress_.end();
+  }
+
+ private:
+  void write_values(ModelRuntime& decoder) {
+    progress_.begin("logits");
+    write_device_values(decoder, outcome_.prompt_ids, request_.write_logits, request_.observed,
+                        cancel_);
+    progress_.end();
+    outcome_.written_logits = request_.write_logits;
+    for (const std::size_t layer : request_.observed) {
+      outcome_.written_layers.push_back({layer, observed_path(request_.write_logits, layer)});
     }
   }
-  reference::ReferenceDecoder reference(model.model(), spec,
-                                        {.sequence_tokens = tokens, .cancel = &cancel});
-  reference::ProveOptions prove_options;
-  prove_options.layers = request.layers;
-  if (const auto& verification = model.report().verification) {
-    prove_options.digests = verification->tensor_digests;
-  }
-  prove_options.cancel = &cancel;
+
   // With a golden they are layers, until one is wrong.
-  const std::uint64_t layers = spec.layers.size();
-  const std::uint64_t unit = request.golden != nullptr ? model.model().tensor_bytes() / layers : 1;
-  const auto show = [&](std::uint64_t done, std::uint64_t total) {
+  void show(std::uint64_t done, std::uint64_t total) {
+    const std::uint64_t layers = spec_.layers.size();
+    const std::uint64_t unit =
+        request_.golden != nullptr ? model_.model().tensor_bytes() / layers : 1;
     const std::uint64_t bytes = total == layers ? unit : 1;
-    progress.on_progress(done * bytes, total * bytes);
-  };
-  // After the layers follow the output matrix and the tokens one by one, which have no bytes.
-  std::atomic_bool layers_are_done = false;
-  prove_options.progress = [&](std::uint64_t done, std::uint64_t total) {
-    if (!layers_are_done) show(done, total);
-    if (done < total || !request.layers.empty() || layers_are_done.exchange(true)) return;
-    progress.end();
-    progress.begin("logits");
-  };
-  prove_options.so_far = &outcome.result;
-  outcome.model_layers = layers;
+    progress_.on_progress(done * bytes, total * bytes);
+  }
+
+  reference::ProveOptions prove_options() {
+    reference::ProveOptions options;
+    options.layers = request_.layers;
+    if (const auto& verification = model_.report().verification) {
+      options.digests = verification->tensor_digests;
+    }
+    options.cancel = &cancel_;
+    // After the layers follow the output matrix and the tokens one by one, which have no bytes.
+    layers_are_done_ = false;
+    options.progress = [this](std::uint64_t done, std::uint64_t total) {
+      if (!layers_are_done_) show(done, total);
+      if (done < total || !request_.layers.empty() || layers_are_done_.exchange(true)) return;
+      progress_.end();
+      progress_.begin("logits");
+    };
+    options.so_far = &outcome_.result;
+    return options;
+  }
+
+  const LoadedModel& model_;
+  const ProveRequest& request_;
+  const CancelToken& cancel_;
+  Progress& progress_;
+  results::ProveOutcome& outcome_;
+  const DecoderSpec spec_;
+  ModelRuntime::Options options_;
+  std::optional<reference::ReferenceDecoder> reference_;
+  std::atomic_bool layers_are_done_ = false;
+};
+
+}  // namespace
+
+void run_prove(const LoadedModel& model, const ProveRequest& request, const CancelToken& cancel,
+               Progress& progress, std::optional<results::ProveOutcome>& kept) {
+  results::ProveOutcome outcome;
+  const std::vector<std::vector<Backend>> groups = computing_groups(model);
   try {
-    progress.begin("prove");
-    outcome.result =
-        request.golden != nullptr
-            ? reference::check_golden(decoder, reference, *request.golden, prove_options)
-            : reference::prove(decoder, reference, outcome.prompt_ids, prove_options);
-    progress.end();
-    prove_options.so_far = nullptr;
-    prove_options.progress = show;
-    if (request.self_test && outcome.result.is_right()) {
-      progress.begin("self-test");
-      outcome.self_test = reference::self_test(
-          model, backends, [&] { return make_decoder(backends, model, spec, options); }, reference,
-          outcome.prompt_ids, prove_options);
-      progress.end();
+    Prover prover(model, request, cancel, progress, outcome);
+    for (const std::vector<Backend>& group : groups) {
+      prover.prove_on(group);
+      if (groups.size() > 1) {
+        outcome.replicas.push_back({group.front().device().id(), outcome.result});
+      }
     }
   } catch (const Error& error) {
     outcome.is_interrupted = error.code() == ErrorCode::cancelled;
-    if (outcome.is_interrupted && !outcome.result.layers.empty()) kept = std::move(outcome);
+    const bool has_some = !outcome.result.layers.empty() || !outcome.replicas.empty();
+    if (outcome.is_interrupted && has_some) kept = std::move(outcome);
     throw;
   }
+  outcome.choose_result();
   kept = std::move(outcome);
 }
 
