@@ -202,8 +202,11 @@ void run_collectives(const CollectiveRound& round, Heartbeat& heart) {
     options.on_step = [&heart](const std::string& step) { heart.step(step); };
     std::optional<double> ring_rate;
     for (const auto kind : {measure::ExchangeKind::ring, measure::ExchangeKind::all_to_all}) {
+      options.on_result = [&](const measure::ExchangeResult& result) {
+        add_exchange(round, result);
+        heart.step(fmt::format("{} of {}", releasing_step, to_string(kind)));
+      };
       const measure::ExchangeResult result = measure_exchange(round.devices, kind, options);
-      add_exchange(round, result);
       const bool is_lost = result.error && result.error->code() == ErrorCode::device_lost;
       if (is_lost) return;
       if (kind == measure::ExchangeKind::ring) ring_rate = result.bytes_per_s;
@@ -248,8 +251,15 @@ JointStageEnd collective_stage(const std::vector<Device>& devices, const SharedC
             .front();
     if (!task.is_left_behind) continue;
     end.has_left_threads = true;
+    if (!context->hung.empty()) {
+      works.back()->add_skip(
+          fmt::format("no answer during: {}; {} hung before, which holds up the driver", task.step,
+                      context->hung));
+      if (task.step.starts_with(releasing_step)) continue;  // nothing runs on the devices
+    }
     for (const Device& device : round->devices) end.lost.push_back(device.id());
     if (context->cancel->is_cancelled()) break;
+    if (!context->hung.empty()) continue;
     const Error error(ErrorCode::timed_out, "check",
                       fmt::format("no answer within {:g} s during: {}", patience_s, task.step));
     works.back()->add(Fault{code_of(error), "collective", "", error.what(),

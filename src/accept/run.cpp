@@ -121,8 +121,12 @@ class CheckRun {
   }
   bool is_lost(const Device& device) const { return lost_.count(device.id()) > 0; }
 
-  void run_together(const Stage& stage, const SharedContext& context) {
+  std::string first_hung() const { return hung_.empty() ? std::string() : *hung_.begin(); }
+
+  void run_together(const Stage& stage, const SharedContext& earlier) {
     if (options_.cancel->is_cancelled()) return;
+    const auto context = std::make_shared<StageContext>(*earlier);
+    context->hung = first_hung();
     const auto start = Heartbeat::Clock::now();
     std::vector<Device> usable;
     for (const Device& device : devices_) {
@@ -135,7 +139,7 @@ class CheckRun {
     const JointStageEnd end = stage.use_all(usable, context, options_.patience_s, works, on_look);
     for (const std::string& id : end.lost) {
       lost_.emplace(id, stage.name);
-      hung_.insert(id);
+      if (context->hung.empty()) hung_.insert(id);
     }
     result_.has_left_threads = result_.has_left_threads || end.has_left_threads;
     std::vector<StageResult> results;
@@ -171,7 +175,7 @@ class CheckRun {
         run_one(stage, device, *context, heart, *work, function);
       });
     }
-    const std::string hung_before = hung_.empty() ? "" : *hung_.begin();
+    const std::string hung_before = first_hung();
     const auto on_look = [&](const auto& step_of) { tell(stage, start, working, step_of); };
     const std::vector<TaskEnd> ends =
         run_tasks(tasks, options_.patience_s, *options_.cancel, on_look);
@@ -183,12 +187,13 @@ class CheckRun {
         continue;
       }
       const TaskEnd& end = ends[next];
+      const bool is_done = is_held_up_at_end(end, ends, !hung_before.empty());
       const bool is_held_up = end.is_left_behind && !hung_before.empty();
-      if (is_held_up) {
+      if (is_held_up && !is_done) {
         works[next]->take();
         results.push_back(held_up_result(stage, device, hung_before));
       } else {
-        if (is_held_up_at_end(end, ends)) {
+        if (is_done) {
           result_.has_left_threads = true;
           lost_.emplace(device.id(), stage);
         } else if (end.is_left_behind) {
@@ -234,13 +239,15 @@ class CheckRun {
   }
 
   /// A device that did all its work and whose memory is not released while another one hangs.
-  static bool is_held_up_at_end(const TaskEnd& end, const std::vector<TaskEnd>& all) {
+  static bool is_held_up_at_end(const TaskEnd& end, const std::vector<TaskEnd>& all,
+                                bool has_hung_before) {
     const auto is_releasing = [](const TaskEnd& one) {
       return one.is_left_behind && one.step.starts_with(releasing_step);
     };
-    return is_releasing(end) && std::any_of(all.begin(), all.end(), [&](const TaskEnd& one) {
-             return one.is_left_behind && !is_releasing(one);
-           });
+    if (!is_releasing(end) || has_hung_before) return is_releasing(end);
+    return std::any_of(all.begin(), all.end(), [&](const TaskEnd& one) {
+      return one.is_left_behind && !is_releasing(one);
+    });
   }
 
   static void run_one(const std::string& stage, const Device& device, const StageContext& context,

@@ -60,6 +60,7 @@ struct StageContext {
   std::vector<std::string> kernels;     ///< empty: the level's
   std::vector<std::string> operations;  ///< likewise
   std::shared_ptr<Soak> soak;           ///< that all devices take part in; null in other stages
+  std::string hung;  ///< a device that did not answer in an earlier stage; empty: none
   // Of the model.
   CheckModel model;
   std::optional<ModelFile> file;

@@ -136,6 +136,24 @@ class SeveralGpus(CliTest):
                     self.assertEqual("self-test fault was missed" in reason, fault == "IDLE",
                                      reason)
 
+    def test_a_hang_is_not_blamed_on_the_other_gpus(self):
+        """A stage of all GPUs that does not return after a known hang follows from that hang."""
+        found = run("check", "--stage", "kernels,collective,soak", "--duration", "2s", "--size",
+                    "64KiB", "--spread", "90%", "--timeout", "5", "--format", "json",
+                    environment=fakes(FAKE_CUDA_HANG="1:hiptool_stream_triad_f32"))
+        document = self.assert_document(found.stdout, "check.schema.json")
+        failed = [(stage["device"], stage["stage"]) for stage in document["stages"]
+                  if stage["status"] == "failed"]
+        self.assertEqual(failed, [("nvidia:1", "kernels")])
+        self.assertEqual([one["device"] for one in document["failures"]], ["nvidia:1"])
+        ring = [one for one in document["measurements"]
+                if one["id"].startswith("exchange-ring.") and one["status"] == "ok"]
+        self.assertEqual([one["devices"] for one in ring], [["nvidia:0", "nvidia:2"]])
+        soaked = {stage["device"]: stage["status"] for stage in document["stages"]
+                  if stage["stage"] == "soak"}
+        self.assertEqual(soaked, {"nvidia:0": "passed", "nvidia:1": "skipped",
+                                  "nvidia:2": "passed"})
+
     def test_wrong_result_of_a_kernel(self):
         fault = {"FAKE_CUDA_FLAKY": "1:hiptool_stream_triad_f32"}
         words = ["run-kernel", "stream-triad", "--dtype", "f32", "-d", "all", "--size", "64KiB",

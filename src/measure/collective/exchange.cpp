@@ -443,14 +443,16 @@ ExchangeResult measure_exchange(const std::vector<Device>& devices, ExchangeKind
   }
   result.source = result.destination;
   result.set_names();
+  ExchangeRun run(devices, options, result);
   try {
-    ExchangeRun(devices, options, result).run();
+    run.run();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     result.status = report::Status::failed;
     result.reason = error.what();
     result.error = error;
   }
+  if (options.on_result) options.on_result(result);
   return result;
 }
 

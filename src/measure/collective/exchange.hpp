@@ -23,16 +23,6 @@ enum class ExchangeKind {
 /// "exchange-ring", "exchange-all".
 std::string_view to_string(ExchangeKind kind) noexcept;
 
-struct ExchangeOptions {
-  std::uint64_t size_bytes = 8u << 20;  ///< of each device's data; rounded up to whole chunks
-  std::uint32_t rounds = 4;             ///< of a launch
-  std::size_t samples = 3;              ///< launches that are timed, after one that is not
-  double timeout_s = 5;                 ///< of a launch: kernels that wait longer give up
-  bool through_host = false;            ///< even where devices reach each other
-  const CancelToken* cancel = nullptr;  ///< may be null
-  std::function<void(const std::string& step)> on_step;  ///< before what may hang; may be empty
-};
-
 /// `bytes_per_s` is what each device sends, as NCCL's bus bandwidth counts it: 2 (n - 1) / n of the
 /// size in a ring, (n - 1) / n all to all.
 struct ExchangeResult : report::Measurement {
@@ -44,6 +34,19 @@ struct ExchangeResult : report::Measurement {
   /// Ids of the devices between which data was lost or changed; empty where that is unknown.
   std::string sender;
   std::string receiver;
+};
+
+struct ExchangeOptions {
+  std::uint64_t size_bytes = 8u << 20;  ///< of each device's data; rounded up to whole chunks
+  std::uint32_t rounds = 4;             ///< of a launch
+  std::size_t samples = 3;              ///< launches that are timed, after one that is not
+  double timeout_s = 5;                 ///< of a launch: kernels that wait longer give up
+  bool through_host = false;            ///< even where devices reach each other
+  const CancelToken* cancel = nullptr;  ///< may be null
+  std::function<void(const std::string& step)> on_step;  ///< before what may hang; may be empty
+  /// The result, before memory is freed: that may not return where another device hangs. May be
+  /// empty.
+  std::function<void(const ExchangeResult& result)> on_result;
 };
 
 /// The result with what only exchanges have in its details.
