@@ -314,7 +314,7 @@ class MakeModel(CliTest):
                 # It repeats, with the time.
                 program.read_until(leader, "starting the devices, 2 s")
                 process.send_signal(signal.SIGINT)
-                program.read_until(leader, "stopping, 1 s")
+                program.read_until(leader, "stopping, 1 s; still in: starting the devices")
                 hold.release()
                 ended, rest = program.end_on_terminal(process, leader)
                 self.assertEqual(ended, code, rest)

@@ -120,15 +120,22 @@ void Console::set_step(const std::string& name, std::string detail) {
   step_detail_ = std::move(detail);
 }
 
+void Console::set_stopping() {
+  const std::lock_guard lock(mutex_);
+  if (!stopping_since_) stopping_since_ = now_();
+}
+
 void Console::postpone_beat() {
   const std::lock_guard lock(mutex_);
   written_at_ = now_();
 }
 
 std::string Console::step_text() const {
-  const std::chrono::duration<double> elapsed = now_() - step_started_;
-  return fmt::format("{}{}{}, {}", step_, step_detail_.empty() ? "" : ", ", step_detail_,
-                     whole_time(elapsed.count()));
+  const std::chrono::duration<double> elapsed = now_() - stopping_since_.value_or(step_started_);
+  const std::string time = whole_time(elapsed.count());
+  const std::string step = step_ + (step_detail_.empty() ? "" : ", " + step_detail_);
+  if (!stopping_since_) return step + ", " + time;
+  return "stopping, " + time + (step_ == run_name_ ? "" : "; still in: " + step);
 }
 
 std::optional<Console::Clock::time_point> Console::beat() {

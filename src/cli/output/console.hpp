@@ -61,6 +61,10 @@ class Console {
   /// What the run does from now on, for beat(): "starting the devices". An empty name means the
   /// run as a whole, which the first call names. A detail, such as "43 %", may change often.
   void set_step(const std::string& name, std::string detail = {});
+
+  /// The run is to end: beat() says for how long it has been stopping, and in which step it still
+  /// is.
+  void set_stopping();
   /// Something else shows that the run goes on, which counts as text on err.
   void postpone_beat();
   /// A sign of life where nothing was written for long: on a terminal the step and its time in a
@@ -108,6 +112,7 @@ class Console {
   std::string step_;
   std::string step_detail_;
   Clock::time_point step_started_;
+  std::optional<Clock::time_point> stopping_since_;
   Clock::time_point written_at_;
   bool has_results_ = false;    ///< out got some
   bool is_beat_shown_ = false;  ///< on the last line of a terminal

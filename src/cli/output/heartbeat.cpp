@@ -45,7 +45,7 @@ void Heartbeat::run() {
   std::unique_lock lock(mutex_);
   try {
     while (!is_ended_) {
-      if (cancel_.is_cancelled()) console_.set_step("stopping");
+      if (cancel_.is_cancelled()) console_.set_stopping();
       const std::optional<Console::Clock::time_point> next = console_.beat();
       if (!next) return;
       ended_.wait_until(lock, std::min(*next, Console::Clock::now() + longest_sleep));

@@ -124,8 +124,9 @@ TEST_CASE("a heartbeat shows the step while the run waits, writes beside it and 
   const int writes = screen.err.writes;
   screen.console.err("");
   CHECK(screen.err.writes <= writes + 2);  // the line is cleared, and nobody writes another one
-  BeatingScreen stopped("stopping, ");
+  BeatingScreen stopped("; still in: measuring kernels on nvidia:5, 1 of 2 done");
   const Heartbeat heartbeat(stopped.console, cancel, "hiptool devices");
+  stopped.console.set_step("measuring kernels on nvidia:5", "1 of 2 done");
   cancel.cancel();
   stopped.wait();
 }
