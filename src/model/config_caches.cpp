@@ -274,6 +274,9 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
   facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
   facts.is_latent = summary.has_latent_attention;
   facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
+  facts.loops = read_loops(config, *summary.layers);
+  facts.attends_to_encoder =
+      config.is_true("is_encoder_decoder") || config.is_true("add_cross_attention");
   if (config.is_true("use_cla")) {  // Hunyuan: cross-layer attention
     facts.share_period = config.count({"cla_share_factor"}).value_or(0);
   }

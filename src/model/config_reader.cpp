@@ -70,6 +70,15 @@ bool ConfigReader::is_false(const char* name) const {
   return value != nullptr && *value == false;
 }
 
+std::set<std::string> ConfigReader::names() const {
+  std::set<std::string> names;
+  for (const Json* part : {language_, &whole_}) {
+    if (part == nullptr) continue;
+    for (const auto& [name, value] : part->items()) names.insert(name);
+  }
+  return names;
+}
+
 const ConfigReader::Json* ConfigReader::find_in(const char* object, const char* name) const {
   const Json* outer = find({object});
   if (outer == nullptr || !outer->is_object()) return nullptr;

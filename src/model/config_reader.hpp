@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class ConfigReader {
   std::optional<std::string> text(Names names) const;
   bool is_true(const char* name) const;
   bool is_false(const char* name) const;
+  /// Of all fields, each once.
+  std::set<std::string> names() const;
   /// A field of an object that is a field.
   std::optional<std::uint64_t> count_in(const char* object, const char* name);
   /// Null where the object or its field is not there.
@@ -45,5 +48,8 @@ class ConfigReader {
 
 /// Which layers keep what, and what states they have. Needs a summary with the number of layers.
 CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary);
+
+/// How many times a token runs through which layers.
+LayerLoops read_loops(ConfigReader& config, std::uint64_t layers);
 
 }  // namespace hiptool::model

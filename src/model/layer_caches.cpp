@@ -49,9 +49,12 @@ class Caches {
       if (has_state && !facts_.state_bytes) {
         summary_.missing_state_keys = facts_.missing_state_keys;
       }
-      summary_.caches.push_back(cache);
       if (!attends) summary_.kv_heads[layer] = 0;
-      if (summary_.cache_is_bound) summary_.least_caches.push_back(least_of(layer, cache));
+      if (summary_.cache_is_bound) {
+        summary_.least_caches.push_back(least_of(layer, cache));
+        multiply(cache, most_caches_of(layer));
+      }
+      summary_.caches.push_back(cache);
     }
   }
 
@@ -60,6 +63,7 @@ class Caches {
   // the two is not what it says.
   bool is_bound() const {
     if (rule_ == nullptr || has_unknown_kinds() || facts_.share_period > 1) return true;
+    if (facts_.loops.runs > 1) return true;  // code of the model's own, not that of the rule
     if (rule_->kind != CacheKind::recurrent) return false;
     return std::ranges::any_of(summary_.kv_heads, [](std::uint64_t heads) { return heads > 0; });
   }
@@ -168,6 +172,18 @@ class Caches {
     const std::uint64_t sparse_from = rule_->sparse_indexers_from;
     const bool is_sparse = sparse_from > 0 && summary_.context_length.value_or(0) >= sparse_from;
     return !is_sparse || layer < 2 || layer % 4 == 2;
+  }
+
+  // One for each run, and of an encoder that reads as many tokens as the context has.
+  std::uint64_t most_caches_of(std::size_t layer) const {
+    const bool repeats = layer >= facts_.loops.first && layer < facts_.loops.end;
+    return (repeats ? facts_.loops.runs : 1) * (facts_.attends_to_encoder ? 2 : 1);
+  }
+
+  static void multiply(LayerCache& cache, std::uint64_t count) {
+    cache.heads *= count;
+    cache.indexer_length *= count;
+    cache.state_bytes = std::min(most_state_bytes, cache.state_bytes * count);
   }
 
   // Nothing says that the layer keeps tokens or a state.

@@ -19,6 +19,14 @@ enum class LayerKind {
   unknown,    ///< a kind that is not known here: any of the above
 };
 
+/// Layers that run several times for a token and may keep keys and values of each run.
+struct LayerLoops {
+  std::uint64_t runs = 1;
+  std::uint64_t first = 0;
+  std::uint64_t end = UINT64_MAX;  ///< one past the last
+};
+inline constexpr std::uint64_t most_runs = 1024;
+
 /// What the metadata says about the cache beyond the fields of ModelSummary.
 struct CacheFacts {
   std::vector<LayerKind> kinds;         ///< one for each layer; empty where the metadata lists none
@@ -29,8 +37,10 @@ struct CacheFacts {
   std::optional<std::uint64_t> window_heads, window_key_length, window_value_length;
   std::vector<std::uint64_t> head_lengths;  ///< of each layer where they differ; else empty
   bool is_latent = false;  ///< keys are compressed to key_length elements, and there are no values
-  std::uint64_t shared_layers = 0;   ///< the last ones, which use the caches of others
-  std::uint64_t share_period = 0;    ///< in such a group the others may use the first layer's cache
+  std::uint64_t shared_layers = 0;  ///< the last ones, which use the caches of others
+  std::uint64_t share_period = 0;   ///< in such a group the others may use the first layer's cache
+  LayerLoops loops;
+  bool attends_to_encoder = false;   ///< its layers keep keys and values of an encoder's output too
   std::uint64_t predict_layers = 0;  ///< the last ones, of multi-token prediction
   std::optional<std::uint64_t> indexer_length;  ///< elements of the indexer's key
   std::vector<bool> indexers;                   ///< which layers have one; empty: unsaid

@@ -316,3 +316,72 @@ TEST_CASE("config caches: mamba_ssm's own configuration") {
                   .missing_keys.empty());
   CHECK_FALSE(summary_of(R"({"d_model": 64, "n_layer": 2, "ssm_cfg": 5})").missing_keys.empty());
 }
+
+TEST_CASE("config caches: a bound has keys and values of each run through the layers") {
+  const auto most_of = [](const std::string& fields) {
+    const ModelSummary summary = summary_of("{" + fields + "}");
+    CHECK(summary.cache_is_bound);
+    return elements_of(summary);
+  };
+  // huggingface.co/ByteDance/Ouro-2.6B: 48 layers, four steps, a cache of each
+  // (UniversalTransformer Cache in its modeling_ouro.py).
+  const std::string ouro = R"("model_type": "ouro", "hidden_size": 2048, "num_hidden_layers": 48,
+      "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 128)";
+  CHECK(most_of(ouro + R"(, "total_ut_steps": 4)") == 4 * 48 * 16 * 128 * 2);
+  CHECK(most_of(ouro) == 48 * 16 * 128 * 2);
+  // configuration_dory.py and modeling_dory.py of transformers 5.24: each layer is two entries.
+  const std::string dory = R"("model_type": "dory", "num_hidden_layers": 8, "n_input_layers": 2,
+      "n_recurrent_layers": 4, "n_output_layers": 2, "n_recurrent_loops": 3,
+      "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 256, "layer_types":
+      ["sliding_attention", "mlp", "sliding_attention", "mlp", "sliding_attention", "mlp",
+       "full_attention", "mlp"])";
+  CHECK(most_of(dory) == (1 + 3 * 2 + 1) * 4 * 256 * 2);
+  CHECK(most_of(dory + R"(, "recurrent_kv_cache_mode": "last_loop")") == 4 * 4 * 256 * 2);
+  // inkling2_loop: layers 6 to 17 of 24, three times.
+  CHECK(most_of(R"("text_config": {"model_type": "inkling2_loop_text", "num_hidden_layers": 24,
+      "loop_gate_rank": 64, "loop_layer_index_start": 6, "loop_layer_index_end": 18,
+      "loop_num_passes": 3, "num_attention_heads": 24, "num_key_value_heads": 8,
+      "head_dim": 128})") == (24 + 2 * 12) * 8 * 128 * 2);
+  // huggingface.co/tomg-group-umd/huginn-0125, whose effective_expected_depth is 132.
+  CHECK(most_of(R"("model_type": "huginn_raven", "n_embd": 5280, "n_heads": 55, "n_layers": 8,
+      "n_layers_in_prelude": 2, "n_layers_in_recurrent_block": 4, "n_layers_in_coda": 2,
+      "mean_recurrence": 32, "mean_backprop_depth": 8)") == 132 * 55 * 96 * 2);
+  // configuration_hrm_text.py: 2 x (3 + 1) runs, which a saved num_hidden_layers counts.
+  const std::string hrm = R"("model_type": "hrm_text", "num_attention_heads": 12, "head_dim": 128,
+      "H_cycles": 2, "L_cycles": 3, "num_hidden_layers": )";
+  CHECK(most_of(hrm + "16") == 128 * 12 * 128 * 2);
+  CHECK(most_of(hrm + R"(128, "num_layers_per_stack": 16)") == 128 * 12 * 128 * 2);
+  // A name that nobody has used yet, and numbers that say nothing.
+  const std::string new_one = R"("model_type": "brand_new", "num_hidden_layers": 2,
+      "num_attention_heads": 4, "head_dim": 8)";
+  CHECK(most_of(new_one + R"(, "num_loops": 5)") == 5 * 2 * 4 * 8 * 2);
+  for (const char* harmless :
+       {R"(, "num_loops": 1)", R"(, "num_loops": 0)", R"(, "num_loops": null)",
+        R"(, "num_loops": [3])", R"(, "loop_window_size": 64)", R"(, "n_layers": 3)",
+        R"(, "no_repeat_ngram_size": 3)", R"(, "num_loops": 1000000)"}) {
+    CAPTURE(harmless);
+    CHECK(most_of(new_one + harmless) == 2 * 4 * 8 * 2);
+  }
+}
+
+TEST_CASE("config caches: runs of layers whose architecture is known otherwise") {
+  const ModelSummary summary = summary_of(R"({"model_type": "qwen3", "hidden_size": 1024,
+      "num_hidden_layers": 2, "num_attention_heads": 16, "num_key_value_heads": 8,
+      "total_ut_steps": 4})");
+  CHECK(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 4 * 2 * 8 * 128 * 2);
+  CHECK(summary.least_caches[1].heads == 8);
+  CHECK(summary.kv_heads[1] == 8);
+}
+
+TEST_CASE("config caches: a bound has keys and values of an encoder's output") {
+  for (const char* flag : {"is_encoder_decoder", "add_cross_attention"}) {
+    const ModelSummary summary = summary_of(R"({"model_type": "t5gemma", "decoder": {
+        "model_type": "t5_gemma_module", "num_hidden_layers": 2, "num_attention_heads": 8,
+        "num_key_value_heads": 4, "head_dim": 256}, ")" +
+                                            std::string(flag) + R"(": true})");
+    CHECK(summary.cache_is_bound);
+    CHECK(elements_of(summary) == 2 * 2 * 4 * 256 * 2);
+    CHECK(summary.least_caches[0].heads == 0);
+  }
+}

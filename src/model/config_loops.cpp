@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Some models run their layers several times for a token, with keys and values of their own each
+// time.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/config_reader.hpp"
+
+namespace hiptool::model {
+namespace {
+
+// Every family has a name of its own for the number of runs: total_ut_steps (Ouro), loop_num
+// (IQuest-Coder), n_recurrent_loops, loop_num_passes, mean_recurrence (Huginn), num_recur.
+bool counts_runs(std::string_view name) {
+  bool repeats = false;
+  bool counts = false;
+  for (std::size_t start = 0; start <= name.size();) {
+    const std::size_t end = std::min(name.find('_', start), name.size());
+    const std::string_view word = name.substr(start, end - start);
+    for (const std::string_view known :
+         {"loop", "loops", "recur", "recurrence", "recurrences", "recursion", "recursions", "ut",
+          "pass", "passes", "repeat", "repeats"}) {
+      repeats = repeats || word == known;
+    }
+    for (const std::string_view known :
+         {"n", "num", "number", "count", "total", "mean", "max", "steps", "times"}) {
+      counts = counts || word == known;
+    }
+    start = end + 1;
+  }
+  return repeats && counts;
+}
+
+// Names of the layers before and after those that repeat, in counts or in indices.
+void read_repeated_layers(ConfigReader& config, std::uint64_t layers, LayerLoops& loops) {
+  using Names = ConfigReader::Names;
+  const auto first =
+      config.count(Names{"n_input_layers", "n_layers_in_prelude", "loop_layer_index_start"});
+  const auto after = config.count(Names{"n_output_layers", "n_layers_in_coda"});
+  const auto end = config.count({"loop_layer_index_end"});
+  if (!first || (!after && !end)) return;  // all layers
+  loops.first = *first;
+  loops.end = end ? *end : layers - std::min(layers, *after);
+}
+
+}  // namespace
+
+LayerLoops read_loops(ConfigReader& config, std::uint64_t layers) {
+  LayerLoops loops;
+  for (const std::string& name : config.names()) {
+    if (!counts_runs(name)) continue;
+    const std::uint64_t runs = config.count({name.c_str()}, most_runs).value_or(1);
+    loops.runs = std::min(most_runs, loops.runs * std::max<std::uint64_t>(runs, 1));
+  }
+  // configuration_hrm_text.py of transformers: num_hidden_layers already counts each run where the
+  // number of layers is another field.
+  const auto slow = config.count({"H_cycles"}, most_runs);
+  const auto fast = config.count({"L_cycles"}, most_runs);
+  if (slow && fast && config.find({"num_layers_per_stack"}) == nullptr) {
+    loops.runs = std::min(most_runs, loops.runs * std::max<std::uint64_t>(*slow, 1) * (*fast + 1));
+  }
+  // modeling_dory.py of transformers
+  if (config.text({"recurrent_kv_cache_mode"}) == "last_loop") loops.runs = 1;
+  if (loops.runs > 1) read_repeated_layers(config, layers, loops);
+  return loops;
+}
+
+}  // namespace hiptool::model
