@@ -256,6 +256,18 @@ std::vector<bool> read_indexers(ConfigReader& config, std::uint64_t layers) {
   return indexers;
 }
 
+// Of layers with a window, where the configuration names them by themselves.
+void read_window_heads(ConfigReader& config, CacheFacts& facts) {
+  facts.window_heads = config.count({"swa_num_key_value_heads"});
+  facts.window_key_length = config.count({"swa_head_dim"});
+  facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
+  const Json* type = config.find_in("attention_other_setting", "attention_type");  // Step 3.5
+  if (type == nullptr || *type != "sliding_attention") return;
+  facts.window_heads = config.count_in("attention_other_setting", "num_attention_groups");
+  facts.window_key_length = config.count_in("attention_other_setting", "head_dim");
+  facts.window_value_length = facts.window_key_length;
+}
+
 }  // namespace
 
 CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary) {
@@ -269,9 +281,7 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
         {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"});
   }
   facts.interval = config.count({"full_attention_interval"});
-  facts.window_heads = config.count({"swa_num_key_value_heads"});
-  facts.window_key_length = config.count({"swa_head_dim"});
-  facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
+  read_window_heads(config, facts);
   facts.is_latent = summary.has_latent_attention;
   facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
   facts.loops = read_loops(config, *summary.layers);
@@ -280,7 +290,7 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
   if (config.is_true("use_cla")) {  // Hunyuan: cross-layer attention
     facts.share_period = config.count({"cla_share_factor"}).value_or(0);
   }
-  facts.indexer_length = config.count({"index_head_dim"});
+  facts.indexer_length = config.count({"index_head_dim", "indexer_head_dim"});
   if (!facts.indexer_length) {
     facts.indexer_length = config.count_in("sparse_attention_config", "sparse_index_dim");
   }

@@ -177,9 +177,13 @@ void read_whole_layers(ConfigReader& config, const ConfigDefaults& usual, ModelS
     facts.window_key_length = facts.window_value_length = summary.key_length;
     summary.key_length = summary.value_length = length;
   }
-  if (!heads || facts.kinds.empty() || config.is_false("attention_k_eq_v")) return;
+  if (!heads || config.is_false("attention_k_eq_v")) return;
+  const bool is_known = find_cache_rule(summary.architecture.value_or("")) != nullptr;
   for (std::size_t layer = 0; layer < summary.kv_heads.size(); ++layer) {
-    if (facts.kinds[layer] == LayerKind::whole) summary.kv_heads[layer] = *heads;
+    std::uint64_t& named = summary.kv_heads[layer];
+    const LayerKind kind = facts.kinds.empty() ? LayerKind::unknown : facts.kinds[layer];
+    if (kind == LayerKind::whole) named = *heads;
+    if (kind == LayerKind::unknown && !is_known) named = std::max(named, *heads);
   }
 }
 

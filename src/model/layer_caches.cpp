@@ -153,6 +153,10 @@ class Caches {
       if (facts_.window_heads) cache.heads = *facts_.window_heads;
       if (facts_.window_key_length) cache.key_length = *facts_.window_key_length;
       if (facts_.window_value_length) cache.value_length = *facts_.window_value_length;
+    } else if (may_be_window(layer)) {
+      cache.heads = std::max(cache.heads, facts_.window_heads.value_or(0));
+      cache.key_length = std::max(cache.key_length, facts_.window_key_length.value_or(0));
+      cache.value_length = std::max(cache.value_length, facts_.window_value_length.value_or(0));
     }
     if (!facts_.head_lengths.empty()) {
       cache.key_length = cache.value_length = facts_.head_lengths[layer];
@@ -165,6 +169,12 @@ class Caches {
     } else if (rule_->has_indexer && has_indexer(layer)) {
       cache.indexer_length = facts_.indexer_length.value_or(0);
     }
+  }
+
+  // Of a bound: heads and lengths are either those of layers with a window or those of the others.
+  bool may_be_window(std::size_t layer) const {
+    if (!summary_.cache_is_bound) return false;
+    return facts_.kinds.empty() || facts_.kinds[layer] != LayerKind::whole;
   }
 
   bool has_indexer(std::size_t layer) const {
@@ -199,6 +209,13 @@ class Caches {
         rule_ != nullptr && !has_unknown_kinds() && rule_->kind != CacheKind::recurrent;
     if (is_shared_alone) return cache;
     if (may_keep_nothing(layer)) cache.heads = cache.state_bytes = 0;
+    if (may_be_window(layer)) {
+      const std::uint64_t heads = summary_.kv_heads[layer];
+      const std::uint64_t length = summary_.key_length.value_or(0);
+      cache.heads = std::min({cache.heads, heads, facts_.window_heads.value_or(heads)});
+      cache.key_length =
+          std::min({cache.key_length, length, facts_.window_key_length.value_or(length)});
+    }
     if (rule_ != nullptr && rule_->kind == CacheKind::recurrent) cache.heads = 0;  // see is_bound()
     cache.window_tokens = std::max(window(), least_window);
     cache.value_length = 0;

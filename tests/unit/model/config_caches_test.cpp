@@ -385,3 +385,41 @@ TEST_CASE("config caches: a bound has keys and values of an encoder's output") {
     CHECK(summary.least_caches[0].heads == 0);
   }
 }
+
+TEST_CASE("config caches: a bound takes the larger heads of layers with a window and of others") {
+  const auto shape = [](std::string_view more) {
+    return R"({"model_type": "brand_new", "num_hidden_layers": 2, "num_attention_heads": 64,
+        "num_key_value_heads": 8, "head_dim": 128, "sliding_window_size": 512, )" +
+           std::string(more) + "}";
+  };
+  // Inkling (transformers 5.24): 16 heads in layers with a window, whose kind has a new name.
+  const std::string_view types = R"("layer_types": ["hybrid_sliding", "full_attention"])";
+  const std::string wide = R"("swa_num_key_value_heads": 16, "swa_head_dim": 64)";
+  ModelSummary summary = summary_of(shape(wide));
+  CHECK(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 2 * 16 * 128 * 2);
+  CHECK(summary.least_caches[0].heads == 0);
+  summary = summary_of(shape(wide + ", " + std::string(types)));
+  CHECK(elements_of(summary) == 16 * 128 * 2 + 8 * 128 * 2);
+  CHECK(summary.least_caches[1].heads == 8);
+  // What is known to have a window: 16 x 64 at least.
+  summary = summary_of(shape(wide + R"(, "layer_types": ["sliding_attention", "full_attention"])"));
+  CHECK(elements_of(summary) == 2 * (16 + 8) * 128);
+  CHECK(summary.least_caches[0].heads == 8);
+  CHECK(summary.least_caches[0].key_length == 64);
+  summary = summary_of(shape(R"("swa_num_key_value_heads": 2, "swa_head_dim": 256)"));
+  CHECK(elements_of(summary) == 2 * 8 * 256 * 2);
+  // The others may be the larger ones, and an indexer has a second name (Qwen 4).
+  CHECK(elements_of(summary_of(shape(R"("num_global_key_value_heads": 32)"))) == 2 * 32 * 128 * 2);
+  CHECK(elements_of(summary_of(shape(R"("indexer_head_dim": 64)"))) == 2 * (8 * 128 * 2 + 2 * 64));
+}
+
+TEST_CASE("config caches: heads of layers with a window in an object of Step 3.5") {
+  const ModelSummary summary = summary_of(R"({"model_type": "step3p5", "num_hidden_layers": 2,
+      "num_attention_heads": 64, "num_attention_groups": 8, "head_dim": 128, "sliding_window": 512,
+      "layer_types": ["full_attention", "sliding_attention"], "attention_other_setting":
+      {"attention_type": "sliding_attention", "num_attention_heads": 96,
+       "num_attention_groups": 12, "head_dim": 64}})");
+  CHECK_FALSE(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 2 * 8 * 128 + 2 * 12 * 64);
+}
