@@ -257,8 +257,11 @@ std::vector<bool> read_indexers(ConfigReader& config, std::uint64_t layers) {
 }
 
 // Of layers with a window, where the configuration names them by themselves.
-void read_window_heads(ConfigReader& config, CacheFacts& facts) {
+void read_window_heads(ConfigReader& config, const ModelSummary& summary, CacheFacts& facts) {
   facts.window_heads = config.count({"swa_num_key_value_heads"});
+  // modeling_mimo_v2_flash.py of transformers doubles them in place of the field of Xiaomi's file.
+  const bool is_doubled = summary.architecture == "mimo_v2_flash" && !summary.kv_heads.empty();
+  if (is_doubled && !facts.window_heads) facts.window_heads = 2 * summary.kv_heads.front();
   facts.window_key_length = config.count({"swa_head_dim"});
   facts.window_value_length = config.count({"swa_v_head_dim", "swa_head_dim"});
   const Json* type = config.find_in("attention_other_setting", "attention_type");  // Step 3.5
@@ -281,7 +284,7 @@ CacheFacts read_config_caches(ConfigReader& config, const ModelSummary& summary)
         {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"});
   }
   facts.interval = config.count({"full_attention_interval"});
-  read_window_heads(config, facts);
+  read_window_heads(config, summary, facts);
   facts.is_latent = summary.has_latent_attention;
   facts.shared_layers = config.count({"num_kv_shared_layers"}).value_or(0);
   facts.loops = read_loops(config, *summary.layers);

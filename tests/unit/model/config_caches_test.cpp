@@ -423,3 +423,16 @@ TEST_CASE("config caches: heads of layers with a window in an object of Step 3.5
   CHECK_FALSE(summary.cache_is_bound);
   CHECK(elements_of(summary) == 2 * 8 * 128 + 2 * 12 * 64);
 }
+
+TEST_CASE("config caches: MiMo V2 Flash as its publisher and as transformers 5 write it") {
+  // Keys of 192 and values of 128 elements; four heads, and eight in layers with a window.
+  const std::string shape = R"({"model_type": "mimo_v2_flash", "num_hidden_layers": 3,
+      "num_attention_heads": 64, "num_key_value_heads": 4, "head_dim": 192, "v_head_dim": 128)";
+  constexpr std::uint64_t wanted = (4 + 2 * 8) * (192 + 128);
+  CHECK(known_elements_of(shape + R"(, "sliding_window": 129, "layer_types":
+      ["full_attention", "sliding_attention", "sliding_attention"]})") == wanted);
+  CHECK(known_elements_of(shape + R"(, "sliding_window_size": 128, "swa_num_key_value_heads": 8,
+      "swa_head_dim": 192, "swa_v_head_dim": 128, "hybrid_layer_pattern": [0, 1, 1]})") == wanted);
+  // Without a window no layer is doubled.
+  CHECK(known_elements_of(shape + "}") == 3 * 4 * (192 + 128));
+}
