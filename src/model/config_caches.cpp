@@ -200,20 +200,36 @@ StateShape delta_shape(ConfigReader& config) {
           key_length, config.count({"linear_num_key_heads"}).value_or(16)};
 }
 
+// Kimi Delta Attention: in an object of the publisher's file, in fields of transformers 5
+// (configuration_kimi_linear.py), or with the heads of the attention (_bailing_hybrid.py).
+std::optional<HeadedStateShape> read_kda(ConfigReader& config) {
+  auto length = config.count_in("linear_attn_config", "head_dim");
+  auto heads = config.count_in("linear_attn_config", "num_heads");
+  auto taps = config.count_in("linear_attn_config", "short_conv_kernel_size");
+  if (!length || !heads) {
+    length = config.count({"linear_head_dim"});
+    heads = config.count({"linear_num_heads"});
+    taps = config.count({"linear_conv_kernel_dim"});
+  }
+  const auto short_taps = config.count({"short_conv_kernel_size"});
+  if ((!length || !heads) && short_taps) {
+    length = config.count({"head_dim"});
+    heads = config.count({"num_attention_heads"});
+    taps = short_taps;
+  }
+  if (!length || !heads) return std::nullopt;
+  const std::uint64_t kept = std::clamp<std::uint64_t>(taps.value_or(4), 1, most_layers) - 1;
+  const std::uint64_t channels = std::min(product(heads, length).value_or(0), most_count);
+  return HeadedStateShape{3 * kept * channels, *heads, *length};
+}
+
 std::optional<std::uint64_t> read_state(ConfigReader& config, const ModelSummary& summary,
                                         std::vector<std::string>& missing) {
   const std::uint64_t embedding = summary.embedding_length.value_or(0);
   if (const auto taps = config.count({"conv_L_cache"}, most_layers); taps.value_or(0) > 0) {
     return state_bytes(HeadedStateShape{(*taps - 1) * embedding, 0, 0});
   }
-  const auto kda = config.count_in("linear_attn_config", "head_dim");
-  const auto heads = config.count_in("linear_attn_config", "num_heads");
-  if (kda && heads) {
-    const auto taps = config.count_in("linear_attn_config", "short_conv_kernel_size").value_or(4);
-    const std::uint64_t kept = std::clamp<std::uint64_t>(taps, 1, most_layers) - 1;
-    const auto channels = product(heads, kda).value_or(0);
-    return state_bytes(HeadedStateShape{3 * kept * std::min(channels, most_count), *heads, *kda});
-  }
+  if (const auto kda = read_kda(config)) return state_bytes(*kda);
   const bool is_rwkv = summary.architecture && summary.architecture->starts_with("rwkv");
   if (is_rwkv) {
     const std::uint64_t head = config.count({"head_size", "head_dim"}).value_or(0);

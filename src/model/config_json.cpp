@@ -19,6 +19,7 @@
 #include "model/diagnostics.hpp"
 #include "model/layer_caches.hpp"
 #include "model/metadata_counts.hpp"
+#include "model/parts.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -223,6 +224,34 @@ void read_layer_count(ConfigReader& config, const ConfigDefaults& usual, ModelSu
   }
 }
 
+// A number, or the largest of a list for each layer (Hunyuan) or modality (ERNIE 4.5 VL).
+Count most_of(ConfigReader& config, ConfigReader::Names names) {
+  const Json* value = config.find(names);
+  if (value == nullptr || !value->is_array()) return config.count(names);
+  Count most;
+  for (const Json& element : *value) {
+    const bool is_count = element.is_number_unsigned() && element <= most_count;
+    if (is_count) most = std::max(most.value_or(0), element.get<std::uint64_t>());
+  }
+  return most;
+}
+
+void read_experts(ConfigReader& config, ModelSummary& summary) {
+  summary.experts = most_of(config, {"num_local_experts", "n_routed_experts", "num_experts",
+                                     "moe_num_experts", "moe_num_primary_experts"});
+  summary.experts_used = most_of(
+      config, {"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k",
+               "moe_num_active_primary_experts", "top_k_experts", "experts_per_token"});
+  // DBRX, Yuan 2 M32, Mistral's params.json.
+  for (const auto& [object, total, used] :
+       {std::array{"ffn_config", "moe_num_experts", "moe_top_k"},
+        std::array{"moe_config", "moe_num_experts", "moe_top_k"},
+        std::array{"moe", "num_experts", "num_experts_per_tok"}}) {
+    if (!summary.experts) summary.experts = config.count_in(object, total);
+    if (!summary.experts_used) summary.experts_used = config.count_in(object, used);
+  }
+}
+
 void read_fields(ConfigReader config, ModelSummary& summary) {
   summary.architecture = config.text({"model_type"});
   if (!summary.architecture) {
@@ -244,7 +273,8 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
   read_layer_count(config, usual, summary);
   summary.context_length =
       config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length",
-                    "max_context_length"});
+                    "max_context_length", "max_seq_len", "model_max_length", "context_length",
+                    "n_ctx", "max_seq_length"});
   if (const auto extended = extended_context(config)) {
     summary.context_length = std::max(summary.context_length.value_or(0), *extended);
   }
@@ -260,8 +290,7 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
         or_usual(config.count({"sliding_window", "sliding_window_size", "attention_chunk_size"}),
                  usual.window);
   }
-  summary.experts = config.count({"num_local_experts", "n_routed_experts", "num_experts"});
-  summary.experts_used = config.count({"num_experts_per_tok", "num_experts_per_token"});
+  read_experts(config, summary);
   summary.vocabulary_size = config.count({"vocab_size", "padded_vocab_size"});
   // Multi-head latent attention caches one compressed vector and one rotated key for all heads
   // (DeepSeek-V2, section 2.1).
@@ -278,8 +307,12 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
              plain && rotated && *plain > 0) {
     summary.key_length = *plain + *rotated;  // MiniCPM3, PLM: decompressed keys
   }
+  const bool is_encoder = rule != nullptr && rule->kind == CacheKind::nothing;
+  const bool decodes = is_encoder && config.is_true("is_decoder");
+  if (decodes && summary.heads.empty()) summary.missing_keys.emplace_back("num_attention_heads");
   complete(summary, {"num_hidden_layers", "num_attention_heads", "head_dim"});
   CacheFacts facts = read_config_caches(config, summary);
+  facts.is_decoder_of_encoder = decodes;
   read_whole_layers(config, usual, summary, facts);
   set_caches(summary, facts);
 }
@@ -331,6 +364,10 @@ void read_config_json(const ModelFile& model, ModelSummary& summary) {
   }
   if (is_mistral && !json.contains("model_type")) {
     json["model_type"] = json.contains("kv_lora_rank") ? "mistral4" : "mistral";
+  }
+  if (const auto why = why_missing(path)) {
+    summary.unreadable = path.string() + why->substr(2);  // in place of "it"
+    if (*why != "it is missing") summary.warnings.push_back(summary.unreadable);
   }
   rename_mamba_fields(json);
   read_fields(ConfigReader(json, summary), summary);

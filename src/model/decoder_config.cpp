@@ -21,6 +21,7 @@
 #include "model/decoder_reading.hpp"
 #include "model/decoder_scales.hpp"
 #include "model/metadata_counts.hpp"
+#include "model/parts.hpp"
 #include "model/text.hpp"
 
 namespace hiptool::model {
@@ -431,6 +432,9 @@ DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   const std::filesystem::path path = model.folder() / "config.json";
   ConfigJson json;
   std::error_code ignored;
+  if (std::filesystem::is_symlink(path, ignored)) {
+    if (const auto why = why_missing(path)) refuse_decoder(path, *why, "download the model again");
+  }
   if (!std::filesystem::exists(path, ignored)) {
     refuse_decoder(model.path(), "its folder has no config.json, which describes the decoder",
                    "copy the model's config.json to the folder of its safetensors");

@@ -147,6 +147,24 @@ class Fit(CliTest):
             said = "num_hidden_layers" if "num_hidden_layers" in config else "config.json"
             self.assertIn(said, refused.stderr)
 
+    def test_missing_config_json_is_named(self):
+        path = self.write_safetensors({})
+        config = self.folder / "config.json"
+        for link in (False, True):
+            config.unlink(missing_ok=True)
+            if link:
+                config.symlink_to(self.folder / "blobs" / "abc")
+            self.assertEqual(run("load", str(path), "--dry-run").returncode, 0)
+            refused = run("load", str(path), "--dry-run", "--context", "5")
+            self.assertEqual(refused.returncode, 4, refused.stderr)
+            text = " ".join(refused.stderr.split())
+            self.assertIn("blobs/abc, which is missing" if link else "config.json is missing", text)
+            self.assertIn("download", text)
+            self.assertNotIn("num_hidden_layers", text)
+            shown = " ".join(run("inspect", str(path)).stdout.split())
+            self.assertEqual("blobs/abc, which is missing" in shown, link, shown)
+            self.assertEqual("its folder has no config.json" in shown, not link, shown)
+
     def test_what_does_not_fit(self):
         path, _ = self.write_gguf()
         context = 1 << 30

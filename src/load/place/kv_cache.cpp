@@ -88,8 +88,7 @@ void check_keys(const ModelSummary& summary) {
   if (!summary.unreadable.empty()) {
     throw Error(ErrorCode::input_failed, size_operation,
                 "the KV cache cannot be sized: " + summary.unreadable,
-                "correct or download the file again, or leave out --context to plan the weights "
-                "alone");
+                "download or correct the file, or leave out --context to plan the weights alone");
   }
   if (summary.missing_keys.empty()) return;
   std::string names;

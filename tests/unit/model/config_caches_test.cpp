@@ -436,3 +436,45 @@ TEST_CASE("config caches: MiMo V2 Flash as its publisher and as transformers 5 w
   // Without a window no layer is doubled.
   CHECK(known_elements_of(shape + "}") == 3 * 4 * (192 + 128));
 }
+
+TEST_CASE("config caches: states of Kimi Delta Attention under three kinds of names") {
+  // 3 x 3 taps of 32 x 128 channels, and 32 x 128 x 128 elements.
+  constexpr std::uint64_t wanted = 4 * (3 * 3 * 32 * 128 + 32 * 128 * 128);
+  const std::string shape = R"({"num_hidden_layers": 2, "num_attention_heads": 32,
+      "kv_lora_rank": 512, "qk_rope_head_dim": 64, "model_type": )";
+  const std::string types = R"("layer_types": ["linear_attention", "full_attention"])";
+  for (const std::string& config :
+       {shape + R"("kimi_linear", "linear_attn_config": {"full_attn_layers": [2],
+            "kda_layers": [1], "head_dim": 128, "num_heads": 32, "short_conv_kernel_size": 4}})",
+        shape + R"("kimi_linear", "linear_num_heads": 32, "linear_head_dim": 128,
+            "linear_conv_kernel_dim": 4, )" +
+            types + "}",
+        shape + R"("bailing_hybrid", "head_dim": 128, "short_conv_kernel_size": 4, )" + types +
+            "}"}) {
+    CAPTURE(config);
+    const ModelSummary summary = summary_of(config);
+    CHECK(summary.missing_state_keys.empty());
+    REQUIRE(summary.caches.size() == 2);
+    CHECK(summary.caches[0].state_bytes == wanted);
+    CHECK(summary.caches[1].state_bytes == 0);
+    CHECK(elements_of(summary) >= 576);
+  }
+}
+
+TEST_CASE("config caches: a decoder that has the layers of an encoder keeps its tokens") {
+  // TrOCR's and others' VisionEncoderDecoder: modeling_roberta.py of transformers keeps the keys
+  // and values of each layer, and of what it reads.
+  const std::string roberta = R"("model_type": "roberta", "hidden_size": 768,
+      "num_hidden_layers": 12, "num_attention_heads": 12)";
+  const ModelSummary summary = summary_of(R"({"model_type": "vision-encoder-decoder",
+      "encoder": {"model_type": "vit"}, "decoder": {"is_decoder": true, )" +
+                                          roberta + "}}");
+  CHECK(summary.cache_is_bound);
+  CHECK(elements_of(summary) == 12 * 768 * 2);
+  CHECK(elements_of(summary_of(R"({"is_decoder": true, "add_cross_attention": true, )" + roberta +
+                               "}")) == 2 * 12 * 768 * 2);
+  CHECK(known_elements_of(R"({"is_decoder": false, )" + roberta + "}") == 0);
+  // Without heads there is no size of a decoder.
+  CHECK(summary_of(R"({"model_type": "bert", "is_decoder": true, "num_hidden_layers": 2})")
+            .missing_keys.size() == 1);
+}

@@ -199,3 +199,68 @@ TEST_CASE("config.json: fields of a wrong kind are left out") {
   CHECK(summary.heads.empty());
   CHECK(summary.kv_heads.empty());
 }
+
+TEST_CASE("config.json: names of the context that a model was trained for") {
+  // MPT and DBRX, Baichuan 2 13B and Kimi Linear, RWKV, GPT-2's first configuration.
+  for (const char* name : {"max_position_embeddings", "max_seq_len", "model_max_length",
+                           "context_length", "n_ctx", "max_seq_length"}) {
+    CAPTURE(name);
+    const std::string field = '"' + std::string(name) + "\": 4096";
+    CHECK(Folder(R"({"model_type": "mpt", )" + field + "}").summary().context_length == 4096);
+  }
+  // Whichever comes first in the file.
+  CHECK(Folder(R"({"model_max_length": 4096, "max_position_embeddings": 8192})")
+            .summary()
+            .context_length == 8192);
+  // As a tokenizer without a limit has it.
+  CHECK_FALSE(Folder(R"({"model_max_length": 1000000000000000019884624838656})")
+                  .summary()
+                  .context_length.has_value());
+}
+
+TEST_CASE("config.json: names of the experts") {
+  struct Case {
+    const char* fields;
+    std::uint64_t experts, used;
+  };
+  // The files that these publishers have on Hugging Face.
+  for (const Case& one :
+       {Case{R"("model_type": "ernie4_5_moe", "moe_num_experts": 64, "moe_k": 6)", 64, 6},
+        Case{R"("model_type": "ernie4_5_moe_vl", "moe_num_experts": [64, 48], "moe_k": 6)", 64, 6},
+        Case{R"("model_type": "step3p5", "moe_num_experts": 288, "moe_top_k": 8)", 288, 8},
+        Case{R"("model_type": "smallthinker", "moe_num_primary_experts": 64,
+                "moe_num_active_primary_experts": 6)",
+             64, 6},
+        Case{R"("model_type": "dbrx", "ffn_config": {"moe_num_experts": 16, "moe_top_k": 4})", 16,
+             4},
+        Case{R"("model_type": "hunyuan_v1_moe", "num_experts": 64, "moe_topk": [8, 8])", 64, 8},
+        Case{R"("model_type": "gemma4_text", "num_experts": 128, "top_k_experts": 8)", 128, 8},
+        Case{R"("model_type": "mixtral", "moe": {"num_experts": 8, "num_experts_per_tok": 2})", 8,
+             2}}) {
+    CAPTURE(one.fields);
+    const ModelSummary summary = Folder("{" + std::string(one.fields) + "}").summary();
+    CHECK(summary.experts == one.experts);
+    CHECK(summary.experts_used == one.used);
+  }
+  const ModelSummary dense = Folder(R"({"num_experts": [], "moe_topk": ["a", -1]})").summary();
+  CHECK_FALSE(dense.experts.has_value());
+  CHECK_FALSE(dense.experts_used.has_value());
+}
+
+TEST_CASE("config.json: a missing file or link target is named") {
+  const Folder folder("{}");
+  const std::filesystem::path config = folder.path() / "config.json";
+  CHECK(folder.summary().unreadable.empty());
+  std::filesystem::remove(config);
+  ModelSummary summary = folder.summary();
+  CHECK(summary.unreadable == config.string() + " is missing");
+  CHECK(summary.warnings.empty());
+  const std::filesystem::path target = folder.path() / "blobs" / "abc";
+  std::filesystem::create_symlink(target, config);
+  summary = folder.summary();
+  CHECK(summary.unreadable ==
+        config.string() + " is a link to " + target.string() + ", which is missing");
+  CHECK(summary.warnings == std::vector<std::string>{summary.unreadable});
+  folder.write("params.json", R"({"n_layers": 2})");
+  CHECK(folder.summary().unreadable.empty());
+}
