@@ -12,9 +12,9 @@ copies that hiptool measures in each run; of a file that is not cached, what rea
 by the better of two ways, O_DIRECT and the kernel's read-ahead, each in every round and each with
 16 threads. SETTINGS holds what each peer's documentation recommends: with their defaults
 fastsafetensors and InstantTensor open files on disks with O_DIRECT, which is right for a file that
-is not cached and not for one that is. Before every cold load all of the file is read with O_DIRECT,
-and --pause seconds pass: the disk of a virtual machine may go faster after a rest, which peers would
-have while they start. Needs torch.
+is not cached and not for one that is. Before every cold load all of the file is read with
+O_DIRECT, and --pause seconds pass: the disk of a virtual machine may go faster after a rest, which
+peers would have while they start. Needs torch.
 
 A peer that has not loaded yet and fails, as one that cannot be imported does, is absent and not
 tried again. Of a peer that fails later the median is that of the rounds that succeeded, followed by
