@@ -163,13 +163,14 @@ class HIPTOOL_API LoadedModel {
 /// A difference is a result and not an exception: check report().status, which is
 /// LoadStatus::verified for a load that was proven.
 ///
-/// Throws Error(input_failed) where a file cannot be read or changed since it was parsed,
-/// Error(manifest_mismatch) where a file's SHA-256 is not the published one, Error(unsupported) for
-/// a self-test or a check of values where the device has no kernel for it, Error(cancelled),
-/// Error(invalid_argument) for options that contradict each other, for devices, arenas or streams
-/// that do not fit each other, for a file without a published SHA-256 and for a model that is too
-/// small for the self-test, Error(out_of_bounds) for an arena that is too small, Error(not_found)
-/// for a model without the metadata that sizes a KV cache, else the error of the failed call.
+/// Throws Error(input_failed) where a file cannot be read or changed since it was parsed, or where
+/// the config.json that sizes a KV cache is missing, Error(manifest_mismatch) where a file's
+/// SHA-256 is not the published one, Error(unsupported) for a self-test or a check of values where
+/// the device has no kernel for it, Error(cancelled), Error(invalid_argument) for options that
+/// contradict each other, for devices, arenas or streams that do not fit each other, for a file
+/// without a published SHA-256 and for a model that is too small for the self-test,
+/// Error(out_of_bounds) for an arena that is too small, Error(not_found) for a model without the
+/// metadata that sizes a KV cache, else the error of the failed call.
 [[nodiscard]] HIPTOOL_API LoadedModel load_model(const ModelFile& model,
                                                  std::span<const Device> devices,
                                                  const LoadOptions& options = {});

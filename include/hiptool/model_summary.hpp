@@ -55,6 +55,7 @@ struct ModelSummary {
   /// Keys and values are kept as one compressed vector for all heads (multi-head latent attention,
   /// DeepSeek-V2, section 2.1).
   bool has_latent_attention = false;
+  bool is_decoder = false;    ///< config.json says `is_decoder`, as of a BERT that decodes
   bool is_recurrent = false;  ///< some layers keep a state that does not grow with the context
   /// What each layer keeps, as llama.cpp allocates it (else transformers). Empty in a summary that
   /// was not made by summarize(): all layers keep `kv_heads` keys and values of all tokens.

@@ -116,7 +116,7 @@ struct CopyRound {
   std::vector<Device> devices;
   std::vector<measure::PlannedCopy> plan;
   std::mutex mutex;
-  std::size_t next = 0;  ///< of the plan: what is measured now
+  std::size_t working = 0;  ///< of the plan: what is measured now, or gives its memory back
   std::vector<measure::CopyResult> results;
   std::vector<Heartbeat::Clock::time_point> started_at;  ///< of each result
   std::vector<Heartbeat::Clock::time_point> ended_at;
@@ -149,6 +149,10 @@ void run_round(CopyRound& round, Heartbeat& heart) {
     }
     for (std::size_t i = 0; i < round.plan.size(); ++i) {
       if (round.context->cancel->is_cancelled()) return;
+      {
+        const std::lock_guard lock(round.mutex);
+        round.working = i;
+      }
       heart.step(measure::id_of(round.plan[i].spec));
       measure::CopyBenchOptions options = copy_options(*round.context);
       watch_copy(round.plan[i].spec, sensors, options);
@@ -159,7 +163,6 @@ void run_round(CopyRound& round, Heartbeat& heart) {
       round.started_at.push_back(start);
       round.ended_at.push_back(Heartbeat::Clock::now());
       round.results.push_back(std::move(result));
-      round.next = i + 1;
     }
   } catch (const Error& error) {
     const std::lock_guard lock(round.mutex);
@@ -299,8 +302,8 @@ JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext
     }
     end.has_left_threads = end.has_left_threads || task.is_left_behind;
     if (!task.is_left_behind) break;
-    // The last one may hang after its measurement, while it gives memory back.
-    const std::size_t hung_at = std::min(round->next, plan.size() - 1);
+    // It may hang after its measurement, while it gives memory back.
+    const std::size_t hung_at = round->working;
     const measure::CopySpec hung = plan[hung_at].spec;
     if (context->cancel->is_cancelled()) break;
     if (end.lost.empty()) {

@@ -443,7 +443,7 @@ class CheckRun {
     if (end.is_left_behind || ends_device(error)) {
       for (const std::string& id : measured.devices) lost_.emplace(id, measured.stage);
     }
-    if (options_.cancel->is_cancelled()) return {};
+    if (!made && options_.cancel->is_cancelled()) return {};
     if (made || !error || is_beyond_device(*error)) return made;
     return failed_measurement(measured, *error);
   }

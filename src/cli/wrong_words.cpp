@@ -210,7 +210,8 @@ std::string hint_for_device(std::string_view id) {
   const std::size_t colon = std::min(id.find(':'), id.size());
   const std::string_view name = id.substr(0, colon);
   const std::string ordinal(id.substr(colon));
-  const bool is_number = id.find_first_not_of("0123456789-") == std::string_view::npos;
+  const bool is_number =
+      !id.empty() && id.find_first_not_of("0123456789-") == std::string_view::npos;
   if (is_number && !id.starts_with('-')) {
     return fmt::format("did you mean 'amd:{0}' or 'nvidia:{0}'?", id);
   }

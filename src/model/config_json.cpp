@@ -308,11 +308,11 @@ void read_fields(ConfigReader config, ModelSummary& summary) {
     summary.key_length = *plain + *rotated;  // MiniCPM3, PLM: decompressed keys
   }
   const bool is_encoder = rule != nullptr && rule->kind == CacheKind::nothing;
-  const bool decodes = is_encoder && config.is_true("is_decoder");
-  if (decodes && summary.heads.empty()) summary.missing_keys.emplace_back("num_attention_heads");
+  summary.is_decoder = config.is_true("is_decoder");
+  if (is_encoder && summary.is_decoder && summary.heads.empty())
+    summary.missing_keys.emplace_back("num_attention_heads");
   complete(summary, {"num_hidden_layers", "num_attention_heads", "head_dim"});
   CacheFacts facts = read_config_caches(config, summary);
-  facts.is_decoder_of_encoder = decodes;
   read_whole_layers(config, usual, summary, facts);
   set_caches(summary, facts);
 }

@@ -21,32 +21,32 @@ ConfigReader::ConfigReader(const Json& whole, ModelSummary& summary)
   }
 }
 
-const ConfigReader::Json* ConfigReader::find(Names names) const {
+ConfigReader::Named ConfigReader::find_named(Names names) const {
   for (const Json* part : {language_, &whole_}) {
     if (part == nullptr) continue;
     for (const char* name : names) {
       const auto found = part->find(name);
-      if (found != part->end() && !found->is_null()) return &*found;
+      if (found != part->end() && !found->is_null()) return {name, &*found};
     }
   }
-  return nullptr;
+  return {};
 }
 
 std::optional<std::uint64_t> ConfigReader::count(Names names, std::uint64_t most) {
-  const Json* value = find(names);
+  const auto [name, value] = find_named(names);
   if (value == nullptr || !value->is_number()) return std::nullopt;
-  return believe(*names.begin(), *value, most);
+  return believe(name, *value, most);
 }
 
 std::vector<std::uint64_t> ConfigReader::per_layer(Names names) {
-  const Json* value = find(names);
+  const auto [name, value] = find_named(names);
   if (value == nullptr) return {};
   std::vector<std::uint64_t> counts;
   if (value->is_number()) {
-    if (const auto one = believe(*names.begin(), *value, most_count)) counts.push_back(*one);
+    if (const auto one = believe(name, *value, most_count)) counts.push_back(*one);
   } else if (value->is_array()) {
     for (const Json& element : *value) {
-      const auto one = believe(*names.begin(), element, most_count);
+      const auto one = believe(name, element, most_count);
       if (!one) return {};
       counts.push_back(*one);
     }

@@ -24,7 +24,7 @@ class ConfigReader {
 
   bool has_language_part() const noexcept { return language_ != nullptr; }
   /// The first of these fields that is there and not null; else null.
-  const Json* find(Names names) const;
+  const Json* find(Names names) const { return find_named(names).value; }
   std::optional<std::uint64_t> count(Names names, std::uint64_t most = most_count);
   /// One number for all layers, or an array with one for each.
   std::vector<std::uint64_t> per_layer(Names names);
@@ -39,6 +39,11 @@ class ConfigReader {
   const Json* find_in(const char* object, const char* name) const;
 
  private:
+  struct Named {
+    const char* name = nullptr;
+    const Json* value = nullptr;
+  };
+  Named find_named(Names names) const;
   std::optional<std::uint64_t> believe(const char* name, const Json& value, std::uint64_t most);
 
   const Json& whole_;

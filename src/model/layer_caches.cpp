@@ -250,7 +250,7 @@ void set_caches(ModelSummary& summary, const CacheFacts& facts) {
     return;
   }
   const CacheRule* rule = find_cache_rule(summary.architecture.value_or(""));
-  if (facts.is_decoder_of_encoder) rule = nullptr;
+  if (summary.is_decoder && rule != nullptr && rule->kind == CacheKind::nothing) rule = nullptr;
   Caches(summary, facts, rule).set();
 }
 

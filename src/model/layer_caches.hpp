@@ -40,7 +40,6 @@ struct CacheFacts {
   std::uint64_t shared_layers = 0;  ///< the last ones, which use the caches of others
   std::uint64_t share_period = 0;   ///< in such a group the others may use the first layer's cache
   LayerLoops loops;
-  bool is_decoder_of_encoder = false;  ///< it decodes with the layers of an encoder (BERT)
   bool attends_to_encoder = false;   ///< its layers keep keys and values of an encoder's output too
   std::uint64_t predict_layers = 0;  ///< the last ones, of multi-token prediction
   std::optional<std::uint64_t> indexer_length;  ///< elements of the indexer's key

@@ -24,9 +24,7 @@ bool has_layer_embeddings(const ModelSummary& summary) {
 // They compute all tokens at once and end with the last activations.
 bool is_encoder(const ModelSummary& summary) {
   const std::string name = summary.architecture.value_or("");
-  const bool decodes =
-      std::ranges::any_of(summary.caches, [](const LayerCache& cache) { return cache.heads > 0; });
-  if (decodes) return false;
+  if (summary.is_decoder) return false;
   return name.find("bert") != std::string::npos || name == "gemma-embedding";
 }
 

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <optional>
+#include <cstddef>
+#include <exception>
+#include <span>
 #include <string>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/timeline_scope.hpp"
 #include "model/parts.hpp"
 

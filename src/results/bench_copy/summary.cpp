@@ -160,6 +160,10 @@ std::string measured_text(const BenchCopyOutcome& outcome) {
                      devices_text(outcome), format_duration(outcome.wall_time_s));
 }
 
+bool is_measured_twice(const report::Comparison& one) {
+  return one.before.samples > 0 && one.after.samples > 0;
+}
+
 std::string slower_text(const report::RunComparison& compared) {
   std::size_t slower = 0;
   const report::Comparison* worst = nullptr;
@@ -169,8 +173,9 @@ std::string slower_text(const report::RunComparison& compared) {
     if (worst == nullptr || one.times.change > worst->times.change) worst = &one;
   }
   if (worst == nullptr) return {};
+  const auto all = std::ranges::count_if(compared.comparisons, is_measured_twice);
   return fmt::format("{} of {} slower than the baseline: {}{} takes {} longer", slower,
-                     base::count_of(compared.comparisons.size(), "measurement"),
+                     base::count_of(static_cast<std::size_t>(all), "measurement"),
                      slower > 1 ? "most of all " : "", worst->id,
                      format_share(worst->times.change));
 }
@@ -187,9 +192,10 @@ std::string ambiguous_text(const report::RunComparison& compared) {
 
 // "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
 std::string missing_text(const report::RunComparison& compared) {
-  const auto common = static_cast<std::size_t>(std::ranges::count_if(
-      compared.comparisons,
-      [&compared](const report::Comparison& one) { return !compared.is_missing(one.id); }));
+  const auto common = static_cast<std::size_t>(
+      std::ranges::count_if(compared.comparisons, [&compared](const report::Comparison& one) {
+        return !compared.is_missing(one.id) && is_measured_twice(one);
+      }));
   const std::size_t in_old = compared.missing_in_old.size();
   const std::size_t in_new = compared.missing_in_new.size();
   std::string text;

@@ -349,7 +349,9 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const std::string what =
       logits.repeats ? figures + "; all layers are right"
                      : "a prompt at once and token by token give other logits; " + figures;
-  return report::failure_line(fmt::format("wrong: {} on {}: {}", name, on, what));
+  return report::failure_line(fmt::format("wrong: {} on {}: {}{}", name,
+                                          prove.replicas.empty() ? on : prove.replicas_text(false),
+                                          what, right_end(prove)));
 }
 
 std::vector<report::Line> prove_lines(const ProveOutcome& prove) {

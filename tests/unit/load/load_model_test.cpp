@@ -219,7 +219,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache that cannot be plann
         ErrorCode::invalid_argument);
   chosen.arenas.clear();  // the small model does not describe its layers
   CHECK(code_of([&] { static_cast<void>(load_model(model, device, chosen)); }) ==
-        ErrorCode::not_found);
+        ErrorCode::input_failed);  // config.json is missing
   CHECK(observer.begun.empty());
 }
 

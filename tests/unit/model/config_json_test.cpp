@@ -173,6 +173,7 @@ TEST_CASE("config.json: what cannot be used is a warning and no failure") {
   says("[1]", "not a JSON object");
   says("{\"a\": \"\xff\"}", "a string is not valid UTF-8");
   says(R"({"num_hidden_layers": 1.5})", "not a whole number");
+  says(R"({"model_max_length": 1e30})", "model_max_length in config.json is not a whole number");
   says(R"({"num_hidden_layers": -3})", "out of range");
   says(R"({"num_hidden_layers": 18446744073709551615})", "out of range");
   says("{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", "too deeply");

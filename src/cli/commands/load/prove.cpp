@@ -187,7 +187,10 @@ void run_prove(const LoadedModel& model, const ProveRequest& request, const Canc
   } catch (const Error& error) {
     outcome.is_interrupted = error.code() == ErrorCode::cancelled;
     const bool has_some = !outcome.result.layers.empty() || !outcome.replicas.empty();
-    if (outcome.is_interrupted && has_some) kept = std::move(outcome);
+    const bool has_wrong = std::ranges::any_of(
+        outcome.replicas, [](const auto& replica) { return !replica.result.is_right(); });
+    if (has_wrong) outcome.choose_result();  // stays the result, whatever failed after it
+    if (has_wrong || (outcome.is_interrupted && has_some)) kept = std::move(outcome);
     throw;
   }
   outcome.choose_result();

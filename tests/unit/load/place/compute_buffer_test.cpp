@@ -251,6 +251,13 @@ TEST_CASE("compute buffers: encoders have no logits and look at no more than the
     other.architecture = name;
     CHECK(mib_of(other, 8192, scores) == 16.0);
   }
+  // Of an encoder without a rule only a bound of its cache is known.
+  ModelSummary unlisted = summary;
+  unlisted.architecture = "albert";
+  unlisted.caches.assign(12, LayerCache{12, 32, 32});
+  CHECK(mib_of(unlisted, 8192, scores) == 16.0);
+  unlisted.is_decoder = true;
+  CHECK(mib_of(unlisted, 8192, scores) != 16.0);
   ModelSummary decoder = summary;
   for (const char* name : {"llama", "llada"}) {  // a diffusion model has logits
     decoder.architecture = name;

@@ -126,8 +126,8 @@ TEST_CASE_FIXTURE(PlaceFixture, "place: without a context size there is a plan b
   CHECK_FALSE(fit.has_value());
   CHECK(test::code_of([&] { load::place_model(model, {}, {}, {}, plan, fit); }) ==
         ErrorCode::invalid_argument);
-  // This format has no metadata from which a cache could be sized.
+  // This format has its metadata in a config.json, which is missing.
   CHECK(test::code_of([&] {
           load::place_model(model, devices, {}, {16, {}}, plan, fit);
-        }) == ErrorCode::not_found);
+        }) == ErrorCode::input_failed);
 }
