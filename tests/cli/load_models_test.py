@@ -178,14 +178,15 @@ class Models(CliTest):
             self.assertIn(f"Model {name}\n", result.stdout)
 
     def test_the_share_of_the_limit_where_names_leave_room(self):
-        # A load of 1 GiB and more is compared with the limit.
+        # A load of 1 GiB and more is compared with the limit: here the link, from a disk too.
         names = ["g.safetensors", "a-name-of-more-than-20-letters.safetensors"]
         for name in names:
             write_safetensors(self.folder / name, {}, sparse_bytes=1 << 30)
-        _, rows = self.table(self.folder / names[0], self.a)
+        gpu = {"device": "nvidia:0", "environment": fake_cuda()}
+        _, rows = self.table(self.folder / names[0], self.a, **gpu)
         self.assertEqual(rows["Model"][4], "Limit")
         self.assertRegex(rows["g.safetensors"][4], r"^\d+ %$")
-        _, rows = self.table(self.folder / names[1], self.a)
+        _, rows = self.table(self.folder / names[1], self.a, **gpu)
         self.assertEqual(rows["Model"], ["Status", "Size", "Time", "Rate", "Digest"])
         self.assertEqual(len(rows), 3)
 
