@@ -246,21 +246,6 @@ class Repeat(CliTest):
                          "WRONG DATA in 1 of 1 measurement in the new run")
         self.assertEqual(self.cases, [(name, ["failure"])])
 
-    def test_a_rendered_document_has_the_table_of_its_run(self):
-        def with_csv(name, *words):
-            path = self.folder / name
-            result = run(*words, "--export", f"json={path}.json", "--export", f"csv={path}.csv")
-            self.assertEqual(result.returncode, 0, result.stderr)
-            rendered = run("report", "render", f"{path}.json", "--format", "csv").stdout
-            self.assertEqual(rendered, path.with_suffix(".csv").read_text(encoding="utf-8"))
-            return f"{path}.json"
-
-        old = with_csv("old", *H2D, "--device", "cpu")
-        with_csv("repeated", *H2D, "--device", "cpu", "--repeat", "2")
-        with_csv("kernel", "run-kernel", "fill", "--device", "cpu", "--dtype", "f32", "--size",
-                 "64KiB", "--samples", "9")
-        with_csv("compared", "report", "compare", old, old)
-
     def test_a_failure_of_the_other_program_names_it(self):
         script = self.folder / "hiptool-old"
         script.write_text("#!/bin/sh\n" f"exec {program.PROGRAM} \"$@\" --device=nvidia:7\n",

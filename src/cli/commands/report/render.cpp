@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/report/report.hpp"
-#include "report/document.hpp"
 #include "report/matrix.hpp"
 #include "report/shown.hpp"
 #include "results/load/table.hpp"
@@ -11,15 +10,6 @@ namespace {
 // The main result of a run, for CSV.
 std::vector<report::Table> main_table(const report::Report& report) {
   if (!report.models.empty()) return {results::load_table(report.document)};
-  // Those that the run itself writes to CSV; of a check that is a table of stages.
-  for (const char* name : {"measurements", "comparisons"}) {
-    report::Array values = report::elements(report::member(report.document, name));
-    std::erase_if(values, [](const report::Value& value) {
-      return std::get_if<report::Object>(&value.data()) == nullptr;
-    });
-    const bool is_main = !values.empty() && report.run.command != "check";
-    if (is_main) return {report::table_of_objects(values)};
-  }
   for (const char* name :
        {"measurements", "cells", "results", "kernels", "checks", "groups", "devices"}) {
     for (const report::Table& table : report.tables) {
