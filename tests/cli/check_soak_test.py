@@ -107,8 +107,8 @@ class Soak(Check):
         process = program.start(
             *small("soak"), "--duration", "1h", "--format", "json",
             environment=fakes(FAKE_NVML_COUNTERS=str(begun), FAKE_CUDA_GROWTH="begun",
-                              FAKE_CUDA_GROWS=f"1:{self.BEGIN}"))
-        program.wait_until(begun.exists, "the soak")
+                              FAKE_CUDA_GROWS="1:hiptool_gemm_f32", FAKE_CUDA_GROWS_AT="1:12"))
+        program.wait_until(begun.exists, "a round of products in the soak")
         process.send_signal(program.signal.SIGINT)
         out, errors = process.communicate(timeout=program.GUARD_S)
         self.assertEqual(process.returncode, 130, errors)
@@ -118,8 +118,8 @@ class Soak(Check):
         measured = [one for one in document["measurements"]
                     if (one["destination"], one["load"]) == ("nvidia:1", "products")]
         self.assertEqual(len(measured), 1)
-        self.assertGreater(measured[0]["runs"], 0)
-        self.assertGreater(measured[0]["flops_per_s"], 0)
+        self.assertGreater(measured[0]["runs"], 0, measured[0])
+        self.assertGreater(measured[0]["flops_per_s"], 0, measured[0])
         self.assertRegex(measured[0]["reason"], "interrupted after")
 
     def test_an_interrupt_in_every_format(self):

@@ -61,12 +61,15 @@ std::uint64_t number_of(const char* variable, int device) {
   return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
 }
 
-/// How many launches of the kernel, or of all, this is on the device; from 1 on.
-std::uint64_t count_launch(const std::string& kernel, int device) {
+/// Whether the variable NAME means this launch: it names the kernel, and NAME_AT the number of the
+/// launch, from 1 on, if that is set.
+bool is_meant(const std::string& name, const std::string& kernel, int device) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, int>, std::uint64_t> counts;
+  if (fault_of(name.c_str(), device) != kernel) return false;
+  const std::uint64_t at = number_of((name + "_AT").c_str(), device);
   const std::lock_guard lock(mutex);
-  return ++counts[{kernel, device}];
+  return at == 0 || ++counts[{name, device}] == at;
 }
 
 /// Whether the time of FAKE_CUDA_SLOW_AFTER is over; always if it is not set.
@@ -101,11 +104,9 @@ bool is_idle(const std::string& kernel, CUstream stream) {
 CUresult after_launch(const std::string& kernel, CUstream stream, void** arguments) {
   constexpr std::intptr_t ever_ms = 24 * 3600 * 1000;
   const int device = device_of(stream);
-  if (fault_of("FAKE_CUDA_GROWS", device) == kernel) grow_counters();
+  if (is_meant("FAKE_CUDA_GROWS", kernel, device)) grow_counters();
   if (fault_of("FAKE_CUDA_HANG", device) == kernel) return queue_wait(stream, ever_ms);
-  const std::uint64_t flaky_at = number_of("FAKE_CUDA_FLAKY_AT", device);
-  if (fault_of("FAKE_CUDA_FLAKY", device) == kernel && arguments != nullptr &&
-      (flaky_at == 0 || count_launch(kernel, device) == flaky_at)) {
+  if (arguments != nullptr && is_meant("FAKE_CUDA_FLAKY", kernel, device)) {
     return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, &flip_bit,
                          *static_cast<void**>(arguments[0]));
   }

@@ -3,15 +3,14 @@
 ///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
 ///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
 ///   FAKE_CUDA_SLOW_AFTER=1:2:KERNEL  only from 2 s after the first launch of KERNEL on
-///   FAKE_CUDA_FLAKY=1:KERNEL     a launch of KERNEL leaves one bit wrong in word 1000 of the
-///   memory
-///                                that its first argument points to
+///   FAKE_CUDA_FLAKY=1:KERNEL     a launch of KERNEL leaves one bit wrong in word 1000 of memory
+///                                to which its first argument points
 ///   FAKE_CUDA_FLAKY_AT=1:300     only launch 300 of it on device 1 does
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
 ///   FAKE_CUDA_IDLE=1:KERNEL      a launch of KERNEL does nothing
-///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to the
-///   file
+///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to
 ///                                FAKE_NVML_COUNTERS, from which the fake of NVML takes counters
+///   FAKE_CUDA_GROWS_AT=1:12      launch 12 of it does
 ///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1; *: none reaches another
 ///   FAKE_CUDA_NAME=TEXT          the name of all devices, which then are of one kind
 /// Faults of products with weights; matrices count in the order of their first use, 7 in a layer:
