@@ -5,6 +5,7 @@
 ///
 /// Usage: load_bench [OPTIONS] [DEVICE [FILE]], see `load_bench --help`.
 #include <getopt.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "load/read/read_trial.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/verify/verification.hpp"
 #include "model_writer/model_writer.hpp"
@@ -41,6 +43,7 @@ constexpr const char* usage =
     "load_bench [OPTIONS] [DEVICE [FILE]]; without FILE a model of 256 MiB is made\n"
     "  --readers N --slots N --slot-bytes SIZE --parts N --streams N   the ring; 0: chosen\n"
     "  --io automatic|buffered|direct --depth N --request SIZE --direct-request SIZE\n"
+    "  --way parallel|serial|buffered   of a file that is not cached, without a trial\n"
     "  --regions N        parallel regions of the file; 0: the loader chooses\n"
     "  --verify none|full|fast --verify-threads N\n"
     "  --cold               evict the file before each load and each read\n"
@@ -53,6 +56,7 @@ struct Settings {
   std::string device = "cpu";
   std::string file;
   TransferOptions loader;
+  std::optional<ReadWay> way;
   std::string verify = "none";
   std::uint32_t verify_threads = 0;  // during the load; 0: half of the cores
   bool cold = false;
@@ -73,6 +77,13 @@ ReadMode read_mode(const std::string& text) {
   throw std::invalid_argument("--io " + text);
 }
 
+ReadWay read_way(const std::string& text) {
+  if (text == "parallel") return ReadWay::parallel;
+  if (text == "serial") return ReadWay::serial;
+  if (text == "buffered") return ReadWay::buffered;
+  throw std::invalid_argument("--way " + text);
+}
+
 Settings parse(int argc, char** argv) {
   Settings settings;
   const std::vector<option> options{
@@ -88,7 +99,7 @@ Settings parse(int argc, char** argv) {
       {"stage", 0, nullptr, 'S'},       {"probe-first", 0, nullptr, 'F'},
       {"fresh-arena", 0, nullptr, 'A'}, {"repeat", 1, nullptr, 'n'},
       {"json", 0, nullptr, 'j'},        {"help", 0, nullptr, 'h'},
-      {nullptr, 0, nullptr, 0}};
+      {"way", 1, nullptr, 'W'},         {nullptr, 0, nullptr, 0}};
   const auto number = [] { return static_cast<std::uint32_t>(std::stoul(optarg)); };
   for (int letter = 0; (letter = getopt_long(argc, argv, "", options.data(), nullptr)) != -1;) {
     switch (letter) {
@@ -101,6 +112,7 @@ Settings parse(int argc, char** argv) {
       case 'd': settings.loader.read.depth = number(); break;
       case 'q': settings.loader.read.request_bytes = parse_size(optarg); break;
       case 'Q': settings.loader.read.direct_request_bytes = parse_size(optarg); break;
+      case 'W': settings.way = read_way(optarg); break;
       case 'w': settings.loader.regions = number(); break;
       case 'v': settings.verify = optarg; break;
       case 'V': settings.verify_threads = number(); break;
@@ -152,6 +164,7 @@ class Bench {
 
   Figures run() {
     Figures figures;
+    if (settings_.way) force_way(*settings_.way);
     if (!settings_.cold) bench::warm(settings_.file);
     const auto start = Clock::now();
     system::cached_bytes(settings_.file);
@@ -169,6 +182,13 @@ class Bench {
   }
 
  private:
+  // Without rates of the others none of them is tried.
+  void force_way(ReadWay way) const {
+    struct stat status {};
+    if (stat(settings_.file.c_str(), &status) != 0) throw std::runtime_error("stat");
+    KnownReadRates::of_process().keep(status.st_dev, {way, {}});
+  }
+
   void make_loader(Figures& figures) {
     loader_.reset();
     loader_ = std::make_unique<Transfer>(model_, plan_, settings_.loader);

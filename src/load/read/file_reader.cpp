@@ -2,6 +2,7 @@
 #include "load/read/file_reader.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -59,13 +60,11 @@ void spread(std::span<const ReadPart> extent, std::uint64_t offset,
 }  // namespace
 
 FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint32_t readers,
-                 std::uint64_t trial_bytes)
+                 std::uint64_t trial_bytes, KnownReadRates& known)
     : options_(options),
       parts_(model.files().begin(), model.files().end()),
-      depth_(choose_depth(options, readers)) {
-  if (options_.mode == ReadMode::automatic && model.file_bytes() / 16 >= trial_bytes) {
-    trial_.emplace(trial_bytes);
-  }
+      depth_(choose_depth(options, readers)),
+      known_(known) {
   for (std::uint32_t i = 0; i < parts_.size(); ++i) {
     Entry& entry = files_.emplace_back(base::File::open(parts_[i].path));
     // Doubles the kernel's read-ahead; a cached file is not touched.
@@ -80,6 +79,21 @@ FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint32
   }
   set_read_ahead(false);
   check_unchanged();
+  if (options_.mode == ReadMode::automatic && !files_.empty()) begin_trial(trial_bytes);
+}
+
+void FileSet::begin_trial(std::uint64_t trial_bytes) {
+  struct stat status {};
+  if (fstat(files_.front().buffered.descriptor(), &status) != 0) return;
+  file_system_ = status.st_dev;
+  const std::optional<ReadRates> known = known_.find(file_system_);
+  const std::uint64_t size_bytes = uncached_bytes();
+  if (size_bytes == 0) return;
+  if (size_bytes / 32 >= trial_bytes) {
+    trial_.emplace(std::clamp(size_bytes / 64, trial_bytes, 4 * trial_bytes), known);
+  } else if (known) {
+    trial_.emplace(UINT64_MAX, known);
+  }
 }
 
 const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offset,
@@ -91,14 +105,19 @@ const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offse
   return entry.cached->holds({offset, size_bytes}) ? nullptr : &entry.direct;
 }
 
+std::uint64_t FileSet::uncached_bytes() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    bytes += parts_[i].size_bytes;
+    if (files_[i].cached) bytes -= files_[i].cached->cached_bytes();
+  }
+  return bytes;
+}
+
 bool FileSet::is_cold() const {
   std::uint64_t size_bytes = 0;
-  std::uint64_t cached_bytes = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    size_bytes += parts_[i].size_bytes;
-    if (files_[i].cached) cached_bytes += files_[i].cached->cached_bytes();
-  }
-  return cached_bytes < size_bytes / 2;
+  for (const ModelPart& part : parts_) size_bytes += part.size_bytes;
+  return uncached_bytes() > size_bytes / 2;
 }
 
 std::uint32_t FileSet::choose_regions() const {
@@ -115,9 +134,9 @@ void FileSet::set_read_ahead(bool is_on) {
   }
 }
 
-PathTrial::Turn FileSet::choose_path() {
-  const PathTrial::Turn turn = trial_ ? trial_->choose() : PathTrial::Turn();
-  const bool is_buffered = turn.path == PathTrial::Path::buffered;
+ReadTrial::Turn FileSet::choose_way() {
+  const ReadTrial::Turn turn = trial_ ? trial_->choose() : ReadTrial::Turn();
+  const bool is_buffered = turn.way == ReadWay::buffered;
   // A slower thread may undo it; the next extent puts that right.
   if (reads_ahead_.load(std::memory_order_relaxed) != is_buffered) set_read_ahead(is_buffered);
   return turn;
@@ -153,7 +172,10 @@ void FileSet::report(LoadStatistics& statistics) const {
   statistics.direct_engine = engine != nullptr && statistics.direct_bytes > 0 ? engine : "";
   const std::lock_guard lock(mutex_);
   statistics.read_notes.assign(notes_.begin(), notes_.end());
-  if (trial_ && trial_->decision()) statistics.read_notes.push_back(trial_->text());
+  const std::optional<ReadRates> rates = trial_ ? trial_->decision() : std::nullopt;
+  if (!rates) return;
+  known_.keep(file_system_, *rates);
+  statistics.read_notes.push_back(trial_->text());
 }
 
 FileReader::FileReader(FileSet& files, std::function<void()> check,
@@ -168,10 +190,10 @@ void FileReader::read(std::span<const ReadPart> parts, const OnBytes& on_bytes) 
     const std::uint64_t size_bytes = end_of(extent.back()) - begin_of(extent);
     const DirectFile* direct =
         files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
-    PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
-    const auto turn = trial != nullptr ? files_.choose_path() : PathTrial::Turn();
-    if (turn.path == PathTrial::Path::buffered) direct = nullptr;
-    if (direct == nullptr || !read_directly(*direct, extent)) {
+    ReadTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
+    const auto turn = trial != nullptr ? files_.choose_way() : ReadTrial::Turn();
+    if (turn.way == ReadWay::buffered) direct = nullptr;
+    if (direct == nullptr || !read_directly(*direct, extent, turn.way)) {
       read_buffered(extent, on_bytes);
     } else if (on_bytes) {
       for (const ReadPart& part : extent) on_bytes(part, 0, part.destination.size());
@@ -204,13 +226,17 @@ void FileReader::read_buffered(std::span<const ReadPart> extent, const OnBytes& 
   files_.count(total, 0);
 }
 
-bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPart> extent) {
+bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPart> extent,
+                               ReadWay way) {
   const std::uint64_t alignment = direct.alignment_bytes();
   const std::uint64_t end = end_of(extent.back());
   const std::uint64_t begin = begin_of(extent) / alignment * alignment;
   const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
   const DirectReader::Range range{direct.descriptor(), {begin, aligned_end - begin}, end};
-  const DirectResult result = engine().read(
+  DirectReader& reader =
+      way == ReadWay::serial ? static_cast<DirectReader&>(files_.large_reader()) : engine();
+  if (way == ReadWay::serial) files_.set_engine(reader.name());
+  const DirectResult result = reader.read(
       range,
       [&](std::uint64_t offset, std::span<const std::byte> bytes) {
         spread(extent, offset, bytes);

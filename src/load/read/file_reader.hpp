@@ -19,7 +19,8 @@
 #include "load/read/cached_extents.hpp"
 #include "load/read/direct_file.hpp"
 #include "load/read/direct_reader.hpp"
-#include "load/read/path_trial.hpp"
+#include "load/read/large_reader.hpp"
+#include "load/read/read_trial.hpp"
 
 namespace hiptool::load {
 
@@ -34,11 +35,13 @@ struct ReadPart {
 class FileSet {
  public:
   /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
-  /// Where files of at least sixteen times `trial_bytes` are to be read the better way, both ways
-  /// are tried in windows of this many bytes; smaller files are read directly, because a window of
-  /// a few reads for each thread says nothing. `readers` share what is in flight.
+  /// Where at least 32 times `trial_bytes` that are not cached are to be read the best way, all
+  /// ways are tried in windows of this many bytes, or up to four times as many; fewer are read as
+  /// earlier loads found best on that file system, else past the cache by all readers, because the
+  /// trial would cost more than it gains. `readers` share what is in flight.
   FileSet(const ModelFile& model, const ReadOptions& options, std::uint32_t readers = 1,
-          std::uint64_t trial_bytes = 512u << 20);
+          std::uint64_t trial_bytes = 64u << 20,
+          KnownReadRates& known = KnownReadRates::of_process());
 
   const ReadOptions& options() const noexcept { return options_; }
   const base::File& file(std::uint32_t index) const { return files_[index].buffered; }
@@ -56,10 +59,13 @@ class FileSet {
   std::uint32_t choose_regions() const;
 
   /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.
-  PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
+  ReadTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
 
   /// What the trial chooses for the next extent, with the kernel's read-ahead on or off for it.
-  PathTrial::Turn choose_path();
+  ReadTrial::Turn choose_way();
+
+  /// For the extents that are to be read in large requests, of all readers together.
+  LargeReader& large_reader() noexcept { return large_reader_; }
 
   /// Direct requests that each reader keeps in flight.
   std::uint32_t depth() const noexcept { return depth_; }
@@ -75,12 +81,15 @@ class FileSet {
   /// Throws Error(input_failed) if a file is not what it was when it was parsed.
   void check_unchanged() const;
 
-  /// Fills in what is known about reading.
+  /// Fills in what is known about reading, and keeps what a trial found for later loads.
   void report(LoadStatistics& statistics) const;
 
  private:
+  /// Bytes of all files that were not cached; where nobody looked, all.
+  std::uint64_t uncached_bytes() const;
   /// Whether less than half of all files was cached.
   bool is_cold() const;
+  void begin_trial(std::uint64_t trial_bytes);
   /// Of all files that can be read directly. What of them is cached is read without read-ahead,
   /// which would bring the neighbours through the cache too, whatever was chosen for those.
   void set_read_ahead(bool is_on);
@@ -97,7 +106,10 @@ class FileSet {
   std::vector<ModelPart> parts_;
   std::deque<Entry> files_;  // entries cannot move
   std::uint32_t depth_ = 1;
-  std::optional<PathTrial> trial_;
+  KnownReadRates& known_;
+  std::uint64_t file_system_ = 0;  // stat(2)'s st_dev of the first file
+  std::optional<ReadTrial> trial_;
+  LargeReader large_reader_;
   std::atomic<bool> reads_ahead_{false};
   std::atomic<std::uint64_t> buffered_bytes_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
@@ -126,7 +138,7 @@ class FileReader {
 
  private:
   void read_buffered(std::span<const ReadPart> extent, const OnBytes& on_bytes);
-  bool read_directly(const DirectFile& direct, std::span<const ReadPart> extent);
+  bool read_directly(const DirectFile& direct, std::span<const ReadPart> extent, ReadWay way);
   DirectReader& engine();
 
   FileSet& files_;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "load/read/large_reader.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace hiptool;
+using load::LargeReader;
+
+namespace {
+
+constexpr std::uint64_t block_bytes = 64u << 10;
+
+// A file of odd length and a plain descriptor, which cares for no alignment.
+struct LargeReaderFixture {
+  test::TemporaryFolder folder;
+  std::vector<std::byte> contents = test::random_bytes(1'000'003, 3);
+  std::filesystem::path path = folder.path() / "file";
+  int descriptor = -1;
+
+  LargeReaderFixture() {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(contents.data()),
+               static_cast<std::streamsize>(contents.size()));
+    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  ~LargeReaderFixture() { close(descriptor); }
+
+  LargeReader::Range range(std::uint64_t offset, std::uint64_t size_bytes) const {
+    return {descriptor, {offset, size_bytes}, offset + size_bytes};
+  }
+
+  // Whether the range arrives whole.
+  bool is_right(LargeReader& reader, std::uint64_t offset, std::uint64_t size_bytes) const {
+    std::vector<std::byte> got(size_bytes);
+    const auto result = reader.read(
+        range(offset, size_bytes),
+        [&](std::uint64_t at, std::span<const std::byte> bytes) {
+          std::memcpy(got.data() + (at - offset), bytes.data(), bytes.size());
+        },
+        [] {});
+    return result.error == 0 && result.reached_wanted &&
+           std::memcmp(got.data(), contents.data() + offset, size_bytes) == 0;
+  }
+
+  // Bytes that this process has asked the system for, from now on.
+  static std::uint64_t requested_bytes() {
+    std::ifstream io("/proc/thread-self/io");
+    std::string name;
+    std::uint64_t value = 0;
+    io >> name >> value;
+    return name == "rchar:" ? value : 0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: every range arrives, up to the file's end") {
+  LargeReader reader(block_bytes, 2);
+  CHECK(is_right(reader, 0, 1'000'003));
+  CHECK(is_right(reader, 999'000, 1'003));
+  CHECK(is_right(reader, block_bytes - 1, 2));
+  CHECK(is_right(reader, block_bytes, block_bytes));
+  CHECK(is_right(reader, 5, 0));
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: a block is read once for all who want it") {
+  LargeReader reader(block_bytes, 4);
+  const std::uint64_t before = requested_bytes();
+  if (before == 0) return test::skip_case("the kernel does not count reads of a thread");
+  CHECK_FALSE(reader.holds(range(0, 100)));
+  CHECK(is_right(reader, 0, 100));
+  const std::uint64_t first = requested_bytes();
+  CHECK(first - before >= block_bytes);
+  CHECK(reader.holds(range(0, block_bytes)));
+  CHECK_FALSE(reader.holds(range(0, block_bytes + 1)));
+  for (std::uint64_t at = 100; at < block_bytes; at += 1000) {
+    CHECK(is_right(reader, at, std::min<std::uint64_t>(1000, block_bytes - at)));
+  }
+  CHECK(requested_bytes() - first < block_bytes);
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: a block that was taken makes room first") {
+  LargeReader reader(block_bytes, 2);
+  CHECK(is_right(reader, 0, 100));
+  CHECK(is_right(reader, block_bytes, block_bytes));      // used later, but whole
+  CHECK(is_right(reader, 2 * block_bytes, block_bytes));  // in its place
+  CHECK(reader.holds(range(0, block_bytes)));
+  CHECK_FALSE(reader.holds(range(block_bytes, 1)));
+  CHECK(is_right(reader, 3 * block_bytes, 1));
+  CHECK(reader.holds(range(0, block_bytes)));
+  CHECK(is_right(reader, 4 * block_bytes, 1));  // none is whole: the one unused for longest
+  CHECK_FALSE(reader.holds(range(0, 1)));
+  CHECK(reader.holds(range(3 * block_bytes, 1)));
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: threads in any order, more than blocks") {
+  LargeReader reader(block_bytes, 2);
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<int> wrong{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (std::uint64_t at = next.fetch_add(9'973); at < contents.size();
+           at = next.fetch_add(9'973)) {
+        const std::uint64_t begin = contents.size() - 1 - at;  // from the end to the start
+        const std::uint64_t size_bytes = std::min<std::uint64_t>(9'973, contents.size() - begin);
+        if (!is_right(reader, begin, size_bytes)) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: the end of a file and errors have a place") {
+  LargeReader reader(block_bytes, 2);
+  std::uint64_t got_bytes = 0;
+  const auto count = [&](std::uint64_t, std::span<const std::byte> bytes) {
+    got_bytes += bytes.size();
+  };
+  auto result = reader.read(range(990'000, 20'000), count, [] {});
+  CHECK_FALSE(result.reached_wanted);
+  CHECK(result.error == 0);
+  CHECK(result.read_end == 1'000'003);
+  CHECK(got_bytes == 10'003);
+  LargeReader::Range bad = range(block_bytes, 10);
+  bad.descriptor = -1;
+  result = LargeReader(block_bytes, 1).read(bad, count, [] {});
+  CHECK(result.error == EBADF);
+  CHECK(result.read_end == block_bytes);
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: an exception of a caller frees its block") {
+  LargeReader reader(block_bytes, 1);
+  const auto refuse = [](std::uint64_t, std::span<const std::byte>) {
+    throw std::runtime_error("no");
+  };
+  CHECK_THROWS(reader.read(range(0, 10), refuse, [] {}));
+  CHECK_THROWS(reader.read(
+      range(0, 10), [](auto, auto) {}, [] { throw std::runtime_error("ended"); }));
+  CHECK(is_right(reader, 3 * block_bytes, 1000));
+}
