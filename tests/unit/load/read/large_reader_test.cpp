@@ -19,7 +19,7 @@ using load::LargeReader;
 
 namespace {
 
-constexpr std::uint64_t block_bytes = 64u << 10;
+constexpr std::uint64_t small_block_bytes = 64u << 10;
 
 // A file of odd length and a plain descriptor, which cares for no alignment.
 struct LargeReaderFixture {
@@ -66,46 +66,46 @@ struct LargeReaderFixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: every range arrives, up to the file's end") {
-  LargeReader reader(block_bytes, 2);
+  LargeReader reader(small_block_bytes, 2);
   CHECK(is_right(reader, 0, 1'000'003));
   CHECK(is_right(reader, 999'000, 1'003));
-  CHECK(is_right(reader, block_bytes - 1, 2));
-  CHECK(is_right(reader, block_bytes, block_bytes));
+  CHECK(is_right(reader, small_block_bytes - 1, 2));
+  CHECK(is_right(reader, small_block_bytes, small_block_bytes));
   CHECK(is_right(reader, 5, 0));
 }
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: a block is read once for all who want it") {
-  LargeReader reader(block_bytes, 4);
+  LargeReader reader(small_block_bytes, 4);
   const std::uint64_t before = requested_bytes();
   if (before == 0) return test::skip_case("the kernel does not count reads of a thread");
   CHECK_FALSE(reader.holds(range(0, 100)));
   CHECK(is_right(reader, 0, 100));
   const std::uint64_t first = requested_bytes();
-  CHECK(first - before >= block_bytes);
-  CHECK(reader.holds(range(0, block_bytes)));
-  CHECK_FALSE(reader.holds(range(0, block_bytes + 1)));
-  for (std::uint64_t at = 100; at < block_bytes; at += 1000) {
-    CHECK(is_right(reader, at, std::min<std::uint64_t>(1000, block_bytes - at)));
+  CHECK(first - before >= small_block_bytes);
+  CHECK(reader.holds(range(0, small_block_bytes)));
+  CHECK_FALSE(reader.holds(range(0, small_block_bytes + 1)));
+  for (std::uint64_t at = 100; at < small_block_bytes; at += 1000) {
+    CHECK(is_right(reader, at, std::min<std::uint64_t>(1000, small_block_bytes - at)));
   }
-  CHECK(requested_bytes() - first < block_bytes);
+  CHECK(requested_bytes() - first < small_block_bytes);
 }
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: a block that was taken makes room first") {
-  LargeReader reader(block_bytes, 2);
+  LargeReader reader(small_block_bytes, 2);
   CHECK(is_right(reader, 0, 100));
-  CHECK(is_right(reader, block_bytes, block_bytes));      // used later, but whole
-  CHECK(is_right(reader, 2 * block_bytes, block_bytes));  // in its place
-  CHECK(reader.holds(range(0, block_bytes)));
-  CHECK_FALSE(reader.holds(range(block_bytes, 1)));
-  CHECK(is_right(reader, 3 * block_bytes, 1));
-  CHECK(reader.holds(range(0, block_bytes)));
-  CHECK(is_right(reader, 4 * block_bytes, 1));  // none is whole: the one unused for longest
+  CHECK(is_right(reader, small_block_bytes, small_block_bytes));      // used later, but whole
+  CHECK(is_right(reader, 2 * small_block_bytes, small_block_bytes));  // in its place
+  CHECK(reader.holds(range(0, small_block_bytes)));
+  CHECK_FALSE(reader.holds(range(small_block_bytes, 1)));
+  CHECK(is_right(reader, 3 * small_block_bytes, 1));
+  CHECK(reader.holds(range(0, small_block_bytes)));
+  CHECK(is_right(reader, 4 * small_block_bytes, 1));  // none is whole: the one unused for longest
   CHECK_FALSE(reader.holds(range(0, 1)));
-  CHECK(reader.holds(range(3 * block_bytes, 1)));
+  CHECK(reader.holds(range(3 * small_block_bytes, 1)));
 }
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: threads in any order, more than blocks") {
-  LargeReader reader(block_bytes, 2);
+  LargeReader reader(small_block_bytes, 2);
   std::atomic<std::uint64_t> next{0};
   std::atomic<int> wrong{0};
   std::vector<std::jthread> threads;
@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: threads in any order, more 
 }
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: the end of a file and errors have a place") {
-  LargeReader reader(block_bytes, 2);
+  LargeReader reader(small_block_bytes, 2);
   std::uint64_t got_bytes = 0;
   const auto count = [&](std::uint64_t, std::span<const std::byte> bytes) {
     got_bytes += bytes.size();
@@ -134,20 +134,20 @@ TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: the end of a file and error
   CHECK(result.error == 0);
   CHECK(result.read_end == 1'000'003);
   CHECK(got_bytes == 10'003);
-  LargeReader::Range bad = range(block_bytes, 10);
+  LargeReader::Range bad = range(small_block_bytes, 10);
   bad.descriptor = -1;
-  result = LargeReader(block_bytes, 1).read(bad, count, [] {});
+  result = LargeReader(small_block_bytes, 1).read(bad, count, [] {});
   CHECK(result.error == EBADF);
-  CHECK(result.read_end == block_bytes);
+  CHECK(result.read_end == small_block_bytes);
 }
 
 TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: an exception of a caller frees its block") {
-  LargeReader reader(block_bytes, 1);
+  LargeReader reader(small_block_bytes, 1);
   const auto refuse = [](std::uint64_t, std::span<const std::byte>) {
     throw std::runtime_error("no");
   };
   CHECK_THROWS(reader.read(range(0, 10), refuse, [] {}));
   CHECK_THROWS(reader.read(
       range(0, 10), [](auto, auto) {}, [] { throw std::runtime_error("ended"); }));
-  CHECK(is_right(reader, 3 * block_bytes, 1000));
+  CHECK(is_right(reader, 3 * small_block_bytes, 1000));
 }
