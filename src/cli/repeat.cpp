@@ -207,7 +207,6 @@ void add_measurements(const Program& program, report::Report& report) {
     values.push_back(report::pooled_value(program.documents[one.run], one));
     report.measurements.push_back(std::move(one.measured));
   }
-  report.csv_tables = {report::table_of_objects(values)};
   report.document.emplace_back("measurements", std::move(values));
 }
 

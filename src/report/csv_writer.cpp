@@ -8,6 +8,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "report/document.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 
@@ -109,8 +110,22 @@ void add_verdict(const Run& run, Table& table) {
 
 }  // namespace
 
+const Array* results_of(const Object& document) {
+  for (const char* name : {"measurements", "comparisons"}) {
+    const auto* values = std::get_if<Array>(&member(document, name).data());
+    if (values != nullptr) return values;
+  }
+  return nullptr;
+}
+
+Table table_of_csv(const Report& report) {
+  if (report.csv_tables) return one_table(*report.csv_tables);
+  const Array* results = results_of(report.document);
+  return results != nullptr ? table_of_objects(*results) : one_table(report.tables);
+}
+
 std::string to_csv(const Report& report) {
-  Table table = one_table(report.csv_tables ? *report.csv_tables : report.tables);
+  Table table = table_of_csv(report);
   add_verdict(report.run, table);
   std::string text;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {

@@ -37,8 +37,12 @@ class Spread {
         continue;
       }
       const std::string name = prefix + key;
-      const auto [place, is_new] = places_.emplace(name, table_.columns.size());
-      if (is_new) table_.columns.push_back({name, name});
+      auto place = places_.find(name);
+      if (place == places_.end()) {
+        if (table_.columns.size() == most_columns) continue;
+        place = places_.emplace(name, table_.columns.size()).first;
+        table_.columns.push_back({name, name});
+      }
       auto& row = table_.rows.back();
       if (row.size() <= place->second) row.resize(place->second + 1);
       row[place->second] = value;
@@ -396,9 +400,7 @@ std::vector<LoadedModel> read_models(const Object& document) {
 
 void set_measurements(Report& report, std::vector<Measurement> measurements) {
   report.measurements = std::move(measurements);
-  Array values = array_of(report.measurements, measurement_value);
-  report.csv_tables = {table_of_objects(values)};
-  report.document.emplace_back("measurements", std::move(values));
+  report.document.emplace_back("measurements", array_of(report.measurements, measurement_value));
 }
 
 void set_thresholds(Report& report, std::vector<ThresholdResult> thresholds) {
@@ -408,17 +410,17 @@ void set_thresholds(Report& report, std::vector<ThresholdResult> thresholds) {
 
 void set_comparisons(Report& report, std::vector<Comparison> comparisons) {
   report.comparisons = std::move(comparisons);
-  Array values = array_of(report.comparisons, comparison_value);
-  if (!report.csv_tables) report.csv_tables = {table_of_objects(values)};
-  report.document.emplace_back("comparisons", std::move(values));
+  report.document.emplace_back("comparisons", array_of(report.comparisons, comparison_value));
 }
 
 Table table_of_objects(const Array& objects) {
   Table table;
   Spread spread(table);
   for (const Value& one : objects) {
+    const auto* fields = std::get_if<Object>(&one.data());
+    if (fields == nullptr) continue;
     spread.start_row();
-    spread.add("", std::get<Object>(one.data()));
+    spread.add("", *fields);
   }
   for (auto& row : table.rows) row.resize(table.columns.size());
   return table;

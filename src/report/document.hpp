@@ -3,6 +3,9 @@
 /// documents of all commands, and read in one place. The keys are the ones that `hiptool.COMMAND/2`
 /// documents have.
 #pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/report.hpp"
@@ -40,15 +43,25 @@ std::vector<LoadedModel> read_models(const Object& document);
 /// its other faults and its warnings, each code once.
 std::vector<Check> checks_of_stages(const Array& stages);
 
-/// Makes these the measurements of the report, of its document and of its CSV.
+/// Makes these the measurements, thresholds or comparisons of the report and of its document.
 void set_measurements(Report& report, std::vector<Measurement> measurements);
-/// The same for thresholds and comparisons, which CSV has only where it has nothing else.
 void set_thresholds(Report& report, std::vector<ThresholdResult> thresholds);
 void set_comparisons(Report& report, std::vector<Comparison> comparisons);
 
+/// Documents of hiptool have about 40. A table of objects each of which has fields of its own would
+/// grow with the square of the document.
+inline constexpr std::size_t most_columns = 100;
+
 /// Fields as a table: a row for each object, a column for each scalar, in the order of the first
-/// object. Objects named `details` and `wrong` are spread over columns; lists are left out.
+/// object, `most_columns` at most. Objects named `details` and `wrong` are spread over columns;
+/// lists, and values that are not objects, are left out.
 Table table_of_objects(const Array& objects);
+
+/// The document's `measurements`, else its `comparisons`; null where it has neither.
+const Array* results_of(const Object& document);
+
+/// What CSV has of a report, without the verdict.
+Table table_of_csv(const Report& report);
 
 /// The rows as objects with the columns' keys, of which the first may have another name.
 Array objects_of(Table table, std::string_view first_key = {});

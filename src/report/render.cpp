@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "report/document.hpp"
 #include "report/reader.hpp"
 
 #include <algorithm>
@@ -14,10 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 11> head{"schema",     "tool",        "host",    "error",
                                                 "started_at", "status",      "context", "exit_code",
                                                 "passed",     "measured_on", "shown"};
-
-// Documents of hiptool have about 40; where each element has others, the table would grow with the
-// square of the document.
-constexpr std::size_t most_columns = 100;
 
 Unit unit_of(std::string_view key) {
   if (key.ends_with("flops_per_s")) return Unit::operations;

@@ -97,8 +97,10 @@ struct Report {
   bool is_read = false;       ///< the document was written by an earlier run
   std::vector<Line> verdict;  ///< for people, first on the screen
   std::vector<Table> tables;
-  std::vector<Line> notes;                       ///< after the tables
-  std::optional<std::vector<Table>> csv_tables;  ///< absent: the tables for people
+  std::vector<Line> notes;  ///< after the tables
+  /// Absent: a row for each of the document's `measurements`, else of its `comparisons`; of a
+  /// document without either the tables for people.
+  std::optional<std::vector<Table>> csv_tables;
 };
 
 /// A report whose document has the fields of the run and no others yet.
@@ -110,8 +112,8 @@ Report start_report(Run run);
 /// Tone::bad.
 std::vector<Line> verdict_lines(const Report& report);
 
-/// The document; of a run also `shown`: the lines, tables and notes below. Ends with a line
-/// end.
+/// The document; of a run also `shown`: the lines, tables and notes below, and the rows of CSV
+/// where the document does not have them. Ends with a line end.
 std::string to_json(const Report& report);
 
 struct TableStyle {

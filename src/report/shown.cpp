@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/document.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::report {
@@ -70,6 +71,14 @@ Object table_value(const Table& table) {
   return fields;
 }
 
+// In CSV a column has no more than its key.
+Object csv_value(Table table) {
+  const auto key = [](const Column& column) { return Value(printable(column.key)); };
+  const auto row_value = [](const std::vector<Value>& row) { return array_of(row, safe_value); };
+  for (auto& row : table.rows) row.resize(table.columns.size());
+  return {{"columns", array_of(table.columns, key)}, {"rows", array_of(table.rows, row_value)}};
+}
+
 bool is_true(const Value& value) {
   const auto* flag = std::get_if<bool>(&value.data());
   return flag != nullptr && *flag;
@@ -114,12 +123,29 @@ std::optional<Table> read_table(const Value& value) {
   return table;
 }
 
+// Rows that are shorter than the columns would make CSV larger than the document, by any factor.
+std::optional<Table> read_csv(const Value& value) {
+  const auto* columns = std::get_if<Array>(&member(value, "columns").data());
+  const auto* rows = std::get_if<Array>(&member(value, "rows").data());
+  if (columns == nullptr || rows == nullptr) return std::nullopt;
+  Table table;
+  for (const Value& key : *columns) table.columns.push_back({text_of(key), text_of(key)});
+  for (const Value& row : *rows) {
+    table.rows.push_back(elements(row));
+    if (table.rows.back().size() != columns->size()) return std::nullopt;
+  }
+  return table;
+}
+
 }  // namespace
 
 Object shown_value(const Report& report) {
-  return {{"lines", lines_value(verdict_lines(report))},
-          {"tables", array_of(report.tables, table_value)},
-          {"notes", lines_value(report.notes)}};
+  Object fields{{"lines", lines_value(verdict_lines(report))},
+                {"tables", array_of(report.tables, table_value)},
+                {"notes", lines_value(report.notes)}};
+  const bool has_rows = !report.csv_tables && results_of(report.document) != nullptr;
+  if (!has_rows) fields.emplace_back("csv", csv_value(table_of_csv(report)));
+  return fields;
 }
 
 bool read_shown(const Value& shown, Report& report) {
@@ -133,6 +159,10 @@ bool read_shown(const Value& shown, Report& report) {
     if (!table) return false;
     tables.push_back(std::move(*table));
   }
+  const Value& csv = member(shown, "csv");
+  std::optional<Table> rows = read_csv(csv);
+  if (!csv.is_absent() && !rows) return false;
+  if (rows) report.csv_tables = {std::move(*rows)};
   report.verdict = std::move(*lines);
   // Of a run that did not pass the first line was written as a bad one, with its word.
   if (!report.verdict.empty()) {

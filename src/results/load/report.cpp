@@ -484,10 +484,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   } else {
     report.csv_tables = {load_table(report.document)};
   }
-  std::optional<std::vector<report::Table>> rows = std::move(report.csv_tables);
   report.models = {loaded_model(outcome, report.run)};
   set_measurements(report, report::load_measurements(report.models));
-  report.csv_tables = std::move(rows);
   return report;
 }
 

@@ -184,7 +184,8 @@ report::Report make_inspect_report(report::Run run, const results::Inspection& i
   } else {
     show_models(inspection, of_tables, console, report);
   }
-  if (base::contains(formats, OutputFormat::csv)) {
+  // In JSON too, for `report render`.
+  if (base::contains(formats, OutputFormat::csv) || base::contains(formats, OutputFormat::json)) {
     report.csv_tables = results::inspection_csv(inspection, options);
   }
   return report;
