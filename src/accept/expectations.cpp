@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/input_file.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/spec.hpp"
@@ -24,9 +25,14 @@ using report::Value;
 constexpr std::uint64_t most_expectation_bytes = 4u << 20;
 constexpr const char* expect_schema = "hiptool.expect/1";
 
+// A damaged file is not replaced without --force, as nothing says that it is an expectation.
+std::string rewrite_hint(const std::string& path) {
+  return "write the file again on a good machine: `hiptool check --write-expect " +
+         base::quoted_for_shell(path) + " --force`";
+}
+
 [[noreturn]] void refuse_expectation(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::input_failed, "read expectations", path + ": " + what,
-              "write a file with `hiptool check --write-expect FILE` on a good machine");
+  throw Error(ErrorCode::input_failed, "read expectations", path + ": " + what, rewrite_hint(path));
 }
 
 // "matmul.f16.1024x1024x1024.cublas": the last word is the library.
@@ -188,8 +194,8 @@ const std::map<std::string, Expectation>& Expectations::of(const std::string& de
 
 Expectations read_expectations(const std::filesystem::path& path, const CancelToken* cancel) {
   const std::string name = path.string();
-  const Value document =
-      report::parse_json(base::read_input_file(path, most_expectation_bytes, cancel), name);
+  const Value document = report::parse_json(
+      base::read_input_file(path, most_expectation_bytes, cancel), name, rewrite_hint(name));
   if (report::text_of(member(document, "schema")) != expect_schema) {
     refuse_expectation(name, "its schema is not " + std::string(expect_schema));
   }

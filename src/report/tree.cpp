@@ -161,13 +161,14 @@ std::string fault_of(std::string_view text, const std::string& found) {
 
 }  // namespace
 
-Value parse_json(std::string_view text, const std::string& what) {
+Value parse_json(std::string_view text, const std::string& what, const std::string& hint) {
   Builder builder;
   const bool is_parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   if (!is_parsed || !builder.failure().empty()) {
     throw Error(ErrorCode::corrupt_data, "parse JSON",
                 what + ": " + fault_of(text, builder.failure()),
-                text.starts_with("GGUF")
+                !hint.empty() ? hint
+                : text.starts_with("GGUF")
                     ? "show a model with `hiptool inspect FILE`"
                     : "give a JSON document that hiptool wrote with --format json or --export "
                       "json=FILE");

@@ -83,7 +83,8 @@ Array array_of(const Things& things, ValueOf value_of) {
 std::string json_text(const Value& value);
 
 /// One JSON document as a tree. Throws Error(corrupt_data) that begins with `what` and says where,
-/// for text that is not JSON, more than 64 levels deep, or has a name twice in an object.
-Value parse_json(std::string_view text, const std::string& what);
+/// for text that is not JSON, more than 64 levels deep, or has a name twice in an object. Empty
+/// `hint`: give a document of a run.
+Value parse_json(std::string_view text, const std::string& what, const std::string& hint = {});
 
 }  // namespace hiptool::report

@@ -30,6 +30,8 @@ struct ExpectationFile {
       // As of damaged manifests: exit code 4.
       CHECK((error.code() == ErrorCode::input_failed || error.code() == ErrorCode::corrupt_data));
       CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
+      const std::string command = "hiptool check --write-expect " + path.string() + " --force";
+      CHECK_MESSAGE(error.hint().find(command) != std::string::npos, error.hint());
       return error.what();
     }
     return {};
