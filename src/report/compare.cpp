@@ -212,11 +212,14 @@ bool RunComparison::is_missing(const std::string& id) const {
   return std::ranges::count(missing_in_old, id) + std::ranges::count(missing_in_new, id) > 0;
 }
 
-bool RunComparison::fails_as_ambiguous(const Comparison& compared) const {
+bool RunComparison::is_judged(const Comparison& compared) const {
   const bool is_measured = compared.before.samples > 0 || compared.after.samples > 0;
-  const bool is_told_as_missing = is_strict_baseline && is_missing(compared.id);
-  return is_strict && is_measured && compared.times.verdict == base::Verdict::ambiguous &&
-         !compared.after_failed() && !is_told_as_missing;
+  return is_measured && !(is_strict_baseline && is_missing(compared.id));
+}
+
+bool RunComparison::fails_as_ambiguous(const Comparison& compared) const {
+  return is_strict && is_judged(compared) && compared.times.verdict == base::Verdict::ambiguous &&
+         !compared.after_failed();
 }
 
 std::vector<Failure> RunComparison::failures() const {

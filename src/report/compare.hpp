@@ -47,6 +47,8 @@ struct RunComparison {
   /// The worst that a reader must act on; absent where nothing was compared.
   std::optional<base::Verdict> verdict() const;
   bool is_missing(const std::string& id) const;
+  /// Whether a run measured it and it is not reported as missing.
+  bool is_judged(const Comparison& compared) const;
   /// Whether it is a failure because it is ambiguous.
   bool fails_as_ambiguous(const Comparison& compared) const;
   /// Measurements that are slower or failed in the new run, if strict also those that are

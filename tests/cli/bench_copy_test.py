@@ -129,6 +129,18 @@ class BenchCopy(CliTest):
         self.assertIn("in the baseline, but not measured now: d2d.copy.64KiB@cpu:0", table)
         self.assertEqual(run("bench-copy", "--strict-baseline").returncode, 2)
 
+    def test_ambiguous_counts_what_was_measured(self):
+        words = ["--kind", "h2d,d2h,p2p-write,all-to-all", *FEW]
+        before = self.bench(*words)
+        del before["measurements"][0]["samples_s"][2:]   # too few to compare
+        path = self.folder / "base.json"
+        path.write_text(json.dumps(before), encoding="utf-8")
+        result = run("bench-copy", "--device", "cpu", *words, "--baseline", path, "--effect", "99%",
+                     "--strict-compare")
+        self.assertEqual(result.returncode, 1, result)
+        first = result.stdout.split("\n\n", maxsplit=1)[0].replace("\n  ", " ")
+        self.assertIn("1 of 2 measurements ambiguous", first)
+
     def test_without_a_device_named_peers_are_looked_for(self):
         environment = clean_environment(HIPTOOL_CPU_DEVICES="2")
         result = run("bench-copy", "--platform", "cpu", "--kind", "p2p-bidir", "--format", "json",

@@ -186,8 +186,11 @@ std::string ambiguous_text(const report::RunComparison& compared) {
       compared.comparisons,
       [&compared](const report::Comparison& one) { return compared.fails_as_ambiguous(one); });
   if (ambiguous == 0) return {};
+  const auto judged = std::ranges::count_if(
+      compared.comparisons,
+      [&compared](const report::Comparison& one) { return compared.is_judged(one); });
   return fmt::format("{} of {} ambiguous", ambiguous,
-                     base::count_of(compared.comparisons.size(), "measurement"));
+                     base::count_of(static_cast<std::size_t>(judged), "measurement"));
 }
 
 // "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
