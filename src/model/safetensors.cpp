@@ -100,7 +100,7 @@ class SafetensorsParser {
     }
   }
 
-  void parse(Diagnostics& diagnostics, Contents& contents) const {
+  void parse(Diagnostics& diagnostics, Contents& contents, std::vector<std::size_t>* copies) const {
     constexpr std::uint64_t usual_entry_bytes = 128;
     const std::size_t first = contents.tensors.size();
     if (first == 0) {
@@ -128,7 +128,7 @@ class SafetensorsParser {
     read(diagnostics, {take_tensor, take_metadata});
     sort_by_offset(contents, first);
     sort_by_offset(ranges);
-    index_names(contents, first, ranges, diagnostics);
+    index_names(contents, first, ranges, diagnostics, copies);
     check_coverage(ranges, diagnostics);
     for (TensorInfo& tensor : std::span(contents.tensors).subspan(first)) {
       tensor.file_offset += data_start_;
@@ -200,11 +200,11 @@ class SafetensorsParser {
 }  // namespace
 
 void parse_safetensors(const base::File& file, bool opaque, Diagnostics& diagnostics,
-                       Contents& contents) {
+                       Contents& contents, std::vector<std::size_t>* copies) {
   contents.version = 1;
   const SafetensorsParser parser(file, opaque, diagnostics);
   parser.survey(diagnostics);
-  parser.parse(diagnostics, contents);
+  parser.parse(diagnostics, contents, copies);
 }
 
 }  // namespace hiptool::model

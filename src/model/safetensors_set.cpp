@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -95,6 +97,50 @@ class Index {
     std::vector<fs::path> paths;
     for (const std::string& file : files_) paths.push_back(path_.parent_path() / file);
     return paths;
+  }
+
+  /// Leaves of tensors that several files have, at these positions and before, those of the files
+  /// that the map names.
+  void choose(const std::vector<std::size_t>& copies, Contents& contents) {
+    if (copies.empty()) return;
+    here();
+    std::map<std::string, std::vector<std::size_t>, std::less<>> of_name;
+    for (const std::size_t position : copies) {
+      const TensorInfo& first =
+          *contents.index.find(contents.tensors, contents.tensors[position].name);
+      auto& positions = of_name[first.name];
+      if (positions.empty()) {
+        positions.push_back(static_cast<std::size_t>(&first - contents.tensors.data()));
+      }
+      if (contents.tensors[positions.back()].file == contents.tensors[position].file) {
+        diagnostics_.corrupt(
+            {"tensor", first.name, 0},
+            "the name appears twice in " + in_quotes(files_[contents.tensors[position].file]));
+      }
+      positions.push_back(position);
+    }
+    std::set<std::size_t> passed_over;
+    std::string name;
+    walk(nullptr, [&](JsonReader& json, const std::string& tensor, const Place& place) {
+      read_file_name(json, place, name);
+      const auto found = of_name.find(tensor);
+      if (found == of_name.end()) return;
+      choose_one(found->second, name, place, contents, passed_over);
+      of_name.erase(found);
+    });
+    if (!of_name.empty()) {
+      const auto& [tensor, positions] = *of_name.begin();
+      diagnostics_.corrupt({"tensor", tensor, 0},
+                           "several files have it, and weight_map does not say which counts: " +
+                               listed(positions, contents));
+    }
+    std::size_t position = 0;
+    std::erase_if(contents.tensors,
+                  [&](const TensorInfo&) { return passed_over.count(position++) > 0; });
+    contents.index = {};
+    for (position = 0; position < contents.tensors.size(); ++position) {
+      contents.index.insert(contents.tensors, position);
+    }
   }
 
   /// Compares the map with the tensors that are in the files, which are in the order of paths().
@@ -210,6 +256,35 @@ class Index {
         "an index may only name files in its own folder or below it; do not trust this one");
   }
 
+  std::string listed(const std::vector<std::size_t>& positions, const Contents& contents) const {
+    std::string text;
+    for (const std::size_t position : positions) {
+      text += (text.empty() ? "" : ", ") + in_quotes(files_[contents.tensors[position].file]);
+    }
+    return text;
+  }
+
+  // Of one tensor: all but the one in that file are passed over.
+  void choose_one(const std::vector<std::size_t>& positions, std::string_view file_name,
+                  const Place& place, const Contents& contents,
+                  std::set<std::size_t>& passed_over) {
+    std::vector<std::size_t> others;
+    for (const std::size_t position : positions) {
+      if (files_[contents.tensors[position].file] != file_name) others.push_back(position);
+    }
+    if (others.size() == positions.size()) {
+      diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name) + " but in " +
+                                      listed(positions, contents));
+    }
+    // transformers merges the files in the order of their names, whatever the map says.
+    const bool is_last = files_[contents.tensors[positions.back()].file] == file_name;
+    diagnostics_.warn("copies", place,
+                      "the tensor is read from " + in_quotes(file_name) +
+                          ", which weight_map names, and is also in " + listed(others, contents) +
+                          (is_last ? "" : "; transformers takes the one of the last file"));
+    passed_over.insert(others.begin(), others.end());
+  }
+
   void compare_entry(const Contents& contents, const std::string& tensor,
                      std::string_view file_name, const Place& place, std::vector<bool>& is_mapped) {
     const TensorInfo* found = contents.index.find(contents.tensors, tensor);
@@ -290,14 +365,15 @@ std::vector<fs::path> files_instead(const fs::path& index, const std::vector<fs:
   return files;
 }
 
-void parse_part(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents) {
+void parse_part(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents,
+                std::vector<std::size_t>* copies = nullptr) {
   const base::File file = open_part(path, diagnostics, contents);
 
   if (find_kind(file, diagnostics) != FileKind::safetensors) {
     diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
                                 "download all files of the set again");
   }
-  parse_safetensors(file, opaque, diagnostics, contents);
+  parse_safetensors(file, opaque, diagnostics, contents, copies);
   file.check_unchanged(file.size_bytes(), file.stamp());
 }
 
@@ -328,7 +404,9 @@ void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& dia
     return;
   }
   check_present(paths, in_quotes(path.filename().string()));
-  for (const fs::path& part : paths) parse_part(part, opaque, diagnostics, contents);
+  std::vector<std::size_t> copies;
+  for (const fs::path& part : paths) parse_part(part, opaque, diagnostics, contents, &copies);
+  index.choose(copies, contents);
   for (const MetadataItem& item : metadata.items()) contents.metadata.add(item);
   index.compare(contents);
 }

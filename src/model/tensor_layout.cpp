@@ -55,7 +55,7 @@ void sort_by_offset(Contents& contents, std::size_t first) {
 }
 
 void index_names(Contents& contents, std::size_t first, const std::vector<TensorRange>& ranges,
-                 const Diagnostics& diagnostics) {
+                 const Diagnostics& diagnostics, std::vector<std::size_t>* copies) {
   contents.index.reserve(contents.tensors.size());
   for (std::size_t position = first; position < contents.tensors.size(); ++position) {
     if (contents.index.insert(contents.tensors, position)) continue;
@@ -63,6 +63,10 @@ void index_names(Contents& contents, std::size_t first, const std::vector<Tensor
     const TensorInfo& other = *contents.index.find(contents.tensors, tensor.name);
     const Place place{"tensor", tensor.name, ranges[position - first].header_offset};
     if (other.file == tensor.file) diagnostics.corrupt(place, "the name appears twice");
+    if (copies != nullptr) {
+      copies->push_back(position);
+      continue;
+    }
     diagnostics.corrupt(place, "a tensor of this name is also in " +
                                    in_quotes(contents.parts[other.file].path.filename().string()));
   }

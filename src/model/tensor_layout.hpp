@@ -38,8 +38,9 @@ void sort_by_offset(std::vector<TensorRange>& ranges);
 void sort_by_offset(Contents& contents, std::size_t first);
 
 /// Enters the names of the tensors from that position on into the index. Refuses one that is there
-/// already, in this file or in one before. The ranges are theirs, in the same order.
+/// already, in this file or in one before; with `copies` the positions of the latter go there, and
+/// the index has the first of a name. The ranges are theirs, in the same order.
 void index_names(Contents& contents, std::size_t first, const std::vector<TensorRange>& ranges,
-                 const Diagnostics& diagnostics);
+                 const Diagnostics& diagnostics, std::vector<std::size_t>* copies = nullptr);
 
 }  // namespace hiptool::model

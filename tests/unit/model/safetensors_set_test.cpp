@@ -126,8 +126,48 @@ TEST_CASE("safetensors set: the map and the files must agree") {
                 "corrupt_data", "tensor 'a' at offset ", "twice");
   set.write_index(map(second_name, first_name));
   write_file(set.second(), one_tensor("z", 3));
-  check_message(refusal_of(set.index()), "corrupt_data", second_name + ": tensor 'z'",
-                "also in '" + first_name + "'");
+  check_message(refusal_of(set.index()), "corrupt_data", "tensor 'a' at offset ",
+                "the tensor is not in '" + second_name + "'");
+}
+
+TEST_CASE("safetensors set: of a tensor in two files the map's one is read") {
+  const ShardSet set;
+  // 'z' has 3 bytes in the first file and 4 in the second.
+  write_file(set.first(), safetensors(R"({"y":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                                      R"("z":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})",
+                                      4));
+  write_file(set.second(), safetensors(R"({"a":{"dtype":"U8","shape":[5],"data_offsets":[0,5]},)"
+                                       R"("z":{"dtype":"U8","shape":[4],"data_offsets":[5,9]}})",
+                                       9));
+  const auto map_to = [](const std::string& file) {
+    return "{\"a\":\"" + second_name + "\",\"y\":\"" + first_name + "\",\"z\":\"" + file + "\"}";
+  };
+  for (const std::string& file : {first_name, second_name}) {
+    const std::uint64_t bytes = file == first_name ? 3 : 4;
+    CAPTURE(file);
+    set.write_index(map_to(file), "{\"total_size\": " + std::to_string(6 + bytes) + "}");
+    const ModelFile model = ModelFile::open(set.index());
+    REQUIRE(model.tensors().size() == 3);
+    REQUIRE(model.find("z") != nullptr);
+    CHECK(model.find("z")->size_bytes == bytes);
+    CHECK(model.files()[model.find("z")->file].path.filename() == file);
+    CHECK(model.find("a")->size_bytes == 5);
+    CHECK(model.find("y")->size_bytes == 1);
+    CHECK(model.tensor_bytes() == 6 + bytes);
+    REQUIRE(model.warnings().size() == 1);
+    const std::string& warning = model.warnings()[0];
+    CHECK_MESSAGE(warning.find("tensor 'z'") != std::string::npos, warning);
+    CHECK(warning.find("read from '" + file + "'") != std::string::npos);
+    // transformers loads the files in the order of their names, so that the last one counts.
+    CHECK((warning.find("transformers") != std::string::npos) == (file == first_name));
+    check_message(refusal_of(set.index(), {true}), "corrupt_data", "tensor 'z'");
+  }
+  check_message(set.refusal_of_map("{\"a\":\"" + second_name + "\",\"y\":\"" + first_name + "\"}"),
+                "corrupt_data", "tensor 'z'", "weight_map does not say", first_name);
+  const std::string twice = map_to(first_name + "\",\"z\":\"" + second_name);
+  check_message(set.refusal_of_map(twice), "corrupt_data", "tensor 'z' at offset ");
+  std::filesystem::remove(set.index());
+  CHECK(ModelFile::open(set.second()).tensors().size() == 2);
 }
 
 TEST_CASE("safetensors set: what is only warned of") {
