@@ -8,12 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
-#include "model/unique_keys.hpp"
+#include "model/text.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -46,30 +47,6 @@ std::optional<std::string> why_unwieldy(std::string_view text) {
   return std::nullopt;
 }
 
-// Past the next value. Throws Error(corrupt_data) for an object with one key twice.
-void check_keys(JsonReader& json) {
-  const JsonReader::Kind kind = json.next();
-  if (kind == JsonReader::Kind::object) {
-    json.enter();
-    std::string key;
-    for (UniqueKeys keys(json); keys.next(key);) check_keys(json);
-  } else if (kind == JsonReader::Kind::array) {
-    json.enter();
-    while (json.next_element()) check_keys(json);
-  } else {
-    json.skip();
-  }
-}
-
-void check_keys(const base::File& file) {
-  Diagnostics diagnostics(file.path(), false);
-  diagnostics.move_to(file.path(), "offset");
-  JsonReader json(file, 0, file.size_bytes(), diagnostics);
-  json.accept_constants();
-  check_keys(json);
-  json.finish();
-}
-
 // The constant that begins there and JSON does not have; empty where none does.
 std::string_view constant_at(std::string_view text, std::size_t at) {
   for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
@@ -100,6 +77,71 @@ std::string without_constants(std::string_view text) {
   return cleaned;
 }
 
+// The start of a value, for a message.
+std::string shown_value(std::string_view text) {
+  constexpr std::size_t most_bytes = 40;
+  return in_quotes(text.size() <= most_bytes ? text : text.substr(0, most_bytes)) +
+         (text.size() <= most_bytes ? "" : "...");
+}
+
+/// Refuses an object that has a key twice with different values, of which either could be meant.
+class KeyCheck {
+ public:
+  KeyCheck(const base::File& file, std::string_view text)
+      : text_(text), diagnostics_(file.path(), false) {
+    diagnostics_.move_to(file.path(), "offset");
+    JsonReader json(file, 0, file.size_bytes(), diagnostics_);
+    json.accept_constants();
+    check_value(json);
+    json.finish();
+  }
+
+ private:
+  // The text of the next value, which is read.
+  std::string_view check_value(JsonReader& json) {
+    const JsonReader::Kind kind = json.next();
+    const auto begin = static_cast<std::size_t>(json.offset());
+    if (kind == JsonReader::Kind::object) {
+      json.enter();
+      check_members(json);
+    } else if (kind == JsonReader::Kind::array) {
+      json.enter();
+      while (json.next_element()) check_value(json);
+    } else {
+      json.skip();
+    }
+    return text_.substr(begin, static_cast<std::size_t>(json.offset()) - begin);
+  }
+
+  void check_members(JsonReader& json) {
+    std::unordered_map<std::string, std::string_view> values;
+    std::string key;
+    while (json.next_key(key)) {
+      const std::uint64_t offset = json.key_offset();
+      const std::string_view value = check_value(json);
+      const auto [place, is_new] = values.try_emplace(key, value);
+      if (is_new) continue;
+      if (!are_equal(place->second, value)) {
+        diagnostics_.corrupt({"key", key, offset}, "the key appears twice, with the values " +
+                                                       shown_value(place->second) + " and " +
+                                                       shown_value(value));
+      }
+      place->second = value;  // each value is compared twice at most, however often a key repeats
+    }
+  }
+
+  static bool are_equal(std::string_view left, std::string_view right) {
+    if (left == right) return true;
+    const auto parsed = [](std::string_view text) {
+      return nlohmann::json::parse(without_constants(text), nullptr, false);
+    };
+    return parsed(left) == parsed(right);
+  }
+
+  std::string_view text_;
+  Diagnostics diagnostics_;
+};
+
 }  // namespace
 
 std::string read_config_file(const std::filesystem::path& path, nlohmann::json& json) {
@@ -109,7 +151,7 @@ std::string read_config_file(const std::filesystem::path& path, nlohmann::json& 
     std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
     file.read_at(std::as_writable_bytes(std::span(text)), 0);
     if (const auto reason = why_unwieldy(text)) return *reason;
-    check_keys(file);
+    KeyCheck(file, text);
     json = nlohmann::json::parse(without_constants(text), nullptr, false);
     if (!json.is_object()) return "it is not a JSON object";
     return {};

@@ -8,7 +8,8 @@
 namespace hiptool::model {
 
 /// The keys of one object whose values are read by name: of two equal ones either could be meant,
-/// so a second one is refused. The same rule holds for all JSON that hiptool reads.
+/// so a second one is refused. The same rule holds for all JSON that hiptool reads, but a
+/// config.json may repeat a key with an equal value.
 class UniqueKeys {
  public:
   explicit UniqueKeys(JsonReader& reader) : reader_(reader) {}

@@ -201,12 +201,32 @@ class KeysTwice(program.CliTest):
 
     def test_a_config_is_passed_over(self):
         path = self.write_model()
-        for text in ('{"num_hidden_layers":1,"num_hidden_layers":2}',
-                     '{"text_config":{"hidden_size":1,"hidden_size":2}}'):
+        long = '"' + "x" * 90_000 + '"'
+        for text, key, values in (
+                ('{"num_hidden_layers":1,"num_hidden_layers" : 2}', "num_hidden_layers",
+                 "with the values '1' and '2'"),
+                ('{"text_config":{"hidden_size":1,"hidden_size":NaN}}', "hidden_size",
+                 "with the values '1' and 'NaN'"),
+                ('{"a":1,"a":1.0,"a":[1]}', "a", "with the values '1.0' and '[1]'"),
+                ('{"a":%s,"a":null}' % long, "a", "x'... and 'null'")):
             self.write("config.json", text)
             result = program.run(*INSPECT, str(path))
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("appears twice", result.stdout + result.stderr)
+            output = " ".join((result.stdout + result.stderr).split())
+            self.assertIn(f"key '{key}' at offset ", output)
+            self.assertIn("appears twice, " if "x'" in values else "twice, " + values, output)
+            self.assertIn(values, output)
+            self.assertLess(len(output), 2000)
+
+    def test_a_config_that_repeats_itself_is_read(self):
+        path = self.write_model()
+        for more in ('"vocab_size":0x,"vocab_size":0x', '"a":{"b":[1,NaN]},"a":{"b":[1.0, NaN]}',
+                     '"model_type":"llama"'):
+            self.write("config.json", '{"model_type":"llama",%s}' % more.replace("0x", "7"))
+            result = program.run(*INSPECT, str(path))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotIn("twice", result.stdout + result.stderr)
+            self.assertNotIn("is ignored", result.stdout + result.stderr)
 
 
 if __name__ == "__main__":
