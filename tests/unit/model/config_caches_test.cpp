@@ -355,6 +355,11 @@ TEST_CASE("config caches: a bound has keys and values of each run through the la
   const std::string new_one = R"("model_type": "brand_new", "num_hidden_layers": 2,
       "num_attention_heads": 4, "head_dim": 8)";
   CHECK(most_of(new_one + R"(, "num_loops": 5)") == 5 * 2 * 4 * 8 * 2);
+  // A usual and a largest number are of one loop; of an outer and an inner one both count.
+  CHECK(most_of(new_one + R"(, "num_loops": 4, "max_loops": 12)") == 12 * 2 * 4 * 8 * 2);
+  CHECK(most_of(new_one + R"(, "mean_recurrence": 5, "max_recurrences": 3, "num_recur": 4)") ==
+        5 * 2 * 4 * 8 * 2);
+  CHECK(most_of(new_one + R"(, "num_outer_loops": 3, "num_inner_loops": 4)") == 12 * 2 * 4 * 8 * 2);
   for (const char* harmless :
        {R"(, "num_loops": 1)", R"(, "num_loops": 0)", R"(, "num_loops": null)",
         R"(, "num_loops": [3])", R"(, "loop_window_size": 64)", R"(, "n_layers": 3)",
