@@ -7,7 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace hiptool::accept {
@@ -19,6 +20,13 @@ GpuCounts count_gpus(const CheckResult& result) {
     if (machine::is_gpu(device.platform)) ++counts[device.info.name];
   }
   return counts;
+}
+
+std::string key_of(const report::Measurement& measured, const CheckResult& result) {
+  return expectation_key(measured, [&result](const std::string& id) {
+    const auto device = std::ranges::find(result.devices, id, &CheckedDevice::id);
+    return device == result.devices.end() ? std::string() : device->info.name;
+  });
 }
 
 Error unmeasured(const Expectations& expectations, const std::string& kind,
@@ -87,19 +95,22 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
   if (!options.expectations) return;
   CheckResult& result = outcome.result;
   const auto level = parse_check_level(options.expectations->level);
-  std::set<std::string> kinds;
-  for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
-  for (const std::string& kind : kinds) {
+  std::map<std::string, std::vector<const StageMeasurement*>> measured_of;
+  for (const CheckedDevice& device : result.devices) measured_of[device.info.name];
+  for (const StageMeasurement& measured : result.measurements) {
+    const std::string key = key_of(measured, result);
+    if (options.expectations->find(key) != nullptr) measured_of[key].push_back(&measured);
+  }
+  for (const auto& [kind, all] : measured_of) {
     for (const auto& [label, expectation] : options.expectations->of(kind)) {
-      const auto& all = result.measurements;
-      const auto is_its = [&name = label, &expected = expectation](const auto& measured) {
+      const auto is_its = [&name = label, &expected = expectation](const auto* measured) {
         // One that failed has no figure at all.
-        return is_for(name, measured) &&
-               (is_comparable(expected, measured) || measured.status != report::Status::ok);
+        return is_for(name, *measured) &&
+               (is_comparable(expected, *measured) || measured->status != report::Status::ok);
       };
       if (std::any_of(all.begin(), all.end(), is_its)) continue;
-      const auto other = std::find_if(all.begin(), all.end(), [&name = label](const auto& one) {
-        return is_for(name, one) && speed_of(one).has_value();
+      const auto other = std::find_if(all.begin(), all.end(), [&name = label](const auto* one) {
+        return is_for(name, *one) && speed_of(*one).has_value();
       });
       const auto& chosen = outcome.stages;
       const bool is_of_other =
@@ -115,7 +126,7 @@ void compare_expectations(const CheckOptions& options, CheckOutcome& outcome) {
       outcome.error_code = machine::codes::not_measured;
       outcome.error = other == all.end()
                           ? unmeasured(*options.expectations, kind, label)
-                          : other_figure(*options.expectations, kind, label, expectation, *other);
+                          : other_figure(*options.expectations, kind, label, expectation, **other);
     }
   }
 }
@@ -140,10 +151,8 @@ std::string expectations_of(const CheckOutcome& outcome, double margin,
     for (const StageMeasurement& measured : list) {
       const bool is_rated = measured.again || measured.stage == "soak";
       if (!is_rated || measured.devices.empty()) continue;
-      const auto device = std::find_if(
-          result.devices.begin(), result.devices.end(),
-          [&](const CheckedDevice& one) { return one.id == measured.devices.front(); });
-      if (device != result.devices.end()) measurements.push_back({&measured, device->info.name});
+      std::string key = key_of(measured, result);
+      if (!key.empty()) measurements.push_back({&measured, std::move(key)});
     }
   };
   add(result.measurements);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "base/input_file.hpp"
@@ -151,11 +152,11 @@ std::map<std::pair<std::string, std::string>, double> spreads_of(
     const auto speed = speed_of(*rated.measured);
     if (!speed) continue;
     const auto [place, is_new] =
-        of_one.try_emplace({rated.device_name, rated.measured->id}, *speed, *speed);
+        of_one.try_emplace({rated.key, rated.measured->id}, *speed, *speed);
     auto& [least, most] = place->second;
     least = std::min(least, *speed);
     most = std::max(most, *speed);
-    double& spread = spreads[{rated.device_name, rated.measured->label}];
+    double& spread = spreads[{rated.key, rated.measured->label}];
     spread = std::max(spread, 1 - least / most);
   }
   return spreads;
@@ -181,9 +182,25 @@ Object expectation_value(const Expectation& expectation) {
 
 }  // namespace
 
+std::string expectation_key(const report::Measurement& measured,
+                            const std::function<std::string(const std::string&)>& name_of) {
+  std::set<std::string> names;
+  for (const std::string& id : measured.devices) names.insert(name_of(id));
+  if (names.size() > 1 && measured.is_pair()) {
+    return name_of(measured.source) + " > " + name_of(measured.destination);
+  }
+  std::string key;
+  for (const std::string& name : names) key += (key.empty() ? "" : " + ") + name;
+  return key;
+}
+
+const std::map<std::string, Expectation>* Expectations::find(const std::string& key) const {
+  const auto found = of_kind.find(key);
+  return found == of_kind.end() ? nullptr : &found->second;
+}
+
 const std::map<std::string, Expectation>& Expectations::of(const std::string& device_name) const {
-  const auto found = of_kind.find(device_name);
-  if (found != of_kind.end()) return found->second;
+  if (const auto* found = find(device_name)) return *found;
   std::string names;
   for (const auto& [name, expectations] : of_kind) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::invalid_argument, "read expectations",
@@ -258,10 +275,10 @@ std::string expectations_text(const std::vector<RatedMeasurement>& measurements,
   for (const RatedMeasurement& rated : measurements) {
     if (!speed_of(*rated.measured)) continue;
     const std::string& label = rated.measured->label;
-    const double spread = head.repeats > 1 ? spreads.at({rated.device_name, label}) : 0;
+    const double spread = head.repeats > 1 ? spreads.at({rated.key, label}) : 0;
     Expectation expectation = expectation_of(*rated.measured, std::max(head.margin, spread));
     expectation.spread = spread;
-    const auto [place, is_new] = of_kind[rated.device_name].emplace(label, expectation);
+    const auto [place, is_new] = of_kind[rated.key].emplace(label, expectation);
     if (!is_new) lower(place->second, expectation);
   }
   Object kinds;

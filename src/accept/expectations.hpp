@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +28,13 @@ struct Expectation {
 /// How many GPUs a machine has, by their name.
 using GpuCounts = std::map<std::string, std::size_t>;
 
-/// Expectations by the name of the GPU ("NVIDIA H200") and the label of the measurement
+/// The key of a measurement in a file: the name of its GPU; of GPUs of several kinds "A > B" for a
+/// copy from one to the other and "A + B" for all at once, in whatever order they are. `name_of`
+/// gives the name of a device's id.
+std::string expectation_key(const report::Measurement& measured,
+                            const std::function<std::string(const std::string&)>& name_of);
+
+/// Expectations by expectation_key() ("NVIDIA H200") and the label of the measurement
 /// ("h2d.pinned.copy.64MiB").
 struct Expectations {
   std::string path;
@@ -37,6 +44,8 @@ struct Expectations {
 
   /// Throws Error(invalid_argument) that names the kind of GPU.
   const std::map<std::string, Expectation>& of(const std::string& device_name) const;
+  /// Null where the file does not have the key.
+  const std::map<std::string, Expectation>* find(const std::string& key) const;
 };
 
 /// Reads a file of write_expectations(). Throws as base::read_input_file(), Error(corrupt_data) for
@@ -44,10 +53,10 @@ struct Expectations {
 /// measurements that no level of check makes.
 Expectations read_expectations(const std::filesystem::path& path, const CancelToken* cancel);
 
-/// A measurement with the names of the devices that took part.
+/// A measurement with its expectation_key().
 struct RatedMeasurement {
   const report::Measurement* measured = nullptr;
-  std::string device_name;
+  std::string key;
 };
 
 /// What the file says besides rates.

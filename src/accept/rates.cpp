@@ -121,12 +121,17 @@ std::optional<measure::RateKind> published_kind(const StageMeasurement& measured
 
 const Expectation* expectation_for(const StageMeasurement& measured, const RateRules& rules) {
   if (rules.expectations == nullptr) return nullptr;
-  const auto& expectations = rules.expectations->of(kind_of(measured, rules));
-  auto found = expectations.find(measured.label);
-  if (found == expectations.end())
-    found = std::find_if(expectations.begin(), expectations.end(),
+  const auto* expectations =
+      rules.expectations->find(expectation_key(measured, [&rules](const std::string& id) {
+        const auto device = rules.devices.find(id);
+        return device == rules.devices.end() ? std::string() : device->second.name;
+      }));
+  if (expectations == nullptr) return nullptr;
+  auto found = expectations->find(measured.label);
+  if (found == expectations->end())
+    found = std::find_if(expectations->begin(), expectations->end(),
                          [&](const auto& one) { return is_for(one.first, measured); });
-  if (found == expectations.end() || found->second.devices != measured.devices.size())
+  if (found == expectations->end() || found->second.devices != measured.devices.size())
     return nullptr;
   const Expectation& expectation = found->second;
   const bool is_other_figure = speed_of(measured) && !is_comparable(expectation, measured);

@@ -154,6 +154,42 @@ class Expectations(Check):
         self.assertNotIn("machines", json.loads(path.read_text()))
         self.assertIn("without the number of GPUs", str(document["shown"]["notes"]))
 
+    def test_gpus_of_several_kinds(self):
+        path = self.folder / "mixed.json"
+        mixed = {"FAKE_CUDA_DEVICES": "2"}
+        environment = fakes(**mixed)
+        del environment["FAKE_CUDA_NAME"]   # "Fake GPU 0" and "Fake GPU 1"
+        words = ["check", "--size", "64KiB", "--timeout", "200", "--stage", "copy"]
+        expect = [*words, "--expect", str(path)]
+        self.document(*words, "--write-expect", str(path), "--margin", "99%", "--repeat", "1",
+                      environment=environment)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        first, second = "Fake GPU 0", "Fake GPU 1"
+        self.assertEqual(document["machines"], [{first: 1, second: 1}])
+        self.assertEqual({key: set(map(lambda label: label.split(".")[0], labels))
+                          for key, labels in document["gpus"].items()},
+                         {first: {"h2d", "d2h", "d2d"}, second: {"h2d", "d2h", "d2d"},
+                          f"{first} > {second}": {"p2p-write"},
+                          f"{second} > {first}": {"p2p-write"},
+                          f"{first} + {second}": {"h2d-all", "d2h-all"}})
+        for _ in range(5):
+            judged = self.document(*expect, environment=environment)["expect"]
+            self.assertEqual((judged["judged"], judged["not_measured"]), (10, []))
+        # The link between two of one kind, from another machine, is not that to the other kind.
+        gpus = document["gpus"]
+        gpus[first]["p2p-write.copy.64KiB"] = {"bytes_per_s": 1e18, "devices": 2}
+        path.write_text(json.dumps(document), encoding="utf-8")
+        judged = self.document(*expect, environment=environment)["expect"]
+        self.assertEqual(judged["not_measured"], [f"{first}: p2p-write.copy.64KiB"])
+        gpus[f"{first} > {second}"]["p2p-write.copy.64KiB"]["bytes_per_s"] = 1e18
+        path.write_text(json.dumps(document), encoding="utf-8")
+        fault, = self.document(*expect, code=1, environment=environment)["failures"]
+        self.assertEqual(fault["measurement"], "p2p-write.copy.64KiB@nvidia:0>nvidia:1")
+        # Two of the first kind in place of one of each, and two of an unknown kind.
+        document = self.document(*expect, code=1, environment=fakes(FAKE_CUDA_NAME=first))
+        self.assertEqual(document["stages"][0]["faults"][0]["code"], "HT-GPU-COUNT")
+        self.assertEqual(run(*expect, environment=fakes(FAKE_CUDA_NAME="Other")).returncode, 2)
+
     def test_met(self):
         document = self.expect(0, lambda kinds: None)
         self.assertEqual(document["expect"]["judged"], 5)

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include "accept/machine.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
 
@@ -234,5 +236,51 @@ TEST_CASE("products and convolutions of vendor libraries can have expectations, 
     CAPTURE(name);
     CHECK(has_text(file.refusal(file_with(R"({"A": {")" + name + R"(": {"flops_per_s": 1}}})")),
                    "makes no measurement '" + name + "'"));
+  }
+}
+
+TEST_CASE("GPUs of several kinds have expectations of their own") {
+  const auto name_of = [](const std::string& id) { return id == "nvidia:1" ? "B" : "A"; };
+  report::Measurement pair;
+  pair.source = "nvidia:0";
+  pair.destination = "nvidia:1";
+  pair.devices = {"nvidia:0", "nvidia:1"};
+  CHECK(expectation_key(pair, name_of) == "A > B");
+  std::swap(pair.source, pair.destination);
+  CHECK(expectation_key(pair, name_of) == "B > A");
+  pair.source = "nvidia:2";
+  pair.destination = "nvidia:0";
+  pair.devices = {"nvidia:0", "nvidia:2"};
+  CHECK(expectation_key(pair, name_of) == "A");
+  report::Measurement all;
+  all.source = "host";
+  all.destination = "all";
+  all.devices = {"nvidia:1", "nvidia:0", "nvidia:2"};
+  CHECK(expectation_key(all, name_of) == "A + B");
+  all.devices = {"nvidia:1"};
+  CHECK(expectation_key(all, name_of) == "B");
+}
+
+TEST_CASE("what one kind of GPU measured is not what another one should have") {
+  ExpectationFile file;
+  CheckOptions options;
+  options.expectations = file.read(file_with(R"({"A": {"d2d.copy.64KiB": {"bytes_per_s": 1}},
+                                                 "B": {"d2d.copy.64KiB": {"bytes_per_s": 1}}})"));
+  CheckOutcome outcome;
+  outcome.stages = {"copy"};
+  for (const auto& [id, name] : {std::pair("nvidia:0", "A"), std::pair("nvidia:1", "B")}) {
+    CheckedDevice& device = outcome.result.devices.emplace_back();
+    device.id = id;
+    device.info.name = name;
+  }
+  for (const char* id : {"nvidia:0", "nvidia:1"}) {
+    StageMeasurement& copy = outcome.result.measurements.emplace_back();
+    static_cast<report::Measurement&>(copy) = measured_rate("d2d.copy.64KiB", 2);
+    copy.devices = {id};
+    copy.status = report::Status::ok;
+    compare_expectations(options, outcome);
+    CHECK(outcome.error.has_value() == (std::string(id) == "nvidia:0"));
+    if (outcome.error) CHECK(has_text(outcome.error->what(), "of B, which this run did not"));
+    outcome.error.reset();
   }
 }
