@@ -205,8 +205,8 @@ const std::map<std::string, Expectation>& Expectations::of(const std::string& de
   for (const auto& [name, expectations] : of_kind) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::invalid_argument, "read expectations",
               path + " expects nothing of " + device_name + "; it has " + names,
-              "add that kind with `hiptool check --write-expect FILE` on a good machine that has "
-              "it, or leave its devices out with --device");
+              "write another file on a good machine that has it: `hiptool check --write-expect "
+              "FILE`; or leave its devices out with --device");
 }
 
 Expectations read_expectations(const std::filesystem::path& path, const CancelToken* cancel) {
