@@ -188,19 +188,15 @@ class CheckRun {
       }
       const TaskEnd& end = ends[next];
       const bool is_done = is_held_up_at_end(end, ends, !hung_before.empty());
-      const bool is_held_up = end.is_left_behind && !hung_before.empty();
-      if (is_held_up && !is_done) {
-        works[next]->take();
-        results.push_back(held_up_result(stage, device, hung_before));
-      } else {
-        if (is_done) {
-          result_.has_left_threads = true;
-          lost_.emplace(device.id(), stage);
-        } else if (end.is_left_behind) {
-          add_hang(stage, device, end, *works[next]);
-        }
-        results.push_back(take(stage, device.id(), *works[next]));
+      const bool is_held_up = end.is_left_behind && !is_done && !hung_before.empty();
+      if (is_done || is_held_up) {
+        result_.has_left_threads = true;
+        lost_.emplace(device.id(), stage);
+      } else if (end.is_left_behind) {
+        add_hang(stage, device, end, *works[next]);
       }
+      results.push_back(take(stage, device.id(), *works[next]));
+      if (is_held_up) mark_held_up(results.back(), hung_before);
       results.back().time_s = end.time_s;
       ++next;
     }
@@ -324,16 +320,18 @@ class CheckRun {
                    action_for_hang(device.platform(), options_.patience_s, error), error});
   }
 
-  StageResult held_up_result(const std::string& stage, const Device& device,
-                             const std::string& hung) {
-    result_.has_left_threads = true;
-    lost_.emplace(device.id(), stage);
-    StageResult result;
-    result.stage = stage;
-    result.device = device.id();
+  /// Its own faults remain the result; without one the stage is skipped, for it did not end. Rates
+  /// are not judged, since a second measurement cannot confirm them.
+  void mark_held_up(StageResult& result, const std::string& hung) {
+    for (StageMeasurement& measured : stage_measurements_) {
+      const auto& devices = measured.devices;
+      const bool is_its = std::find(devices.begin(), devices.end(), result.device) != devices.end();
+      if (is_its) measured.again = nullptr;
+    }
+    if (result.status == StageStatus::failed || result.was_interrupted) return;
+    result.status = StageStatus::skipped;
     result.was_unreachable = true;
-    result.reason = held_up_text(device.id(), hung);
-    return result;
+    result.reason = held_up_text(result.device, hung);
   }
 
   StageResult lost_result(const std::string& stage, const Device& device) const {

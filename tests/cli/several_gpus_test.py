@@ -154,6 +154,27 @@ class SeveralGpus(CliTest):
         self.assertEqual(soaked, {"nvidia:0": "passed", "nvidia:1": "skipped",
                                   "nvidia:2": "passed"})
 
+    def test_wrong_data_of_a_gpu_that_is_then_held_up(self):
+        """nvidia:0 computes wrong, then gets no answer after the hang of nvidia:1; nvidia:2 gets
+        none either, without a fault of its own."""
+        words = ["check", "--stage", "memory,kernels", "--size", "64KiB", "--spread", "90%",
+                 "--timeout", "5"]
+        faults = {"FAKE_CUDA_HANG": "1:hiptool_memtest_check,0:hiptool_fma_f32,2:hiptool_fma_f32",
+                  "FAKE_CUDA_FLAKY": "0:hiptool_stream_triad_f32"}
+        document, _ = self.verdict(*words, **faults)
+        self.assertEqual({(one["device"], one["stage"], one["code"])
+                          for one in document["failures"]},
+                         {("nvidia:0", "kernels", "HT-KERNEL-DATA"),
+                          ("nvidia:1", "memory", "HT-HANG")})
+        status = {one["device"]: one["status"] for one in document["stages"]
+                  if one["stage"] == "kernels"}
+        self.assertEqual(status, {"nvidia:0": "failed", "nvidia:1": "skipped",
+                                  "nvidia:2": "skipped"})
+        self.assertFalse(any(one["passed"] for one in document["devices"]))
+        triads = {one["destination"]: one["status"] for one in document["measurements"]
+                  if one["id"].startswith("stream-triad.f32.")}
+        self.assertEqual(triads, {"nvidia:0": "mismatch", "nvidia:2": "ok"})
+
     def test_wrong_result_of_a_kernel(self):
         fault = {"FAKE_CUDA_FLAKY": "1:hiptool_stream_triad_f32"}
         words = ["run-kernel", "stream-triad", "--dtype", "f32", "-d", "all", "--size", "64KiB",
