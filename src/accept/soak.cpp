@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "accept/stages.hpp"
 #include "base/clock.hpp"
+#include "base/host_error.hpp"
 #include "base/statistics.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::accept {
 namespace {
@@ -137,9 +140,10 @@ class Soak::Runner {
       }
       soaked_.was_interrupted = soak_.options_.cancel->is_cancelled();
       keep(load_.finish(), elapsed_s());
-    } catch (...) {
-      error_ = std::current_exception();
-      shall_end_ = true;
+    } catch (const Error& error) {
+      end_with(error);
+    } catch (const std::exception& exception) {
+      end_with(base::to_error(exception));
     }
     soaked_.ran_s = std::max(elapsed_s(), 0.0);
     soaked_.points = meter_.points(soaked_.ran_s);
@@ -148,7 +152,7 @@ class Soak::Runner {
   }
 
   SoakedLoad take() { return std::move(soaked_); }
-  std::exception_ptr error() const { return error_; }
+  const std::optional<Error>& error() const { return error_; }
   const SoakLoad& load() const { return load_; }
   /// When the round began that is not done; nothing between rounds.
   std::optional<TimePoint> round_since() const {
@@ -158,6 +162,10 @@ class Soak::Runner {
   }
 
  private:
+  void end_with(Error error) {
+    error_ = std::move(error);
+    shall_end_ = true;
+  }
   double elapsed_s() const { return seconds_between(start_, load_.now()); }
   bool is_over() const { return shall_end_.load() || soak_.options_.cancel->is_cancelled(); }
 
@@ -214,7 +222,7 @@ class Soak::Runner {
   TimePoint start_;
   double told_s_ = 0;
   std::atomic<std::int64_t> begun_ns_{0};
-  std::exception_ptr error_;
+  std::optional<Error> error_;
 };
 
 Soak::Soak(Options options) : options_(std::move(options)) {}
@@ -296,9 +304,15 @@ std::vector<SoakedLoad> Soak::Place::run(const std::string& device,
   lock.unlock();
   for (std::thread& thread : threads) thread.join();
   std::vector<SoakedLoad> results;
-  for (const auto& runner : runners) results.push_back(runner->take());
+  std::vector<Error> errors;
   for (const auto& runner : runners) {
-    if (runner->error()) std::rethrow_exception(runner->error());
+    results.push_back(runner->take());
+    if (runner->error()) errors.push_back(*runner->error());
+  }
+  if (!errors.empty()) {
+    throw *std::ranges::max_element(errors, {}, [](const Error& error) {
+      return report::severity_of(report::exit_code_of(error.code()));
+    });
   }
   const std::lock_guard keep(soak_.mutex_);
   soak_.results_.insert(soak_.results_.end(), results.begin(), results.end());

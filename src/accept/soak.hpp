@@ -162,7 +162,8 @@ class Soak {
 
     /// Waits for all devices, then runs each load on a thread of its own until the plan ends or the
     /// run is cancelled. `on_wrong` is called once for a load with wrong results, at once, on its
-    /// thread. Blocks. Rethrows what a load threw, after which the others of the device have ended.
+    /// thread. Blocks. Where loads throw, the others of the device end too, and the worst error is
+    /// thrown: see report::severity_of().
     std::vector<SoakedLoad> run(const std::string& device,
                                 const std::vector<std::unique_ptr<SoakLoad>>& loads,
                                 Heartbeat& heart, const OnWrong& on_wrong);

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <latch>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -267,6 +269,40 @@ TEST_CASE("a load that fails ends the others of its device, and no other device"
   CHECK(has_thrown.load());
   REQUIRE(good.size() == 1);
   CHECK(good.front().ran_s >= 60);
+}
+
+TEST_CASE("of several loads that fail the worst error is the device's") {
+  // Wrong data before a failed call, a failed host and missing memory: "5, 6, 7, 4, 3, 2, 1".
+  const std::vector<std::vector<ErrorCode>> failures{
+      {ErrorCode::unsupported, ErrorCode::device_lost},
+      {ErrorCode::device_lost, ErrorCode::unsupported},
+      {ErrorCode::out_of_memory, ErrorCode::host_out_of_memory, ErrorCode::device},
+      {ErrorCode::device, ErrorCode::data_mismatch}};
+  const std::vector<ErrorCode> worst{ErrorCode::device_lost, ErrorCode::device_lost,
+                                     ErrorCode::device, ErrorCode::data_mismatch};
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    CAPTURE(i);
+    CancelToken cancel;
+    Soak soak({plan_soak(60, false), 1, 30, &cancel});
+    std::latch all_fail(static_cast<std::ptrdiff_t>(failures[i].size()));
+    std::vector<std::unique_ptr<SoakLoad>> loads;
+    for (const ErrorCode code : failures[i]) {
+      Behaviour behaviour;
+      behaviour.change = [&all_fail, code](double, SoakRound&) {
+        all_fail.arrive_and_wait();
+        throw Error(code, "launch", "fails");
+      };
+      loads.push_back(std::make_unique<FakeLoad>(behaviour));
+    }
+    Heartbeat heart;
+    std::optional<ErrorCode> thrown;
+    try {
+      Soak::Place(soak).run("nvidia:0", loads, heart, {});
+    } catch (const Error& error) {
+      thrown = error.code();
+    }
+    CHECK(thrown == worst[i]);
+  }
 }
 
 TEST_CASE("a device that never gets ready does not keep the others, nor one that gives up") {
