@@ -240,14 +240,20 @@ SoakRound KernelSoak::run(double time_s) {
                        counts_operations() ? kernel.flops_of_run() : kernel.bytes_of_run());
 }
 
-void judge_first(const SoakLoad& load, SoakRound round, const Device& device, StageWork& work) {
-  if (round.is_right()) return;
+SoakedLoad wrong_first(const SoakLoad& load, SoakRound round, const Device& device) {
   SoakedLoad soaked;
   soaked.device = device.id();
   soaked.name = load.name();
   soaked.label = load.label();
+  soaked.wrong_rounds = 1;
+  soaked.checked = round.checked;
+  soaked.max_error = round.max_error;
   soaked.first_wrong = std::move(round);
-  work.add(wrong_fault(soaked));
+  return soaked;
+}
+
+void judge_first(const SoakLoad& load, SoakRound round, const Device& device, StageWork& work) {
+  if (!round.is_right()) work.add(wrong_fault(wrong_first(load, std::move(round), device)));
 }
 
 std::string soak_figure(const SoakedLoad& soaked) {

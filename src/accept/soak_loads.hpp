@@ -40,6 +40,9 @@ class KernelSoak final : public SoakLoad {
   std::size_t next_ = 0;
 };
 
+/// A load whose first results were wrong, before the soak began.
+SoakedLoad wrong_first(const SoakLoad& load, SoakRound round, const Device& device);
+
 /// Adds a fault for a load whose first results were wrong.
 void judge_first(const SoakLoad& load, SoakRound round, const Device& device, StageWork& work);
 

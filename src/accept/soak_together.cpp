@@ -66,6 +66,15 @@ measure::KernelResult planned_result(const TogetherJob& job, const Device& devic
   return result;
 }
 
+/// Wrong data that it had before remain its result.
+void note_end(const Error& error, measure::KernelResult& result) {
+  if (result.status == report::Status::mismatch) {
+    result.reason += fmt::format("; then {}", error.what());
+  } else {
+    note_failure(result, error);
+  }
+}
+
 /// Takes over what a soak measured.
 void fill_result(const SoakedLoad& soaked, const measure::KernelLoad& kernel,
                  measure::KernelResult& result) {
@@ -103,10 +112,17 @@ void run_share(const TogetherJob& job, const Device& device, std::uint64_t seed,
     result.size_bytes = kernel.kernel().size_bytes();
     name_together(job, result);
     load->set_label(result.label);
+    const auto on_wrong = [&](const SoakedLoad& so_far) {
+      fill_result(so_far, kernel.kernel(), result);
+      const std::lock_guard lock(share.mutex);
+      share.result = result;
+    };
     SoakRound first = load->begin_kernels();
+    if (!first.is_right()) on_wrong(wrong_first(*load, first, device));
     std::vector<std::unique_ptr<SoakLoad>> loads;
     loads.push_back(std::move(load));
-    soaked = place.run(device.id(), loads, heart, {}).front();
+    soaked =
+        place.run(device.id(), loads, heart, first.is_right() ? on_wrong : Soak::OnWrong()).front();
     if (!first.is_right()) {
       ++soaked->wrong_rounds;
       soaked->first_wrong = std::move(first);
@@ -114,9 +130,9 @@ void run_share(const TogetherJob& job, const Device& device, std::uint64_t seed,
     }
     fill_result(*soaked, kernel.kernel(), result);
   } catch (const Error& error) {
-    note_failure(result, error);
+    note_end(error, result);
   } catch (const std::exception& exception) {
-    note_failure(result, base::to_error(exception));
+    note_end(base::to_error(exception), result);
   }
   const std::lock_guard lock(share.mutex);
   share.result = std::move(result);
@@ -177,10 +193,12 @@ class Together {
     if (end.is_left_behind) {
       result_.has_left_threads = true;
       hung_.insert(result.destination);
-      if (options_.bench.cancel->is_cancelled()) return;
-      note_failure(result, Error(ErrorCode::timed_out, "run kernels",
-                                 fmt::format("no answer within {:g} s during: {}",
-                                             options_.patience_s, end.step)));
+      if (!options_.bench.cancel->is_cancelled()) {
+        note_end(
+            Error(ErrorCode::timed_out, "run kernels",
+                  fmt::format("no answer within {:g} s during: {}", options_.patience_s, end.step)),
+            result);
+      }
     }
     if (share.soaked) {
       soaked.push_back(*share.soaked);

@@ -214,15 +214,67 @@ class Together(BuiltIn):
         self.assertIn("2 of 2 kernel runs right on cpu:0-1", text)
         self.assert_width(text)
 
-    def test_one_of_three_that_is_slow(self):
-        environment = clean_environment(
+    @staticmethod
+    def fakes(**faults):
+        return clean_environment(
             HIPTOOL_HIP_LIBRARY="/nowhere/hip", HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"],
-            FAKE_CUDA_NAME="Fake GPU", FAKE_CUDA_UNITS="2", FAKE_CUDA_DEVICES="3",
-            FAKE_CUDA_SLOW_KERNEL="1:300")
+            FAKE_CUDA_NAME="Fake GPU", FAKE_CUDA_UNITS="2", **faults)
+
+    def assert_wrong_on_second(self, document):
+        self.assertEqual([(one["destination"], one["status"])
+                          for one in document["measurements"]],
+                         [("nvidia:0", "ok"), ("nvidia:1", "mismatch")])
+        self.assertEqual([(one["device"], one["code"]) for one in document["failures"]],
+                         [("nvidia:1", "HT-KERNEL-DATA")])
+
+    def together(self, kernel, dtype, **faults):
+        return self.document(kernel, "--dtype", dtype, "--together", "--time", "2", "--size",
+                             "64KiB", "--device", "all", code=5,
+                             environment=self.fakes(FAKE_CUDA_DEVICES="2", **faults))
+
+    def test_wrong_data_before_a_call_that_fails(self):
+        """Launch 1 of memset is wrong, which the host judges; launch 1 of gemm changes an input,
+        so that launch 2, the first round, is. The next launch fails."""
+        for kernel, dtype, fails in ("memset", "u32", 2), ("gemm", "f32", 3):
+            with self.subTest(kernel):
+                name = f"hiptool_{'stream_memset' if kernel == 'memset' else 'gemm_f32'}"
+                document = self.together(
+                    kernel, dtype, FAKE_CUDA_FLAKY=f"1:{name}", FAKE_CUDA_FLAKY_AT="1:1",
+                    FAKE_CUDA_FAIL=f"1:{name}", FAKE_CUDA_FAIL_AT=f"1:{fails}")
+                self.assert_wrong_on_second(document)
+                self.assertRegex(document["measurements"][1]["reason"],
+                                 f"wrong, .* of {kernel}; then .*Launch.*unknown error")
+
+    def test_a_kernel_that_is_wrong_from_the_first_run_on(self):
+        document = self.together("fma", "f32", FAKE_CUDA_FLAKY="1:hiptool_fma_f32")
+        self.assert_wrong_on_second(document)
+        wrong = document["measurements"][1]
+        self.assertGreater(wrong["runs"], 0)
+        self.assertEqual((wrong["wrong"]["first_bad_index"], wrong["wrong"]["xor_bits"]),
+                         (1000, 0x10))
+
+    def test_one_of_three_that_is_slow(self):
         document = self.document("memset", "--together", "--time", "3", "--size", "64KiB",
-                                 "--device", "all", environment=environment, code=1)
+                                 "--device", "all", code=1, environment=self.fakes(
+                                     FAKE_CUDA_DEVICES="3", FAKE_CUDA_SLOW_KERNEL="1:300"))
         self.assertIn(("nvidia:1", "HT-SIBLING-RATE"),
                       [(one["device"], one["code"]) for one in document["failures"]])
+
+    def test_wrong_data_before_an_interrupt_of_a_hang(self):
+        """Launch 1 of memset on one GPU is wrong, and launch 2 does not end."""
+        begun = self.folder / "begun"
+        name = "1:hiptool_stream_memset"
+        process = program.start(
+            "run-kernel", "memset", "--together", "--time", "3600", "--size", "64KiB", "--device",
+            "all", "--format", "json", environment=self.fakes(
+                FAKE_CUDA_DEVICES="2", FAKE_CUDA_FLAKY=name, FAKE_CUDA_FLAKY_AT="1:1",
+                FAKE_CUDA_HANG=name, FAKE_CUDA_HANG_AT="1:2", FAKE_NVML_COUNTERS=str(begun),
+                FAKE_CUDA_GROWTH="begun", FAKE_CUDA_GROWS=name, FAKE_CUDA_GROWS_AT="1:2"))
+        program.wait_until(begun.exists, "the launch that hangs")
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=program.GUARD_S)
+        self.assertEqual(process.returncode, 5, errors)
+        self.assert_wrong_on_second(self.assert_document(out, "run-kernel.schema.json"))
 
     def test_what_does_not_go_with_it(self):
         for words in (("--samples", "3"), ("--shape", "4x4"), ("--layout", "packed"),

@@ -105,7 +105,8 @@ CUresult after_launch(const std::string& kernel, CUstream stream, void** argumen
   constexpr std::intptr_t ever_ms = 24 * 3600 * 1000;
   const int device = device_of(stream);
   if (is_meant("FAKE_CUDA_GROWS", kernel, device)) grow_counters();
-  if (fault_of("FAKE_CUDA_HANG", device) == kernel) return queue_wait(stream, ever_ms);
+  if (is_meant("FAKE_CUDA_FAIL", kernel, device)) return CUDA_ERROR_UNKNOWN;
+  if (is_meant("FAKE_CUDA_HANG", kernel, device)) return queue_wait(stream, ever_ms);
   if (arguments != nullptr && is_meant("FAKE_CUDA_FLAKY", kernel, device)) {
     return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, &flip_bit,
                          *static_cast<void**>(arguments[0]));

@@ -7,6 +7,9 @@
 ///                                to which its first argument points
 ///   FAKE_CUDA_FLAKY_AT=1:300     only launch 300 of it on device 1 does
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
+///   FAKE_CUDA_HANG_AT=1:12       launch 12 of it does not
+///   FAKE_CUDA_FAIL=1:KERNEL      a launch of KERNEL fails
+///   FAKE_CUDA_FAIL_AT=1:12       launch 12 of it does
 ///   FAKE_CUDA_IDLE=1:KERNEL      a launch of KERNEL does nothing
 ///   FAKE_CUDA_GROWS=1:KERNEL     the first launch of KERNEL adds the line FAKE_CUDA_GROWTH to
 ///                                FAKE_NVML_COUNTERS, from which the fake of NVML takes counters
