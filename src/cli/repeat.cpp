@@ -22,6 +22,7 @@
 #include "report/pool.hpp"
 #include "report/reader.hpp"
 #include "report/remarks.hpp"
+#include "results/wrong.hpp"
 #include "system/child_process.hpp"
 
 namespace hiptool::cli {
@@ -46,7 +47,8 @@ struct Program {
   std::string name;  ///< "this program", or its path
   std::vector<Object> documents = {};
   std::vector<std::vector<Measurement>> runs = {};
-  bool is_other = false;  ///< --against
+  std::vector<report::Failure> wrong = {};  ///< of measurements, as the first process has each
+  bool is_other = false;                    ///< --against
 };
 
 std::string own_program(const Context& context) {
@@ -148,6 +150,12 @@ class Processes {
       if (!is_measured) throw error;
       if (!error_) error_ = std::move(error);
     }
+    for (const report::Failure& failure : file.run.failures) {
+      const bool is_known = std::ranges::any_of(
+          program.wrong, [&failure](const auto& one) { return one.what == failure.what; });
+      if (failure.kind == report::FailureKind::measurement && !is_known)
+        program.wrong.push_back(failure);
+    }
     program.runs.push_back(file.measurements);
     program.documents.push_back(std::move(document));
   }
@@ -244,8 +252,9 @@ void add_lines(const Repeated& repeated, report::Report& report) {
   std::vector<report::Remark> remarks;
   const std::size_t wrong = report::count_status(report.measurements, report::Status::mismatch);
   if (wrong > 0) {
-    report.verdict.push_back(
-        report::failure_line(fmt::format("WRONG DATA in {} of {}", wrong, measured)));
+    const std::string where = results::devices_with(report.measurements, report::Status::mismatch);
+    report.verdict.push_back(report::failure_line(fmt::format(
+        "WRONG DATA{} in {} of {}", where.empty() ? "" : " on " + where, wrong, measured)));
   }
   if (repeated.error) report.verdict.push_back({Tone::bad, repeated.error->what()});
   if (compared && compared->verdict()) {
@@ -287,8 +296,10 @@ int write_report(std::string_view command, const Repeated& repeated,
   report::Run run = make_run(environment, command, is_wrong ? "mismatch" : "ok");
   const auto& error = repeated.error;
   if (error) print_error(environment.console, *error);
-  const auto failures =
-      repeated.compared ? repeated.compared->failures() : std::vector<report::Failure>();
+  std::vector<report::Failure> failures = repeated.now.wrong;
+  if (repeated.compared) {
+    for (report::Failure& one : repeated.compared->failures()) failures.push_back(std::move(one));
+  }
   const int exit_code = finish_run(run, environment, error ? &*error : nullptr, failures, is_wrong);
   report = report::start_report(std::move(run));
   add_measurements(repeated.now, report);
@@ -302,6 +313,7 @@ int write_report(std::string_view command, const Repeated& repeated,
   report.document.emplace_back("wall_time_s", environment.elapsed_s());
   report.document.emplace_back("repeat", repeat_value(repeated, comparison));
   add_lines(repeated, report);
+  results::add_action_lines(report);
   report.tables.push_back(report::pooled_table(report.measurements));
   if (!report.comparisons.empty()) {
     report.tables.push_back(report::comparisons_table(report.comparisons));

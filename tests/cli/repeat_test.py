@@ -6,6 +6,7 @@ Usage: repeat_test.py PROGRAM [unittest options].
 import json
 import math
 import os
+import re
 import statistics
 import xml.etree.ElementTree
 
@@ -225,6 +226,43 @@ class Repeat(CliTest):
             with self.subTest(more):
                 line = self.first_line(*words, *more, code=5, **wrong)
                 self.assertRegex(line, "^WRONG DATA in 1 of 1 measurement ")
+
+    def test_wrong_data_has_a_device_a_code_and_an_action(self):
+        """As without --repeat: of two GPUs one computes wrong, of four copies two are wrong."""
+        paths = {name: self.folder / f"out.{name}" for name in ("junit", "prom")}
+        exports = [word for name, path in paths.items()
+                   for word in ("--export", f"{name}={path}")]
+        kernel = ["run-kernel", "stream-triad", "--dtype", "f32", "--size", "64KiB"]
+        copies = ["bench-copy", "--kind", "h2d,d2h", "--size", "1MiB"]
+        for words, fault, code in (
+                (kernel, {"FAKE_CUDA_FLAKY": "1:hiptool_stream_triad_f32"}, "HT-KERNEL-DATA"),
+                (copies, {"FAKE_CUDA_CORRUPT_FROM": "1:65536"}, "HT-COPY-DATA")):
+            variables = {**self.planted(), "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_UNITS": "2",
+                         "HIPTOOL_HIP_LIBRARY": "/nowhere/hip", **fault}
+            words = [*words, "--samples", "3", "--device", "all"]
+            once = self.document(*words, code=5, schema=words[0], **variables)
+            for more in ([], ["--against", program.PROGRAM]):
+                with self.subTest(words=words, more=more):
+                    document = self.document(*words, "--repeat", "2", *more, *exports, code=5,
+                                             schema=words[0], **variables)
+                    coded = [one for one in document["failures"] if one["code"]]
+                    self.assertEqual(
+                        [(one["what"], one["device"], one["code"], one["action"]) for one in coded],
+                        [(one["what"], one["device"], one["code"], one["action"])
+                         for one in once["failures"]])
+                    self.assertEqual({(one["device"], one["code"]) for one in coded},
+                                     {("nvidia:1", code)})
+                    lines = [line["text"] for line in document["shown"]["lines"]]
+                    self.assertRegex(lines[0], "^WRONG DATA on nvidia:1 in ")
+                    self.assertIn("to do: " + coded[0]["action"], lines)
+                    found = [tuple(match) for match in re.findall(
+                        r'^hiptool_check\{check="([^"]*)",device="([^"]*)".*code="([^"]*)"',
+                        paths["prom"].read_text(encoding="utf-8"), re.M)]
+                    self.assertEqual(found, [(one["what"], "nvidia:1", code) for one in coded])
+                    root = xml.etree.ElementTree.parse(paths["junit"]).getroot()
+                    failed = [case.get("name") for case in root.iter("testcase")
+                              if case.find("failure") is not None]
+                    self.assertEqual(failed, [one["what"] for one in coded])
 
     def test_a_failed_comparison_is_one_case(self):
         files = []
