@@ -61,6 +61,9 @@ class CountingObserver final : public LoadObserver {
     }
     if (shown_ != nullptr) shown_->on_progress(done_bytes, total_bytes);
   }
+  void on_waiting(std::span<const std::string> devices) noexcept override {
+    if (shown_ != nullptr) shown_->on_waiting(devices);
+  }
   std::uint64_t done_bytes() const { return done_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -303,8 +306,9 @@ class ModelLoad {
   std::unique_ptr<load::Verification> start_verification(std::span<const Buffer> arenas) {
     if (report_.verify_mode == VerifyMode::none || report_.is_read_back) return nullptr;
     try {
-      return std::make_unique<load::Verification>(model_, *report_.plan, arenas, file_digests_,
-                                                  verify_options(nullptr));
+      return std::make_unique<load::Verification>(
+          model_, *report_.plan, arenas, file_digests_,
+          verify_options(base::pointer_to(options_.observer)));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
       report_.is_read_back = true;
@@ -378,6 +382,8 @@ class ModelLoad {
     for (std::size_t i = 0; i < arenas.size(); ++i) {
       const ArenaLayout& layout = report_.plan->devices[i].layout;
       if (layout.placements.empty()) continue;
+      const std::string id = report_.plan->devices[i].device.id();
+      if (arenas.size() > 1) observer.on_waiting({&id, 1});
       results[i] = load::verify_readback(model_, layout, arenas[i], verify_options(&observer));
     }
     judge(load::join_results(model_, *report_.plan, results));

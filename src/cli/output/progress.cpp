@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
 
 namespace hiptool::cli {
@@ -80,13 +81,41 @@ void Progress::begin(const std::string& step) {
   drawn_ = started_;  // no bar for work shorter than the interval
   done_bytes_ = 0;
   total_bytes_ = 0;
-  console_.set_step(step_);
+  show(step_);
+}
+
+void Progress::show(const std::string& name) {
+  shown_ = name;
+  waiting_.clear();
+  console_.set_step(shown_);
+}
+
+void Progress::show_detail() {
+  std::string detail;
+  if (!step_.empty() && done_bytes_ > 0) {
+    const double total = static_cast<double>(std::max<std::uint64_t>(total_bytes_, 1));
+    detail = format_share(static_cast<double>(done_bytes_) / total);
+  }
+  if (!detail.empty() && !waiting_.empty()) detail += ", ";
+  console_.set_step(shown_, detail + waiting_);
 }
 
 void Progress::on_phase(std::string_view name) noexcept {
   if (name == "load" || name == "verify") return begin(std::string(name));
   if (name == "sha256") return begin("hash");
-  console_.set_step(prefix_ + step_of_phase(name));
+  const std::lock_guard lock(mutex_);
+  show(prefix_ + step_of_phase(name));
+}
+
+void Progress::on_waiting(std::span<const std::string> devices) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    waiting_ = devices.empty() ? std::string()
+                               : "waiting for " + base::ranges_of({devices.begin(), devices.end()});
+    show_detail();
+  } catch (const std::exception&) {
+    // A text that cannot be shown must not stop the work.
+  }
 }
 
 void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept {
@@ -99,8 +128,7 @@ void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) 
     const auto now = now_();
     if (now - drawn_ < draw_interval) return;
     drawn_ = now;
-    const double total = static_cast<double>(std::max<std::uint64_t>(total_bytes_, 1));
-    console_.set_step(step_, format_share(static_cast<double>(done_bytes_) / total));
+    show_detail();
     draw();
   } catch (const std::exception&) {
     // A bar that cannot be drawn must not stop the work.
@@ -110,7 +138,7 @@ void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) 
 void Progress::end() {
   const std::lock_guard lock(mutex_);
   clear();
-  console_.set_step({});
+  show({});
   if (step_.empty()) return;
   if (!is_quiet_ && !console_.can_animate()) {
     console_.err(finished_line() + "\n");

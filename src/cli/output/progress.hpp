@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "cli/output/console.hpp"
@@ -31,11 +32,14 @@ class Progress final : public LoadObserver {
   /// A step for each phase of a load that passes over the model's bytes.
   void on_phase(std::string_view name) noexcept override;
   void on_phase_end() noexcept override { end(); }
+  void on_waiting(std::span<const std::string> devices) noexcept override;
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override;
   /// The step is complete.
   void end();
 
  private:
+  void show(const std::string& name);
+  void show_detail();
   void draw();
   void clear();
   std::string finished_line() const;
@@ -45,7 +49,9 @@ class Progress final : public LoadObserver {
   std::function<Clock::time_point()> now_;
   std::string prefix_;
   std::mutex mutex_;
-  std::string step_;  ///< empty between steps
+  std::string step_;     ///< empty between steps
+  std::string shown_;    ///< the name of the step or phase
+  std::string waiting_;  ///< "waiting for nvidia:3"; empty where no device is named
   Clock::time_point started_;
   Clock::time_point drawn_;
   std::uint64_t done_bytes_ = 0;

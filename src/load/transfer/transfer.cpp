@@ -12,6 +12,7 @@
 #include "core/platform_state.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "load/device_work.hpp"
 #include "load/layout/blocks.hpp"
 #include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
@@ -234,11 +235,15 @@ void Transfer::prepare() {
 }
 
 std::vector<Buffer> Transfer::allocate() const {
-  std::vector<Buffer> arenas(impl_->plan.devices.size());
-  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
-    const DevicePlan& part = impl_->plan.devices[i];
-    if (!impl_->is_empty(i)) arenas[i] = Buffer(part.device, part.layout.arena_bytes);
-  });
+  const LoadPlan& plan = impl_->plan;
+  std::vector<Buffer> arenas(plan.devices.size());
+  std::vector<bool> has_tensors(arenas.size());
+  for (std::size_t i = 0; i < arenas.size(); ++i) has_tensors[i] = !impl_->is_empty(i);
+  run_for_devices(plan, has_tensors, impl_->options.observer,
+                  [&](std::size_t i, const std::atomic<bool>&) {
+                    const DevicePlan& part = plan.devices[i];
+                    arenas[i] = Buffer(part.device, part.layout.arena_bytes);
+                  });
   return arenas;
 }
 
@@ -259,12 +264,14 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
   FileSet files(impl.model, impl.options.read, impl.count_readers());
   const auto replicator = impl.make_replicator(arenas, sink);
   const auto start = Clock::now();
-  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
-    if (!impl.loaders[i]) return;
-    SharedProgress::Part part(progress);
-    statistics.devices[i] =
-        impl.load_part(i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
-  });
+  std::vector<bool> is_read(arenas.size());
+  for (std::size_t i = 0; i < arenas.size(); ++i) is_read[i] = impl.is_read(i);
+  run_for_devices(impl.plan, is_read, impl.options.observer,
+                  [&](std::size_t i, const std::atomic<bool>& stop) {
+                    SharedProgress::Part part(progress);
+                    ChunkSink* const all = replicator ? replicator.get() : sink;
+                    statistics.devices[i] = impl.load_part(i, files, arenas[i], all, part, stop);
+                  });
   if (replicator) {
     replicator->finish();
     for (std::size_t i = 1; i < arenas.size(); ++i) {

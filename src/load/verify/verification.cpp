@@ -14,13 +14,13 @@
 #include "base/timeline_scope.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "load/device_work.hpp"
 #include "load/layout/blocks.hpp"
 #include "load/place/check_arenas.hpp"
 #include "load/verify/device_digests.hpp"
 #include "load/verify/differences.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/slot_digests.hpp"
-#include "load/workers.hpp"
 #include "model/parts.hpp"
 
 namespace hiptool::load {
@@ -150,12 +150,14 @@ struct Verification::Impl {
   Found digest_arenas(std::vector<Comparison>& comparisons) {
     const auto timer = scope("device digests");
     Found found(devices.size());
-    run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
-      if (!devices[i]) return;
-      found[i] = devices[i]->compute([&](std::span<const std::uint64_t> so_far) {
-        if (is_expected_ready()) comparisons[i].advance(so_far, expected());
-      });
-    });
+    std::vector<bool> has_tensors;
+    for (const auto& device : devices) has_tensors.push_back(device != nullptr);
+    run_for_devices(plan, has_tensors, options.observer,
+                    [&](std::size_t i, const std::atomic<bool>&) {
+                      found[i] = devices[i]->compute([&](std::span<const std::uint64_t> so_far) {
+                        if (is_expected_ready()) comparisons[i].advance(so_far, expected());
+                      });
+                    });
     return found;
   }
 

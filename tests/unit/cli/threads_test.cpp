@@ -130,3 +130,23 @@ TEST_CASE("a heartbeat shows the step while the run waits, writes beside it and 
   cancel.cancel();
   stopped.wait();
 }
+
+TEST_CASE("a heartbeat of a load names the devices that are not done") {
+  const std::vector<std::string> left{"nvidia:1", "nvidia:2", "nvidia:5"};
+  const CancelToken cancel;
+  for (const std::string text :
+       {"allocating device memory, waiting for nvidia:1-2, nvidia:5, ",
+        "load, 75 %, waiting for nvidia:1-2, nvidia:5, ", "computing digests on the devices, 1"}) {
+    BeatingScreen screen(text);
+    const Heartbeat heartbeat(screen.console, cancel, "hiptool load");
+    Progress progress(screen.console, false, [&screen] {
+      return Progress::Clock::time_point() + std::chrono::seconds(++screen.looks);
+    });
+    progress.on_phase(text.starts_with("load") ? "load" : "allocate");
+    if (text.starts_with("load")) progress.on_progress(75, 100);
+    progress.on_waiting(left);
+    if (text.starts_with("computing")) progress.on_phase("digest");
+    screen.wait();
+    CHECK(screen.is_seen);
+  }
+}

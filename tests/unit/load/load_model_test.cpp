@@ -38,7 +38,14 @@ class PhaseObserver final : public LoadObserver {
     if (done == total) completed_bytes = total;
   }
 
+  void on_waiting(std::span<const std::string> devices) noexcept override {
+    if (waited_for.empty() || waited_for.back().first != begun.back())
+      waited_for.push_back({begun.back(), {}});
+    waited_for.back().second.emplace_back(devices.begin(), devices.end());
+  }
+
   Names begun;
+  std::vector<std::pair<std::string, std::vector<Names>>> waited_for;  ///< by phase
   std::string phase;
   std::function<void()> on_begin;
   std::atomic<std::uint64_t> completed_bytes{0};
@@ -157,6 +164,45 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: copies of a weight are found by
     CHECK(test::bytes_of(weight.bytes) == tensors[7].bytes);
   }
   CHECK(loaded.weight(tensors[7].name).bytes.device() == devices[0]);
+}
+
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: of several devices those not done are named") {
+  Platforms::Options two;
+  two.cpu_devices = 2;
+  Platforms platforms_of_two(two);
+  const auto devices = platforms_of_two.devices(Platform::cpu);
+  const Names all{devices[0].id(), devices[1].id()};
+  struct Case {
+    SplitKind split;
+    VerifyMode mode;
+    Names phases;  ///< in which both devices work
+  };
+  for (const Case& one :
+       {Case{SplitKind::bytes, VerifyMode::full, {"allocate", "load", "digest"}},
+        Case{SplitKind::replicate, VerifyMode::full, {"allocate", "digest"}},
+        Case{SplitKind::replicate, VerifyMode::readback, {"allocate", "verify"}}}) {
+    CAPTURE(to_string(one.mode));
+    observer.waited_for.clear();
+    LoadOptions chosen = options(one.mode);
+    chosen.split.kind = one.split;
+    static_cast<void>(load_model(model, devices, chosen));
+    Names phases;
+    for (const auto& [phase, waited_for] : observer.waited_for) {
+      phases.push_back(phase);
+      REQUIRE(waited_for.size() == 2);
+      if (phase == "verify") {
+        CHECK(waited_for == std::vector<Names>{{all[0]}, {all[1]}});
+      } else {
+        const bool is_first_left = waited_for[0] == Names{all[0]};
+        CHECK((is_first_left || waited_for[0] == Names{all[1]}));
+        CHECK(waited_for[1].empty());
+      }
+    }
+    CHECK(phases == one.phases);
+  }
+  observer.waited_for.clear();
+  static_cast<void>(load_model(model, device, options(VerifyMode::full)));
+  CHECK(observer.waited_for.empty());
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: memory and streams of the caller are used") {
