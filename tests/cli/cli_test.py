@@ -199,6 +199,34 @@ class Streams(CliTest):
                 self.assertEqual(result.returncode, 7)
                 self.assertIn("No space left on device", result.stderr)
 
+    def test_documents_keep_the_code_of_a_run_whose_export_fails(self):
+        """Of the codes of the run and of the export the process has the first of 5, 6, 7, 4, 3, 2,
+        1; documents and metrics have the run's."""
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        copy = ["bench-copy", "--kind", "h2d", "--size", "64KiB", "--samples", "1"]
+        fakes = clean_environment(HIPTOOL_HIP_LIBRARY="/nowhere/hip",
+                                  HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"],
+                                  FAKE_CUDA_CORRUPT_FROM="65536")
+        for words, own, code in (
+                ([*copy, "--device", "cpu"], 0, 7),
+                ([*copy, "--device", "cpu", "--fail-below", "h2d>=1000TB/s"], 1, 7),
+                ([*copy, "--device", "nvidia:9"], 3, 7),
+                ([*copy, "--device", "nvidia:0"], 5, 5)):
+            with self.subTest(words), tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "out.json")
+                metrics = os.path.join(folder, "out.prom")
+                result = run(*words, "--export", f"json={file}", "--export", "csv=/dev/full",
+                             "--export", f"prom={metrics}", environment=fakes)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn("error: cannot write /dev/full", result.stderr)
+                with open(file, encoding="utf-8") as text:
+                    document = self.assert_document(text.read(), "bench-copy.schema.json")
+                self.assertEqual((document["exit_code"], document["passed"]), (own, own == 0))
+                with open(metrics, encoding="utf-8") as text:
+                    self.assertIn(f'hiptool_exit_code{{command="bench-copy"}} {own}\n',
+                                  text.read())
+
     def test_colour(self):
         cases = [
             ({}, [], True),
