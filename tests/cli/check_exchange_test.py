@@ -164,6 +164,18 @@ class Nccl(Exchange):
                          ("HT-NCCL-RATE", "nvidia:1"))
         self.assertIn(("nvidia:1", "collective"), failed(document))
 
+    def test_a_second_sum_of_all_gpus_that_fails(self):
+        """Sums of all GPUs, without each of three, and of all again, whose start fails: the first
+        sum of all is the measurement."""
+        document = self.quick("collective", 6, words=("--level", "standard"),
+                              FAKE_CUDA_DEVICES="3",
+                              **with_nccl(FAKE_NCCL="slow:1", FAKE_NCCL_FAILING_START="5",
+                                          FAKE_NCCL_RECORD=str(self.folder / "starts")))
+        self.assertEqual(self.only_fault(document, "collective")["code"], "HT-NCCL-ERROR")
+        ids = [one["id"] for one in document["measurements"]]
+        self.assertEqual(len(ids), len(set(ids)), ids)
+        sums = [one["status"] for one in document["measurements"] if one["library"] == "nccl"]
+        self.assertEqual(sums, ["ok"])
 
     def test_a_library_that_is_wrong_without_one_gpu(self):
         for fault_word, code in (("last", "HT-NCCL-DATA"), ("error", "HT-NCCL-ERROR")):

@@ -104,6 +104,17 @@ class SeveralGpus(CliTest):
                                   for other in every})
                 self.assertEqual(document["prove"]["first_wrong"]["device"], device)
 
+    def test_a_wrong_replica_remains_the_result_if_the_next_one_fails(self):
+        model = str(self.folder / "m.gguf")
+        self.assertEqual(run("make-model", model, "--architecture", "llama").returncode, 0)
+        document, first = self.verdict(
+            "prove", model, "-d", "all", "--split", "replicate",
+            FAKE_CUDA_IDLE="0:hiptool_embedding_rows", FAKE_CUDA_FAIL="1:hiptool_embedding_rows")
+        self.assertRegex(first, "^wrong: m.gguf on nvidia:0: ")
+        self.assert_one_failure(document, "nvidia:0", "HT-MODEL-DATA")
+        self.assertEqual([(one["device"], one["status"])
+                          for one in document["prove"]["replicas"]], [("nvidia:0", "wrong")])
+
     def test_devices_without_tensors_are_named(self):
         """A model of three layers is on at most three of five GPUs."""
         model = str(self.folder / "m.gguf")

@@ -13,7 +13,7 @@
 ///   halves  sums of floats are rounded to 16 bits
 ///   slow    sums take 0.3 s
 /// FAKE_NCCL_RECORD is a file that gets a line with the values of NCCL_NVLS_ENABLE and NCCL_DEBUG
-/// for each start.
+/// for each start; with FAKE_NCCL_FAILING_START=N the start with line N fails.
 #include "hip/nccl.hpp"
 
 #include <dlfcn.h>
@@ -212,12 +212,17 @@ int join_ranks() {
   return ncclSuccess;
 }
 
-void record_start() {
-  if (const char* const path = std::getenv("FAKE_NCCL_RECORD"); path != nullptr) {
-    std::ofstream(path, std::ios::app)
-        << "NCCL_NVLS_ENABLE=" << hiptool::fake::text_from("NCCL_NVLS_ENABLE", "unset")
-        << " NCCL_DEBUG=" << hiptool::fake::text_from("NCCL_DEBUG", "unset") << '\n';
-  }
+/// Whether this start is to succeed.
+bool record_start() {
+  const char* const path = std::getenv("FAKE_NCCL_RECORD");
+  if (path == nullptr) return true;
+  std::ofstream(path, std::ios::app)
+      << "NCCL_NVLS_ENABLE=" << hiptool::fake::text_from("NCCL_NVLS_ENABLE", "unset")
+      << " NCCL_DEBUG=" << hiptool::fake::text_from("NCCL_DEBUG", "unset") << '\n';
+  std::ifstream record(path);
+  int lines = 0;
+  for (std::string line; std::getline(record, line);) ++lines;
+  return lines != hiptool::fake::number_from("FAKE_NCCL_FAILING_START", 0);
 }
 
 }  // namespace
@@ -236,8 +241,7 @@ int ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
   const auto all = std::make_shared<std::vector<int>>(devices, devices + count);
   for (int i = 0; i < count; ++i) comms[i] = new Comm{all, nullptr};
   if (is_fault("abort", *static_cast<Comm*>(comms[0]))) std::abort();
-  record_start();
-  return ncclSuccess;
+  return record_start() ? ncclSuccess : ncclInternalError;
 }
 int ncclGetUniqueId(ncclUniqueId* id) {
   const std::string name = "/fake_nccl_" + std::to_string(::getpid());

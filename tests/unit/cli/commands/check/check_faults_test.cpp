@@ -206,6 +206,25 @@ TEST_CASE("check: wrong data while a slow rate is measured again counts") {
   CHECK(fault.code == "HT-COPY-DATA");
 }
 
+TEST_CASE("check: wrong data that is measured again counts though an interrupt follows") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  const std::uint64_t before = stage.demand_too_much("hipMalloc");
+  int damages = 0;
+  const std::function<void()> damage = [&] {
+    table.damage_largest(0);
+    if (++damages < 6) return table.run_before("hipStreamSynchronize", damage);
+    stage.cancel.cancel();
+  };
+  table.run_before(
+      "hipMalloc", [&] { table.run_before("hipStreamSynchronize", damage); }, before + 1);
+  const accept::Fault fault = worst_of_again(stage);
+  CHECK(stage.cancel.is_cancelled());
+  CHECK(exit_code_of(fault) == 5);
+  CHECK(fault.code == "HT-COPY-DATA");
+  CHECK(become_idle());
+}
+
 TEST_CASE("check: wrong copies count though a later copy of them fails") {
   WatchedStage stage("copy");
   WrapperTable& table = stage.watched.table;
@@ -239,6 +258,42 @@ TEST_CASE("check: a device that hangs while it gives back the memory of the last
   const accept::StageResult result = stage.run();
   REQUIRE(!result.faults.empty());
   CHECK(result.faults.front().code == "HT-HANG");
+  gate.set_value();
+  CHECK(comes_true([&table] { return table.live().is_empty(); }));
+  CHECK(become_idle());
+}
+
+TEST_CASE("check: a device that hangs while it gives back the memory of the first copy") {
+  WatchedStage stage("copy");
+  WrapperTable& table = stage.watched.table;
+  stage.run();
+  table.reset();
+  std::uint64_t frees = 0;
+  std::uint64_t frees_of_first = 0;  // until the next copy takes memory
+  const std::function<void()> free = [&] {
+    ++frees;
+    table.run_before("hipFree", free);
+  };
+  const std::function<void()> take = [&] {
+    if (frees_of_first == 0) frees_of_first = frees;
+    table.run_before("hipMalloc", take);
+  };
+  table.run_before("hipFree", free);
+  table.run_before("hipMalloc", take);
+  const accept::CheckResult clean = stage.run_all();
+  REQUIRE(frees_of_first > 0);
+  REQUIRE(frees > frees_of_first);
+  table.reset();
+  stage.options.patience_s = 3;
+  std::promise<void> gate;
+  table.run_before(
+      "hipFree", [opened = gate.get_future().share()] { opened.wait(); }, frees_of_first);
+  const accept::CheckResult result = stage.run_all();
+  REQUIRE(result.worst() != nullptr);
+  const accept::Fault& fault = result.worst()->faults.front();
+  CHECK(fault.code == "HT-HANG");
+  CHECK(fault.what == clean.measurements.front().id);
+  CHECK(result.measurements.size() == 1);
   gate.set_value();
   CHECK(comes_true([&table] { return table.live().is_empty(); }));
   CHECK(become_idle());
