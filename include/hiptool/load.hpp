@@ -32,15 +32,15 @@ class HIPTOOL_API LoadObserver {
   virtual void on_phase(std::string_view name) noexcept { static_cast<void>(name); }
   /// The phase that began last is over, unless an exception ended it.
   virtual void on_phase_end() noexcept {}
+  /// Bytes of the phase: queued to devices in "load", compared in the "verify" of a read-back (one
+  /// device after the other, each with its own total), hashed in "sha256". Calls may come out of
+  /// order.
+  virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
   /// Of several devices at work in the phase those that it waits for: called when one is done, and
   /// in the "verify" of a read-back, which takes one after the other, when one begins.
   virtual void on_waiting(std::span<const std::string> devices) noexcept {
     static_cast<void>(devices);
   }
-  /// Bytes of the phase: queued to devices in "load", compared in the "verify" of a read-back (one
-  /// device after the other, each with its own total), hashed in "sha256". Calls may come out of
-  /// order.
-  virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
 };
 
 /// How files are read.
