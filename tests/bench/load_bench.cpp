@@ -164,7 +164,6 @@ class Bench {
 
   Figures run() {
     Figures figures;
-    if (settings_.way) force_way(*settings_.way);
     if (!settings_.cold) bench::warm(settings_.file);
     const auto start = Clock::now();
     system::cached_bytes(settings_.file);
@@ -186,7 +185,7 @@ class Bench {
   void force_way(ReadWay way) const {
     struct stat status {};
     if (stat(settings_.file.c_str(), &status) != 0) throw std::runtime_error("stat");
-    KnownReadRates::of_process().keep(status.st_dev, {way, {}});
+    KnownReadRates::of_process().keep({status.st_dev, loader_->readers()}, {way, {}});
   }
 
   void make_loader(Figures& figures) {
@@ -200,6 +199,7 @@ class Bench {
 
   void load(Figures& figures) {
     if (settings_.cold) bench::evict(settings_.file);
+    if (settings_.way) force_way(*settings_.way);
     const auto start = Clock::now();
     std::unique_ptr<Verification> verification;
     if (settings_.verify != "none") {

@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint64_t most_gap_bytes = 64u << 10;
 // Below it a direct read costs more than it saves.
 constexpr std::uint64_t least_direct_bytes = 128u << 10;
+// A block of 16 MiB may be read for an extent that has no neighbours.
+constexpr std::uint64_t least_serial_bytes = 1u << 20;
 
 std::uint64_t begin_of(std::span<const ReadPart> extent) { return extent.front().file_offset; }
 
@@ -64,7 +66,8 @@ FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint32
     : options_(options),
       parts_(model.files().begin(), model.files().end()),
       depth_(choose_depth(options, readers)),
-      known_(known) {
+      known_(known),
+      key_(0, readers) {
   for (std::uint32_t i = 0; i < parts_.size(); ++i) {
     Entry& entry = files_.emplace_back(base::File::open(parts_[i].path));
     // Doubles the kernel's read-ahead; a cached file is not touched.
@@ -83,17 +86,21 @@ FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint32
 }
 
 void FileSet::begin_trial(std::uint64_t trial_bytes) {
-  struct stat status {};
-  if (fstat(files_.front().buffered.descriptor(), &status) != 0) return;
-  file_system_ = status.st_dev;
-  const std::optional<ReadRates> known = known_.find(file_system_);
-  const std::uint64_t size_bytes = uncached_bytes();
-  if (size_bytes == 0) return;
-  if (size_bytes / 32 >= trial_bytes) {
-    trial_.emplace(std::clamp(size_bytes / 64, trial_bytes, 4 * trial_bytes), known);
-  } else if (known) {
-    trial_.emplace(UINT64_MAX, known);
+  std::set<std::uint64_t> file_systems;
+  std::uint64_t size_bytes = 0;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    struct stat status {};
+    if (!files_[i].reads_directly.load()) continue;
+    if (fstat(files_[i].buffered.descriptor(), &status) != 0) return;
+    file_systems.insert(status.st_dev);
+    size_bytes += parts_[i].size_bytes - files_[i].cached->cached_bytes();
   }
+  // Of files on different disks one rate says nothing.
+  if (size_bytes == 0 || file_systems.size() != 1) return;
+  key_.first = *file_systems.begin();
+  const std::optional<ReadRates> known = known_.find(key_);
+  if (!known && size_bytes / 128 < trial_bytes) return;
+  trial_.emplace(std::clamp(size_bytes / 64, trial_bytes, 4 * trial_bytes), known);
 }
 
 const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offset,
@@ -105,19 +112,14 @@ const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offse
   return entry.cached->holds({offset, size_bytes}) ? nullptr : &entry.direct;
 }
 
-std::uint64_t FileSet::uncached_bytes() const {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    bytes += parts_[i].size_bytes;
-    if (files_[i].cached) bytes -= files_[i].cached->cached_bytes();
-  }
-  return bytes;
-}
-
 bool FileSet::is_cold() const {
   std::uint64_t size_bytes = 0;
-  for (const ModelPart& part : parts_) size_bytes += part.size_bytes;
-  return uncached_bytes() > size_bytes / 2;
+  std::uint64_t cached_bytes = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    size_bytes += parts_[i].size_bytes;
+    if (files_[i].cached) cached_bytes += files_[i].cached->cached_bytes();
+  }
+  return cached_bytes < size_bytes / 2;
 }
 
 std::uint32_t FileSet::choose_regions() const {
@@ -173,8 +175,8 @@ void FileSet::report(LoadStatistics& statistics) const {
   const std::lock_guard lock(mutex_);
   statistics.read_notes.assign(notes_.begin(), notes_.end());
   const std::optional<ReadRates> rates = trial_ ? trial_->decision() : std::nullopt;
-  if (!rates) return;
-  known_.keep(file_system_, *rates);
+  if (!rates || !trial_->is_used()) return;
+  if (trial_->has_measured()) known_.keep(key_, *rates);
   statistics.read_notes.push_back(trial_->text());
 }
 
@@ -186,21 +188,30 @@ void FileReader::read(std::span<const ReadPart> parts, const OnBytes& on_bytes) 
   for (std::size_t first = 0; first < parts.size();) {
     std::size_t next = first + 1;
     while (next < parts.size() && follows(parts[next], parts[next - 1])) ++next;
-    const auto extent = parts.subspan(first, next - first);
-    const std::uint64_t size_bytes = end_of(extent.back()) - begin_of(extent);
-    const DirectFile* direct =
-        files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
-    ReadTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
-    const auto turn = trial != nullptr ? files_.choose_way() : ReadTrial::Turn();
-    if (turn.way == ReadWay::buffered) direct = nullptr;
-    if (direct == nullptr || !read_directly(*direct, extent, turn.way)) {
-      read_buffered(extent, on_bytes);
-    } else if (on_bytes) {
-      for (const ReadPart& part : extent) on_bytes(part, 0, part.destination.size());
-    }
-    if (trial != nullptr) trial->report(turn, size_bytes);
+    read_extent(parts.subspan(first, next - first), on_bytes);
     first = next;
   }
+}
+
+void FileReader::read_extent(std::span<const ReadPart> extent, const OnBytes& on_bytes) {
+  const std::uint64_t size_bytes = end_of(extent.back()) - begin_of(extent);
+  const DirectFile* direct =
+      files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
+  turn_.reset();
+  if (direct != nullptr && files_.trial() != nullptr) turn_ = files_.choose_way();
+  ReadWay way = turn_ ? turn_->way : ReadWay::parallel;
+  if (way == ReadWay::serial && size_bytes < least_serial_bytes) way = ReadWay::parallel;
+  if (way == ReadWay::buffered) direct = nullptr;
+  if (direct == nullptr || !read_directly(*direct, extent, way)) {
+    read_buffered(extent, on_bytes);
+  } else if (on_bytes) {
+    for (const ReadPart& part : extent) on_bytes(part, 0, part.destination.size());
+  }
+  if (turn_) files_.trial()->end(*turn_);
+}
+
+void FileReader::add_progress(std::uint64_t size_bytes) {
+  if (turn_) files_.trial()->progress(*turn_, size_bytes);
 }
 
 void FileReader::read_buffered(std::span<const ReadPart> extent, const OnBytes& on_bytes) {
@@ -217,6 +228,7 @@ void FileReader::read_buffered(std::span<const ReadPart> extent, const OnBytes& 
             std::min<std::uint64_t>(files_.options().request_bytes, end - done);
         files_.file(part.file).read_at(part.destination.subspan(done, size_bytes),
                                        part.file_offset + done);
+        add_progress(size_bytes);
         done += size_bytes;
       }
       if (on_bytes) on_bytes(part, begin, end - begin);
@@ -235,11 +247,12 @@ bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPar
   const DirectReader::Range range{direct.descriptor(), {begin, aligned_end - begin}, end};
   DirectReader& reader =
       way == ReadWay::serial ? static_cast<DirectReader&>(files_.large_reader()) : engine();
-  if (way == ReadWay::serial) files_.set_engine(reader.name());
+  files_.set_engine(reader.name());
   const DirectResult result = reader.read(
       range,
       [&](std::uint64_t offset, std::span<const std::byte> bytes) {
         spread(extent, offset, bytes);
+        add_progress(bytes.size());
       },
       check_);
   const std::uint32_t file = extent.front().file;
@@ -266,7 +279,6 @@ DirectReader& FileReader::engine() {
     if (engine_ == nullptr) files_.note("one direct read at a time in each reader: " + why);
   }
   if (engine_ == nullptr) engine_ = make_pread_reader(options.direct_request_bytes);
-  files_.set_engine(engine_->name());
   return *engine_;
 }
 

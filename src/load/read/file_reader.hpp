@@ -35,7 +35,7 @@ struct ReadPart {
 class FileSet {
  public:
   /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
-  /// Where at least 32 times `trial_bytes` that are not cached are to be read the best way, all
+  /// Where at least 128 times `trial_bytes` that are not cached are to be read the best way, all
   /// ways are tried in windows of this many bytes, or up to four times as many; fewer are read as
   /// earlier loads found best on that file system, else past the cache by all readers, because the
   /// trial would cost more than it gains. `readers` share what is in flight.
@@ -85,8 +85,6 @@ class FileSet {
   void report(LoadStatistics& statistics) const;
 
  private:
-  /// Bytes of all files that were not cached; where nobody looked, all.
-  std::uint64_t uncached_bytes() const;
   /// Whether less than half of all files was cached.
   bool is_cold() const;
   void begin_trial(std::uint64_t trial_bytes);
@@ -107,7 +105,7 @@ class FileSet {
   std::deque<Entry> files_;  // entries cannot move
   std::uint32_t depth_ = 1;
   KnownReadRates& known_;
-  std::uint64_t file_system_ = 0;  // stat(2)'s st_dev of the first file
+  KnownReadRates::Key key_;
   std::optional<ReadTrial> trial_;
   LargeReader large_reader_;
   std::atomic<bool> reads_ahead_{false};
@@ -137,13 +135,16 @@ class FileReader {
   void read(std::span<const ReadPart> parts, const OnBytes& on_bytes = {});
 
  private:
+  void read_extent(std::span<const ReadPart> extent, const OnBytes& on_bytes);
   void read_buffered(std::span<const ReadPart> extent, const OnBytes& on_bytes);
   bool read_directly(const DirectFile& direct, std::span<const ReadPart> extent, ReadWay way);
+  void add_progress(std::uint64_t size_bytes);
   DirectReader& engine();
 
   FileSet& files_;
   std::function<void()> check_;
   std::unique_ptr<DirectReader> engine_;
+  std::optional<ReadTrial::Turn> turn_;  // of the extent that is being read
 };
 
 }  // namespace hiptool::load

@@ -18,9 +18,9 @@ class LargeReader::Use {
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
 
-  const Block& wait() {
+  const Block& wait(const std::function<void()>& check) {
     if (shall_read_) {
-      reader_.fill(block_);
+      reader_.fill(block_, check);
     } else {
       std::unique_lock lock(reader_.mutex_);
       reader_.changed_.wait(lock, [&] { return block_.is_read; });
@@ -41,14 +41,16 @@ LargeReader::LargeReader(std::uint64_t block_bytes, std::uint32_t blocks)
 
 const LargeReader::Block* LargeReader::find(int descriptor, std::uint64_t offset) const {
   const auto found = std::ranges::find_if(blocks_, [&](const Block& block) {
-    return block.descriptor == descriptor && block.offset == offset;
+    return block.memory && !block.is_given_up && block.descriptor == descriptor &&
+           block.offset == offset;
   });
   return found == blocks_.end() ? nullptr : &*found;
 }
 
 LargeReader::Block* LargeReader::choose_place() {
   const auto rank = [](const Block& block) {
-    const bool is_done = block.memory && block.taken_bytes >= block.size_bytes;
+    const bool is_done =
+        block.is_given_up || (block.memory && block.taken_bytes >= block.size_bytes);
     return std::tuple(!is_done, block.memory.has_value(), block.last_use);
   };
   Block* best = nullptr;
@@ -73,6 +75,7 @@ LargeReader::Block& LargeReader::enter(int descriptor, std::uint64_t offset, boo
       block->descriptor = descriptor;
       block->offset = offset;
       block->is_read = false;
+      block->is_given_up = false;
       block->taken_bytes = 0;
     }
     ++block->users;
@@ -81,11 +84,26 @@ LargeReader::Block& LargeReader::enter(int descriptor, std::uint64_t offset, boo
   }
 }
 
-void LargeReader::fill(Block& block) {
+void LargeReader::fill(Block& block, const std::function<void()>& check) {
   std::unique_lock lock(mutex_);
   const std::uint64_t ticket = tickets_++;
   changed_.wait(lock, [&] { return served_ == ticket; });
   lock.unlock();
+  const auto publish = [&](std::uint64_t size_bytes, int error, bool is_given_up) {
+    lock.lock();
+    block.size_bytes = size_bytes;
+    block.error = error;
+    block.is_given_up = is_given_up;
+    block.is_read = true;
+    ++served_;
+    changed_.notify_all();
+  };
+  try {
+    check();
+  } catch (...) {
+    publish(0, 0, true);
+    throw;
+  }
   std::uint64_t done = 0;
   int error = 0;
   while (done < block_bytes_) {
@@ -98,19 +116,13 @@ void LargeReader::fill(Block& block) {
     // A short read that ends inside a block of the disk is the end of the file.
     if (done % 512 != 0) break;
   }
-  lock.lock();
-  block.size_bytes = done;
-  block.error = error;
-  block.is_read = true;
-  ++served_;
-  changed_.notify_all();
+  publish(done, error, false);
 }
 
 void LargeReader::leave(Block& block, std::uint64_t taken_bytes) {
   const std::lock_guard lock(mutex_);
-  --block.users;
   block.taken_bytes += taken_bytes;
-  changed_.notify_all();
+  if (--block.users == 0) changed_.notify_all();
 }
 
 DirectResult LargeReader::read(const Range& range, const Take& take,
@@ -118,7 +130,8 @@ DirectResult LargeReader::read(const Range& range, const Take& take,
   for (std::uint64_t at = range.bytes.offset; at < range.wanted_end;) {
     check();
     Use use(*this, range.descriptor, at / block_bytes_ * block_bytes_);
-    const Block& block = use.wait();
+    const Block& block = use.wait(check);
+    if (block.is_given_up) continue;
     const std::uint64_t end = std::min(block.offset + block.size_bytes, range.bytes.end());
     if (at >= end) return {block.error, at, false};
     take(at, {block.memory->data() + (at - block.offset), end - at});
@@ -126,6 +139,11 @@ DirectResult LargeReader::read(const Range& range, const Take& take,
     at = end;
   }
   return {0, range.wanted_end, true};
+}
+
+bool LargeReader::is_used() const {
+  const std::lock_guard lock(mutex_);
+  return uses_ > 0;
 }
 
 bool LargeReader::holds(const Range& range) const {

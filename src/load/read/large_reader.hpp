@@ -27,6 +27,7 @@ class LargeReader final : public DirectReader {
 
   /// Whether all of the range was read already and is still there.
   bool holds(const Range& range) const;
+  bool is_used() const;
 
  private:
   struct Block {
@@ -35,6 +36,7 @@ class LargeReader final : public DirectReader {
     std::uint64_t size_bytes = 0;  // less than a whole block at the end of the file
     int error = 0;
     bool is_read = false;
+    bool is_given_up = false;  // whoever was to read it ended before
     std::uint32_t users = 0;
     std::uint64_t taken_bytes = 0;
     std::uint64_t last_use = 0;
@@ -46,7 +48,7 @@ class LargeReader final : public DirectReader {
   Block* choose_place();
   /// The block at the offset, which the caller must read if nobody has begun to. Waits for a place.
   Block& enter(int descriptor, std::uint64_t offset, bool& shall_read);
-  void fill(Block& block);
+  void fill(Block& block, const std::function<void()>& check);
   void leave(Block& block, std::uint64_t taken_bytes);
 
   const std::uint64_t block_bytes_;

@@ -16,6 +16,8 @@ constexpr double least_gain = 1.05;
 // The rate of one window on the disk of a virtual machine varies by 0.2.
 constexpr double least_share_of_best = 0.7;  // for a second window
 constexpr double least_share_of_rival = 0.9;
+constexpr double least_gain_of_rival = 1.1;
+constexpr double most_times_of_best = 3;
 
 std::size_t index_of(ReadWay way) { return static_cast<std::size_t>(way); }
 
@@ -35,20 +37,20 @@ KnownReadRates& KnownReadRates::of_process() {
   return known;
 }
 
-std::optional<ReadRates> KnownReadRates::find(std::uint64_t device) const {
+std::optional<ReadRates> KnownReadRates::find(const Key& key) const {
   const std::lock_guard lock(mutex_);
-  const auto found = rates_.find(device);
+  const auto found = rates_.find(key);
   if (found == rates_.end()) return {};
   return found->second;
 }
 
-void KnownReadRates::keep(std::uint64_t device, const ReadRates& rates) {
+void KnownReadRates::keep(const Key& key, const ReadRates& rates) {
   const std::lock_guard lock(mutex_);
-  rates_[device] = rates;
+  rates_[key] = rates;
 }
 
 ReadTrial::ReadTrial(std::uint64_t window_bytes, const std::optional<ReadRates>& known)
-    : window_bytes_(window_bytes), current_(ReadWay::parallel) {
+    : window_bytes_(window_bytes) {
   if (known) {
     decision_ = current_ = known->chosen;
     reason_ = "as an earlier load found";
@@ -62,39 +64,65 @@ ReadTrial::ReadTrial(std::uint64_t window_bytes, const std::optional<ReadRates>&
 
 ReadTrial::Turn ReadTrial::choose() {
   const std::lock_guard lock(mutex_);
+  ++turns_;
   ++in_flight_;
   return {current_, window_};
 }
 
-void ReadTrial::report(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now) {
+void ReadTrial::end(const Turn& turn) {
   const std::lock_guard lock(mutex_);
   --(turn.window == window_ ? in_flight_ : in_flight_before_);
-  if (begin_ == Clock::time_point()) {
-    if (in_flight_before_ == 0) begin_ = now;
-    return;
-  }
+}
+
+void ReadTrial::progress(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  latest_ = std::max(latest_, now);
+  if (begin_ == Clock::time_point()) begin_ = latest_;
   if (turn.window != window_) return;
-  read_bytes_ += size_bytes;
-  const std::chrono::duration<double> elapsed = now - begin_;
-  if (read_bytes_ < window_bytes_ || elapsed.count() <= 0) return;
-  const ReadWay before = current_;
-  end_window(elapsed.count());
-  read_bytes_ = 0;
-  if (current_ == before) {
-    begin_ = now;
+  bytes_ += size_bytes;
+  const Clock::duration elapsed = latest_ - begin_;
+  const bool is_hopeless_now = is_hopeless(elapsed);
+  if (!is_timed_ && !is_hopeless_now) {
+    // What was begun earlier, and blocks that are read for a part of them, count for neither way.
+    if (in_flight_before_ > 0 || bytes_ < window_bytes_ / 2) return;
+    is_timed_ = true;
+    begin_ = latest_;
+    bytes_ = 0;
     return;
   }
+  if (elapsed <= Clock::duration::zero() || (bytes_ < window_bytes_ && !is_hopeless_now)) return;
+  end_window(bytes_, elapsed);
+}
+
+bool ReadTrial::is_hopeless(Clock::duration elapsed) const {
+  if (decision_ && !challenger_) return false;
+  double best = 0;
+  for (const Way& way : ways_) best = std::max(best, way.latest_bytes_per_s);
+  return std::chrono::duration<double>(elapsed).count() * best >
+         most_times_of_best * static_cast<double>(window_bytes_);
+}
+
+void ReadTrial::end_window(std::uint64_t bytes, Clock::duration elapsed) {
+  const ReadWay before = current_;
+  ++windows_;
+  choose_next(bytes, std::chrono::duration<double>(elapsed).count());
+  bytes_ = 0;
+  begin_ = latest_;
+  if (current_ == before) {
+    is_timed_ = true;
+    return;
+  }
+  is_timed_ = false;
   ++window_;
   in_flight_before_ += in_flight_;
   in_flight_ = 0;
-  begin_ = {};
 }
 
-void ReadTrial::end_window(double time_s) {
+void ReadTrial::choose_next(std::uint64_t bytes, double time_s) {
   Way& way = way_of(current_);
-  way.latest_bytes_per_s = static_cast<double>(read_bytes_) / time_s;
+  way.latest_bytes_per_s = static_cast<double>(bytes) / time_s;
   if (decision_) return watch(way.latest_bytes_per_s);
-  way.bytes += read_bytes_;
+  way.bytes += bytes;
   way.time_s += time_s;
   if (waiting_.empty()) end_round();
   if (decision_) {
@@ -129,22 +157,25 @@ void ReadTrial::end_round() {
 }
 
 void ReadTrial::watch(double bytes_per_s) {
-  if (is_challenged_) {
-    is_challenged_ = false;
-    since_challenge_ = 0;
-    patience_ *= 2;
-    if (bytes_per_s > least_gain * way_of(*decision_).latest_bytes_per_s) {
-      decision_ = current_;
+  if (challenger_ && current_ == *challenger_) {
+    current_ = *decision_;
+    return;
+  }
+  if (challenger_) {
+    // The window that gave rise to this does not count: it was slow, perhaps by chance.
+    if (way_of(*challenger_).latest_bytes_per_s > least_gain_of_rival * bytes_per_s) {
+      decision_ = current_ = *challenger_;
       reason_ = "after a trial during the load";
     }
-    current_ = *decision_;
+    challenger_.reset();
+    since_challenge_ = 0;
+    patience_ *= 2;
     return;
   }
   const ReadWay rival = strongest_rival();
   if (++since_challenge_ < patience_) return;
   if (bytes_per_s >= least_share_of_rival * way_of(rival).latest_bytes_per_s) return;
-  is_challenged_ = true;
-  current_ = rival;
+  challenger_ = current_ = rival;
 }
 
 ReadWay ReadTrial::strongest_rival() const {
@@ -163,6 +194,16 @@ ReadRates ReadTrial::rates() const {
   ReadRates rates{*decision_, {}};
   for (std::size_t i = 0; i < read_ways; ++i) rates.bytes_per_s[i] = ways_[i].latest_bytes_per_s;
   return rates;
+}
+
+bool ReadTrial::is_used() const {
+  const std::lock_guard lock(mutex_);
+  return turns_ > 0;
+}
+
+bool ReadTrial::has_measured() const {
+  const std::lock_guard lock(mutex_);
+  return windows_ > 0;
 }
 
 std::optional<ReadRates> ReadTrial::decision() const {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hiptool::load {
@@ -29,23 +30,25 @@ struct ReadRates {
 /// What was found out about file systems; for later models of the process. From many threads.
 class KnownReadRates {
  public:
+  /// The device that a file system is on, stat(2)'s st_dev, and how many readers there were.
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+
   static KnownReadRates& of_process();
 
-  /// By the number of the device that a file system is on, stat(2)'s st_dev.
-  std::optional<ReadRates> find(std::uint64_t device) const;
-  void keep(std::uint64_t device, const ReadRates& rates);
+  std::optional<ReadRates> find(const Key& key) const;
+  void keep(const Key& key, const ReadRates& rates);
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, ReadRates> rates_;
+  std::map<Key, ReadRates> rates_;
 };
 
 /// Which way a file comes fastest, found out while it is read. Which one it is depends on the disk:
 /// on a local NVMe disk many requests at once were twice as fast as the kernel's read-ahead, on
 /// disks of virtual machines the read-ahead was by a third, on others one large request at a time.
-/// Each way gets a window of bytes, those that are not far behind a second one, because a disk's
-/// rate wanders; the fastest gets the rest. Where it becomes slower than another was, that one is
-/// tried again, and taken if it is faster now. From many threads.
+/// Each way gets a window of bytes, those that are not far below the best a second one, because a
+/// disk's rate wanders; the fastest gets the rest. Where it becomes slower than another was, that
+/// one has a window and then it once more, and the faster of the two goes on. From many threads.
 class ReadTrial {
  public:
   using Clock = std::chrono::steady_clock;
@@ -59,12 +62,18 @@ class ReadTrial {
   /// `window_bytes`: how much is measured in each window. With `known` there is no trial at first.
   explicit ReadTrial(std::uint64_t window_bytes, const std::optional<ReadRates>& known = {});
 
-  /// The way of the next extent.
+  /// The way of the next extent, which is in flight until end().
   Turn choose();
 
-  /// The extent was read. A window's clock runs from when nothing of those before is in flight.
-  void report(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now = Clock::now());
+  /// Bytes of the extent have arrived. A window's clock runs from when nothing of those before is
+  /// in flight and half as many bytes as it measures have come that way; it stops early where the
+  /// way takes three times as long as the best one would.
+  void progress(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now = Clock::now());
+  void end(const Turn& turn);
 
+  /// Whether an extent was read, and whether a window has ended.
+  bool is_used() const;
+  bool has_measured() const;
   /// Once it is decided.
   std::optional<ReadRates> decision() const;
   /// Says what was found, in bytes per second of all threads together; empty before.
@@ -79,7 +88,9 @@ class ReadTrial {
 
   Way& way_of(ReadWay way) { return ways_[static_cast<std::size_t>(way)]; }
   ReadRates rates() const;
-  void end_window(double time_s);
+  bool is_hopeless(Clock::duration elapsed) const;
+  void end_window(std::uint64_t bytes, Clock::duration elapsed);
+  void choose_next(std::uint64_t bytes, double time_s);
   void end_round();
   void watch(double bytes_per_s);
   ReadWay strongest_rival() const;
@@ -91,16 +102,20 @@ class ReadTrial {
   bool is_last_round_ = false;
   std::optional<ReadWay> decision_;
   const char* reason_ = "after a trial";  // of the decision
-  bool is_challenged_ = false;            // the window is of the strongest rival
+  std::optional<ReadWay> challenger_;     // has a window, then the chosen way does
   std::uint64_t patience_ = 1;            // windows from one challenge to the next
   std::uint64_t since_challenge_ = 0;
 
-  ReadWay current_;
-  std::uint64_t window_ = 0;
+  ReadWay current_ = ReadWay::parallel;
+  std::uint64_t turns_ = 0;
+  std::uint64_t windows_ = 0;           // that have ended
+  std::uint64_t window_ = 0;            // changes with the way
   std::uint64_t in_flight_ = 0;         // extents of this window
   std::uint64_t in_flight_before_ = 0;  // of earlier ones
-  std::uint64_t read_bytes_ = 0;
+  std::uint64_t bytes_ = 0;             // since the window's clock runs; before, since it began
+  Clock::time_point latest_{};          // threads report in another order than they read the clock
   Clock::time_point begin_{};
+  bool is_timed_ = false;
 };
 
 }  // namespace hiptool::load

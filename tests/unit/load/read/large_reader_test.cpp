@@ -147,7 +147,39 @@ TEST_CASE_FIXTURE(LargeReaderFixture, "large reader: an exception of a caller fr
     throw std::runtime_error("no");
   };
   CHECK_THROWS(reader.read(range(0, 10), refuse, [] {}));
-  CHECK_THROWS(reader.read(
-      range(0, 10), [](auto, auto) {}, [] { throw std::runtime_error("ended"); }));
+  const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
+  CHECK_THROWS(reader.read(range(0, 10), ignore, [] { throw std::runtime_error("ended"); }));
   CHECK(is_right(reader, 3 * small_block_bytes, 1000));
+}
+
+TEST_CASE_FIXTURE(LargeReaderFixture,
+                  "large reader: who ends before the read leaves it to others") {
+  LargeReader reader(small_block_bytes, 4);
+  int checks = 0;
+  // The second call comes when the block is its own to read.
+  const auto end_then = [&] {
+    if (++checks == 2) throw std::runtime_error("ended");
+  };
+  const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
+  CHECK_THROWS(reader.read(range(100, 10), ignore, end_then));
+  CHECK_FALSE(reader.holds(range(100, 10)));
+  CHECK(is_right(reader, 100, 10));
+  // While others wait for the same block.
+  for (int round = 0; round < 200; ++round) {
+    LargeReader shared(small_block_bytes, 2);
+    std::atomic<int> right{0};
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] { right += is_right(shared, 0, 2 * small_block_bytes) ? 1 : 0; });
+    }
+    int calls = 0;
+    try {
+      shared.read(range(0, 2 * small_block_bytes), ignore, [&] {
+        if (++calls == 2) throw std::runtime_error("ended");
+      });
+    } catch (const std::runtime_error&) {
+    }
+    threads.clear();
+    CHECK(right == 3);
+  }
 }

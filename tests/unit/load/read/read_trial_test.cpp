@@ -28,12 +28,13 @@ struct Reader {
 
   ReadWay read(Duration each) {
     const auto turn = trial.choose();
-    trial.report(turn, 100, now += each);
+    trial.progress(turn, 100, now += each);
+    trial.end(turn);
     return turn.way;
   }
 
-  // A window of this way; after another way its first extent only starts the clock.
-  void window(ReadWay way, Duration each, int extents = 11) {
+  // Extents of this way. After another way five start the clock of a window and ten end it.
+  void window(ReadWay way, Duration each, int extents = 15) {
     for (int i = 0; i < extents; ++i) CHECK(read(each) == way);
   }
 
@@ -44,7 +45,8 @@ struct Reader {
     for (int extents = 0; !trial.decision(); ++extents) {
       REQUIRE(extents < 100);
       const auto turn = trial.choose();
-      trial.report(turn, 100, now += each.at(turn.way));
+      trial.progress(turn, 100, now += each.at(turn.way));
+      trial.end(turn);
     }
   }
 
@@ -108,15 +110,34 @@ TEST_CASE("extents of the way before do not count, and the clock waits for them"
   Reader reader;
   const auto slow = reader.trial.choose();
   reader.window(parallel, 10us);
-  reader.window(serial, 10us, 50);  // not measured: an extent of the way before is in flight
-  reader.trial.report(slow, 100, reader.now += 1s);
-  reader.window(serial, 10us, 10);
-  reader.window(buffered, 20us);
-  CHECK_FALSE(reader.trial.decision());  // a second window of two ways
-  reader.window(serial, 10us);
+  reader.window(serial, 10us, 20);  // not measured: an extent of the way before is in flight
+  reader.trial.progress(slow, 1'000'000, reader.now);
+  reader.trial.end(slow);
+  reader.window(serial, 10us, 11);  // the first of them starts the clock
+  CHECK(reader.read(10us) == buffered);
+}
+
+TEST_CASE("what arrives within an extent counts when it arrives") {
+  Reader reader;
+  const auto turn = reader.trial.choose();
+  for (int i = 0; i < 15; ++i) reader.trial.progress(turn, 100, reader.now += 10us);
+  CHECK(reader.trial.choose().way == serial);
+  reader.trial.progress(turn, 1'000'000, reader.now += 10us);  // of the window before
+  CHECK(reader.trial.choose().way == serial);
+}
+
+TEST_CASE("a way that is far slower than another one is given up early") {
+  Reader reader;
   reader.window(parallel, 10us);
-  CHECK(reader.trial.decision()->bytes_per_s[0] == doctest::Approx(10e6));
-  CHECK(reader.trial.decision()->bytes_per_s[1] == doctest::Approx(10e6));
+  reader.window(serial, 200us, 2);  // three times the 100 us that a window of the other way took
+  reader.window(buffered, 12us);
+  CHECK(reader.read(12us) == buffered);
+  CHECK_FALSE(reader.trial.decision());
+  // The chosen one has its whole window.
+  Reader known(ReadRates{parallel, {10e6, 8e6, 1e6}});
+  known.window(parallel, 10us);
+  known.window(parallel, 100us, 10);
+  CHECK(known.read(1us) == serial);
 }
 
 TEST_CASE("a decision is taken back where another way was faster and still is") {
@@ -127,51 +148,72 @@ TEST_CASE("a decision is taken back where another way was faster and still is") 
   for (int i = 0; i < 5; ++i) reader.window(parallel, 13us, 10);  // not yet 0.9 of it
   reader.window(parallel, 20us, 10);
   reader.window(serial, 12us);
+  reader.window(parallel, 20us);
   CHECK(reader.chosen() == serial);
   CHECK(reader.trial.text().find("one large direct read at a time, after a trial during the load: "
                                  "8.33 MB/s; many direct reads at a time 5.00 MB/s") == 0);
-  // And back, after two windows.
-  reader.window(serial, 30us, 20);
-  CHECK(reader.trial.choose().way == parallel);
+  // And back, after two windows of it.
+  reader.window(serial, 30us, 15 + 10);
+  reader.window(parallel, 20us);
+  reader.window(serial, 30us);
+  CHECK(reader.chosen() == parallel);
 }
 
-TEST_CASE("a disk that is slower for all keeps its way and is asked less and less often") {
+TEST_CASE("a disk that stalls once keeps its way") {
+  Reader reader;
+  reader.decide(10us, 30us, 30us);
+  reader.window(parallel, 10us);
+  reader.window(parallel, 10us, 9);
+  CHECK(reader.read(1s) == parallel);
+  reader.window(serial, 30us);
+  int others = 0;
+  for (int i = 0; i < 5000; ++i) {
+    if (reader.read(10us) != parallel) ++others;
+  }
+  CHECK(reader.chosen() == parallel);
+  CHECK(others < 20);
+}
+
+TEST_CASE("a disk that is slower for all keeps its way, and the others are asked once") {
   Reader reader;
   reader.decide(10us, 12us, 30us);
-  int tries = 0;
-  int extents = 0;
+  int others = 0;
   for (int i = 0; i < 3000; ++i) {
-    // It wanders: the rival is slower whenever it is tried.
-    const bool is_rival = reader.read(20us + std::chrono::microseconds(i % 7)) != parallel;
-    extents += is_rival ? 1 : 0;
-    tries += is_rival && extents % 11 == 1 ? 1 : 0;
+    if (reader.read(20us + std::chrono::microseconds(i % 7)) != parallel) ++others;
     CHECK(reader.chosen() == parallel);
   }
-  CHECK(tries == 1);  // its rate is then known to be no better
+  CHECK(others == 15);  // one window; its rate is then known to be no better
 }
 
 TEST_CASE("what is known of a file system spares the trial") {
   const ReadRates known{serial, {10e6, 20e6, 5e6}};
   Reader reader(known);
   REQUIRE(reader.trial.decision());
-  reader.window(serial, 5us, 51);
+  CHECK_FALSE(reader.trial.is_used());
+  reader.window(serial, 5us, 14);
+  CHECK(reader.trial.is_used());
+  CHECK_FALSE(reader.trial.has_measured());
+  reader.window(serial, 5us, 31);
+  CHECK(reader.trial.has_measured());
   CHECK(
       reader.trial.text() ==
       "one large direct read at a time, as an earlier load found: 20.0 MB/s; many direct reads at "
       "a time 10.0 MB/s, through the page cache 5.00 MB/s");
   // It is no longer true.
-  reader.window(serial, 50us, 10);
+  reader.window(serial, 12us, 10);
   reader.window(parallel, 10us);
+  reader.window(serial, 12us);
   CHECK(reader.chosen() == parallel);
 
   KnownReadRates rates;
-  CHECK_FALSE(rates.find(7));
-  rates.keep(7, known);
-  rates.keep(8, {buffered, {}});
-  CHECK(rates.find(7)->chosen == serial);
-  CHECK(rates.find(7)->bytes_per_s[1] == 20e6);
-  CHECK(rates.find(8)->chosen == buffered);
-  CHECK(ReadTrial(1000, rates.find(8)).text() ==
+  CHECK_FALSE(rates.find({7, 16}));
+  rates.keep({7, 16}, known);
+  rates.keep({7, 14}, {parallel, {}});
+  rates.keep({8, 16}, {buffered, {}});
+  CHECK(rates.find({7, 16})->chosen == serial);
+  CHECK(rates.find({7, 16})->bytes_per_s[1] == 20e6);
+  CHECK(rates.find({7, 14})->chosen == parallel);
+  CHECK(ReadTrial(1000, rates.find({8, 16})).text() ==
         "through the page cache, as an earlier load found");
 }
 
@@ -187,7 +229,8 @@ TEST_CASE("many threads find the same as one") {
         const auto turn = trial.choose();
         const std::int64_t took_ms = turn.way == serial ? 1 : 5;
         const std::chrono::milliseconds now(now_ms += took_ms);
-        trial.report(turn, 100, ReadTrial::Clock::time_point(now));
+        trial.progress(turn, 100, ReadTrial::Clock::time_point(now));
+        trial.end(turn);
       }
     });
   }

@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(FileLoadFixture, "all ways of reading are tried with several r
       if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
         return test::skip_case(test::no_cold_file);
       load::KnownReadRates known;
-      load::FileSet files(model, options(ReadMode::automatic).read, 1, 150'000, known);
+      load::FileSet files(model, options(ReadMode::automatic).read, 1, 45'000, known);
       load::FileLoad::Options chosen;
       chosen.readers = 3;
       chosen.check = [] {};
@@ -168,11 +168,11 @@ TEST_CASE_FIXTURE(FileLoadFixture, "all ways of reading are tried with several r
       CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
       LoadStatistics statistics;
       files.report(statistics);
-      CHECK(statistics.direct_bytes >= 150'000);
+      CHECK(statistics.direct_bytes >= 90'000);
       CHECK(statistics.read_bytes == layout.tensor_bytes);
       REQUIRE(files.trial() != nullptr);
       is_decided = files.trial()->decision().has_value();
-      if (is_decided) CHECK(statistics.buffered_bytes >= 150'000);
+      if (is_decided) CHECK(statistics.buffered_bytes >= 90'000);
     }
     CHECK(is_decided);
   }
