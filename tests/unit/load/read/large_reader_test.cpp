@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -50,7 +52,8 @@ struct LargeReaderFixture {
         },
         [] {});
     return result.error == 0 && result.reached_wanted &&
-           std::memcmp(got.data(), contents.data() + offset, size_bytes) == 0;
+           std::equal(got.begin(), got.end(),
+                      contents.begin() + static_cast<std::ptrdiff_t>(offset));
   }
 
   // Bytes that this process has asked the system for, from now on.
