@@ -26,9 +26,10 @@ using report::Value;
 constexpr std::uint64_t most_expectation_bytes = 4u << 20;
 constexpr const char* expect_schema = "hiptool.expect/1";
 
-// A damaged file is not replaced without --force, as nothing says that it is an expectation.
+// Nothing in a damaged file says that it has expectations, so only --force replaces it.
 std::string rewrite_hint(const std::string& path) {
-  return "write the file again on a good machine: `hiptool check --write-expect " +
+  return "check that the path is that of a file of expectations; if so, write it again on a good "
+         "machine: `hiptool check --write-expect " +
          base::quoted_for_shell(path) + " --force`";
 }
 

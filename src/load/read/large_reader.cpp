@@ -141,20 +141,4 @@ DirectResult LargeReader::read(const Range& range, const Take& take,
   return {0, range.wanted_end, true};
 }
 
-bool LargeReader::is_used() const {
-  const std::lock_guard lock(mutex_);
-  return uses_ > 0;
-}
-
-bool LargeReader::holds(const Range& range) const {
-  const std::lock_guard lock(mutex_);
-  for (std::uint64_t at = range.bytes.offset; at < range.wanted_end;) {
-    const Block* const block = find(range.descriptor, at / block_bytes_ * block_bytes_);
-    if (block == nullptr || !block->is_read) return false;
-    at = block->offset + block_bytes_;
-    if (block->offset + block->size_bytes < std::min(at, range.wanted_end)) return false;
-  }
-  return true;
-}
-
 }  // namespace hiptool::load

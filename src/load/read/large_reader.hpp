@@ -25,10 +25,6 @@ class LargeReader final : public DirectReader {
                     const std::function<void()>& check) override;
   const char* name() const noexcept override { return "pread"; }
 
-  /// Whether all of the range was read already and is still there.
-  bool holds(const Range& range) const;
-  bool is_used() const;
-
  private:
   struct Block {
     int descriptor = -1;
@@ -52,7 +48,7 @@ class LargeReader final : public DirectReader {
   void leave(Block& block, std::uint64_t taken_bytes);
 
   const std::uint64_t block_bytes_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Block> blocks_;
   std::uint64_t uses_ = 0;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support.hpp"
+#include "unit/load/read/plain_file.hpp"
 
 using namespace hiptool;
 using load::DirectReader;
@@ -23,21 +24,7 @@ namespace {
 
 constexpr std::uint64_t request_bytes = 64u << 10;
 
-// A file of odd length and a plain descriptor: engines care for neither O_DIRECT nor alignment.
-struct DirectReaderFixture {
-  test::TemporaryFolder folder;
-  std::vector<std::byte> contents = test::random_bytes(1'000'003, 3);
-  std::filesystem::path path = folder.path() / "file";
-  int descriptor = -1;
-
-  DirectReaderFixture() {
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(contents.data()),
-               static_cast<std::streamsize>(contents.size()));
-    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  }
-  ~DirectReaderFixture() { close(descriptor); }
-
+struct DirectReaderFixture : test::PlainFile {
   void for_each_engine(const std::function<void(DirectReader&)>& test) const {
     const auto plain = load::make_pread_reader(request_bytes);
     CHECK(std::string(plain->name()) == "pread");
