@@ -3,8 +3,9 @@
 ///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
 ///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
 ///   FAKE_CUDA_SLOW_AFTER=1:2:KERNEL  only from 2 s after the first launch of KERNEL on
-///   FAKE_CUDA_FLAKY=1:KERNEL     a launch of KERNEL leaves one bit wrong in word 1000 of memory
-///                                to which its first argument points
+///   FAKE_CUDA_FLAKY=1:KERNEL     launches of KERNEL leave one bit wrong in word 1000 of memory to
+///                                which its first argument points: an output, or an input that the
+///                                next launch reads
 ///   FAKE_CUDA_FLAKY_AT=1:300     only launch 300 of it on device 1 does
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
 ///   FAKE_CUDA_HANG_AT=1:12       launch 12 of it does not
