@@ -178,6 +178,16 @@ bool takes_part(const measure::CopySpec& spec, const std::string& id) {
                      [&](const Device& device) { return device.id() == id; });
 }
 
+bool is_pair(measure::CopyKind kind) {
+  return kind == measure::CopyKind::p2p_read || kind == measure::CopyKind::p2p_write ||
+         kind == measure::CopyKind::p2p_bidir;
+}
+
+/// Whether a fault of the copy is one of its first device, not of all of them together.
+bool is_of_first(const measure::CopySpec& spec) {
+  return spec.devices.size() == 1 || (spec.devices.size() == 2 && is_pair(spec.kind));
+}
+
 /// Adds results to the works of the devices.
 class CopyResults {
  public:
@@ -187,9 +197,7 @@ class CopyResults {
 
   /// The last work is for copies of all devices at once.
   StageWork& work_of(const measure::CopySpec& spec) const {
-    if (spec.devices.size() > 2 || (spec.devices.size() == 2 && !is_pair(spec.kind))) {
-      return *works_.back();
-    }
+    if (!is_of_first(spec)) return *works_.back();
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       if (devices_[i] == spec.devices.front()) return *works_[i];
     }
@@ -247,11 +255,6 @@ class CopyResults {
   }
 
  private:
-  static bool is_pair(measure::CopyKind kind) {
-    return kind == measure::CopyKind::p2p_read || kind == measure::CopyKind::p2p_write ||
-           kind == measure::CopyKind::p2p_bidir;
-  }
-
   const std::vector<Device>& devices_;
   const SharedContext& context_;
   const std::vector<std::shared_ptr<StageWork>>& works_;
@@ -306,12 +309,14 @@ JointStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext
     const std::size_t hung_at = round->working;
     const measure::CopySpec hung = plan[hung_at].spec;
     if (context->cancel->is_cancelled()) break;
-    if (end.lost.empty()) {
-      add_hang(hung, patience_s, results.work_of(hung));
-    } else {
-      results.work_of(hung).add_skip(held_up_text(hung.devices.front().id(), end.lost.front()));
+    const bool is_first = context->hung.empty() && end.lost.empty();
+    if (is_first) add_hang(hung, patience_s, results.work_of(hung));
+    for (const Device& device : hung.devices) {
+      const bool is_accused =
+          is_first && (!is_of_first(hung) || device.id() == hung.devices.front().id());
+      if (!is_accused) end.held_up.push_back(device.id());
+      end.lost.push_back(device.id());
     }
-    for (const Device& device : hung.devices) end.lost.push_back(device.id());
     plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(hung_at) + 1);
     std::erase_if(plan, [&](const measure::PlannedCopy& planned) {
       return std::any_of(end.lost.begin(), end.lost.end(),

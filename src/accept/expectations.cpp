@@ -28,8 +28,8 @@ constexpr const char* expect_schema = "hiptool.expect/1";
 
 // Nothing in a damaged file says that it has expectations, so only --force replaces it.
 std::string rewrite_hint(const std::string& path) {
-  return "check that the path is that of a file of expectations; if so, write it again on a good "
-         "machine: `hiptool check --write-expect " +
+  return "check that the path names a file of expectations; if it does, write the file again on a "
+         "good machine: `hiptool check --write-expect " +
          base::quoted_for_shell(path) + " --force`";
 }
 

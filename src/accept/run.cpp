@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "accept/rates.hpp"
 #include "accept/soak.hpp"
@@ -45,6 +46,10 @@ bool ends_device(const std::optional<Error>& error) {
 /// The device is not at fault: it lacks something.
 bool is_beyond_device(const Error& error) {
   return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+}
+
+bool is_among(const std::string& id, const std::vector<std::string>& ids) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 report::Measurement failed_measurement(const report::Measurement& of, const Error& error) {
@@ -139,7 +144,7 @@ class CheckRun {
     const JointStageEnd end = stage.use_all(usable, context, options_.patience_s, works, on_look);
     for (const std::string& id : end.lost) {
       lost_.emplace(id, stage.name);
-      if (context->hung.empty()) hung_.insert(id);
+      if (context->hung.empty() && !is_among(id, end.held_up)) hung_.insert(id);
     }
     result_.has_left_threads = result_.has_left_threads || end.has_left_threads;
     std::vector<StageResult> results;
@@ -150,6 +155,9 @@ class CheckRun {
                                  : take(stage.name, device.id(), *works[next++]));
     }
     results.push_back(take(stage.name, "", *works.back()));
+    for (StageResult& result : results) {
+      if (is_among(result.device, end.held_up)) mark_held_up(result, first_hung());
+    }
     // Copies are of each device; of other stages there may be nothing to say of one.
     const bool is_of_each = stage.use_all == copy_stage;
     std::erase_if(results, [&](const StageResult& one) {
@@ -324,9 +332,7 @@ class CheckRun {
   /// are not judged, since a second measurement cannot confirm them.
   void mark_held_up(StageResult& result, const std::string& hung) {
     for (StageMeasurement& measured : stage_measurements_) {
-      const auto& devices = measured.devices;
-      const bool is_its = std::find(devices.begin(), devices.end(), result.device) != devices.end();
-      if (is_its) measured.again = nullptr;
+      if (is_among(result.device, measured.devices)) measured.again = nullptr;
     }
     if (result.status == StageStatus::failed || result.was_interrupted) return;
     result.status = StageStatus::skipped;

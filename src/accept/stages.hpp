@@ -120,7 +120,8 @@ std::string held_up_text(const std::string& device, const std::string& hung);
 
 /// How a stage ended that uses several devices at once.
 struct JointStageEnd {
-  std::vector<std::string> lost;  ///< ids of devices whose work did not end
+  std::vector<std::string> lost;     ///< ids of devices whose work did not end
+  std::vector<std::string> held_up;  ///< of these, those that the hang of another may hold up
   bool has_left_threads = false;
 };
 

@@ -186,6 +186,25 @@ class SeveralGpus(CliTest):
                   if one["id"].startswith("stream-triad.f32.")}
         self.assertEqual(triads, {"nvidia:0": "mismatch", "nvidia:2": "ok"})
 
+    def test_copies_that_a_hang_holds_up(self):
+        """The copy from nvidia:2 to nvidia:3 gets no answer after the hang of that from nvidia:0 to
+        nvidia:1, both later than the doctor's one copy to each; no device passes with copies that
+        did not end."""
+        words = ["check", "--stage", "copy,kernels", "--size", "64KiB", "--spread", "90%",
+                 "--timeout", "5"]
+        document, _ = self.verdict(*words, code=6, FAKE_CUDA_DEVICES="4",
+                                   FAKE_CUDA_SLOW_PEER="0:100000000,2:100000000",
+                                   FAKE_CUDA_SLOW_PEER_AT="0:7,2:7")
+        self.assertEqual([(one["device"], one["code"]) for one in document["failures"]],
+                         [("nvidia:0", "HT-HANG")])
+        copied = {one["device"]: one for one in document["stages"] if one["stage"] == "copy"}
+        for device in "nvidia:1", "nvidia:2", "nvidia:3":
+            self.assertEqual([one["status"] for one in document["measurements"]
+                              if one["id"] == f"h2d.pinned.copy.64KiB@{device}"], ["ok"])
+            self.assertEqual(copied[device]["status"], "skipped")
+            self.assertIn("no answer after nvidia:0 hung", copied[device]["reason"])
+        self.assertFalse(any(one["passed"] for one in document["devices"]))
+
     def test_wrong_result_of_a_kernel(self):
         fault = {"FAKE_CUDA_FLAKY": "1:hiptool_stream_triad_f32"}
         words = ["run-kernel", "stream-triad", "--dtype", "f32", "-d", "all", "--size", "64KiB",

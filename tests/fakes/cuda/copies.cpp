@@ -61,6 +61,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
                            CUcontext from_context, std::size_t bytes, CUstream stream) {
   if (to_context == nullptr || from_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (const CUresult refused = refuse_on(stream); refused != CUDA_SUCCESS) return refused;
+  slow_down("FAKE_CUDA_SLOW_PEER", stream);
   return forward_after(enter_stream(stream), &Api::hipMemcpyPeerAsync, to_pointer(to),
                        ordinal_of(to_context), to_pointer(from), ordinal_of(from_context), bytes,
                        stream);

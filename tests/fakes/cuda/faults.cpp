@@ -57,11 +57,6 @@ std::string fault_of(const char* variable, int ordinal) {
   return {};
 }
 
-CUresult slow_down(const char* variable, CUstream stream) {
-  const std::string milliseconds = fault_of(variable, device_of(stream));
-  return milliseconds.empty() ? CUDA_SUCCESS : queue_wait(stream, std::atoi(milliseconds.c_str()));
-}
-
 namespace {
 
 /// The number of the variable for this device; 0: none.
@@ -70,15 +65,19 @@ std::uint64_t number_of(const char* variable, int device) {
   return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
 }
 
-/// Whether the variable NAME means this launch: it names the kernel, and NAME_AT the number of the
-/// launch, from 1 on, if that is set.
-bool is_meant(const std::string& name, const std::string& kernel, int device) {
+/// Whether NAME_AT is the number of this call, from 1 on, or is not set.
+bool is_in_turn(const std::string& name, int device) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, int>, std::uint64_t> counts;
-  if (fault_of(name.c_str(), device) != kernel) return false;
   const std::uint64_t at = number_of((name + "_AT").c_str(), device);
   const std::lock_guard lock(mutex);
   return at == 0 || ++counts[{name, device}] == at;
+}
+
+/// Whether the variable NAME means this launch: it names the kernel, and NAME_AT the number of the
+/// launch.
+bool is_meant(const std::string& name, const std::string& kernel, int device) {
+  return fault_of(name.c_str(), device) == kernel && is_in_turn(name, device);
 }
 
 /// Whether the time of FAKE_CUDA_SLOW_AFTER is over; always if it is not set.
@@ -105,6 +104,13 @@ void grow_counters() {
 }
 
 }  // namespace
+
+CUresult slow_down(const char* variable, CUstream stream) {
+  const int device = device_of(stream);
+  const std::string milliseconds = fault_of(variable, device);
+  if (milliseconds.empty() || !is_in_turn(variable, device)) return CUDA_SUCCESS;
+  return queue_wait(stream, std::atoi(milliseconds.c_str()));
+}
 
 bool is_idle(const std::string& kernel, CUstream stream) {
   return fault_of("FAKE_CUDA_IDLE", device_of(stream)) == kernel;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// Faults of single devices, each named as "ORDINAL:WHAT", of several with commas:
 ///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
+///   FAKE_CUDA_SLOW_PEER=1:20     copies to another device do
+///   FAKE_CUDA_SLOW_PEER_AT=1:5   only copy 5 of them does
 ///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
 ///   FAKE_CUDA_SLOW_AFTER=1:2:KERNEL  only from 2 s after the first launch of KERNEL on
 ///   FAKE_CUDA_FLAKY=1:KERNEL     launches of KERNEL leave one bit wrong in word 1000 of memory to
